@@ -1,0 +1,84 @@
+# Needs python3 with its venv module and a C compiler, nothing else. Everything is installed into
+# .venv; stamp files there record what was done when, so a second call starts at once.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+SPHINX_ARGS ?=
+BENCH_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
+KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd)
+PROSE := README.md CHANGELOG.md CONTRIBUTING.md Makefile setup.py pyproject.toml sktopic tests examples \
+	benchmarks doc
+
+.PHONY: help demo test lint bench doc dev clean
+.NOTPARALLEL:
+
+help:
+	@echo "make demo    install into .venv, run examples/demo.py, write its picture to demo/"
+	@echo "make test    install into .venv, run the test suite and the doctests"
+	@echo "make lint    check style: ruff, cython-lint, codespell"
+	@echo "make doc     build the documentation into doc/_build/html, warnings are errors"
+	@echo "make bench   measure quality and speed against other libraries"
+	@echo "make dev     install everything a contributor needs into .venv"
+	@echo "make clean   remove whatever the other targets created"
+	@echo ""
+	@echo "PYTHON=python3.12 chooses the interpreter, PYTEST_ARGS='tests/kernels -x' what is tested."
+
+demo: $(VENV)/.kernels $(VENV)/.extra-plot
+	@mkdir -p demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.kernels $(VENV)/.extra-test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.extra-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint sktopic/_kernels
+	$(BIN)/codespell $(PROSE)
+
+bench: $(VENV)/.kernels $(VENV)/.extra-bench
+	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
+
+doc: $(VENV)/.kernels $(VENV)/.extra-doc
+	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
+	@echo "The documentation is in doc/_build/html/index.html"
+
+dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets test lint doc)
+	@echo "Ready: the package is installed editable in $(VENV), try 'make test'."
+
+$(VENV)/.created:
+	@echo "Creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP_INSTALL) $(BUILD_REQUIRES)
+	@touch $@
+
+# The package is installed editable: a change to a .py file needs nothing more.
+$(VENV)/.package: $(VENV)/.created pyproject.toml setup.py
+	@echo "Compiling the kernels and installing sktopic into $(VENV) (about a minute)"
+	@$(PIP_INSTALL) --no-build-isolation --check-build-dependencies -e .
+	@touch $@
+
+# Only what depends on a changed file is compiled again.
+$(VENV)/.kernels: $(VENV)/.package $(KERNELS)
+	@$(BIN)/python setup.py -q build_ext --inplace
+	@touch $@
+
+# The requirements of an extra, as the installed package states them.
+$(VENV)/.extra-%: $(VENV)/.package
+	@echo "Installing what '$*' needs into $(VENV)"
+	@$(BIN)/python -c "from importlib.metadata import requires; \
+	    print(*(r.split(';')[0] for r in requires('sktopic') if 'extra == \"$*\"' in r), sep='\n')" \
+	    > $(VENV)/$*.txt
+	@$(PIP_INSTALL) -r $(VENV)/$*.txt
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist demo sktopic.egg-info doc/_build doc/auto_examples doc/generated \
+		doc/sg_execution_times.rst .pytest_cache .ruff_cache
+	rm -f sktopic/_kernels/*.c sktopic/_kernels/*.so
+	find sktopic tests examples benchmarks doc -name __pycache__ -type d -prune -exec rm -rf {} +

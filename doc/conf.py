@@ -1,0 +1,57 @@
+"""Sphinx configuration; ``make doc`` builds with warnings as errors and without network access."""
+
+import re
+
+import sktopic
+
+project = "sktopic"
+author = "The sktopic developers"
+copyright = "2026, The sktopic developers"
+version = release = sktopic.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_templates", "**.md", "auto_examples/**.ipynb", "auto_examples/**.py"]
+templates_path = ["_templates"]
+default_role = "literal"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "sktopic"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+}
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
+    "abort_on_example_error": True,
+    "backreferences_dir": None,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "plot_gallery": "True",
+}
+
+
+def skip_generated(app, what, name, obj, skip, options):
+    """Leave out the metadata-routing methods that scikit-learn adds to every estimator."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_generated)

@@ -1,0 +1,146 @@
+"""What all topic models share: validation, transform, score. Knows nothing of any one algorithm."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from sktopic._completion import mean_log_predictive
+from sktopic._documents import canonical_counts, document_groups
+from sktopic._kernels._rng import combine_keys
+from sktopic._parallel import Workers
+
+# Tells the streams of transform from those of fit.
+TRANSFORM_KEY = 0x7472616E
+_FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """Base class of all topic models.
+
+    A subclass has parameters ``n_jobs`` and ``random_state``, sets ``doc_topic_prior_``,
+    ``n_components_`` and ``_seed`` when it is fitted, and defines `_topic_probabilities` and
+    `_transform_step`.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @abstractmethod
+    def _topic_probabilities(self):
+        """Return the fitted topics, a TopicProbabilities."""
+
+    @abstractmethod
+    def _transform_step(self):
+        """Return the document step (see _document_steps) that transform runs."""
+
+    def _validate_counts(self, X, reset):
+        """Return X as canonical counts; when X is refused, what was learned of features stays."""
+        known = {name: vars(self)[name] for name in _FEATURE_ATTRIBUTES if name in vars(self)}
+        try:
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+            check_non_negative(X, f"{type(self).__name__} (parameter X)")
+        except Exception:
+            for name in _FEATURE_ATTRIBUTES:
+                vars(self).pop(name, None)
+            vars(self).update(known)
+            raise
+        return canonical_counts(X)
+
+    @property
+    def components_(self):
+        """Topic-word probabilities, ndarray of shape (n_components_, n_features), rows sum to one."""
+        check_is_fitted(self)
+        return self._topic_probabilities().components()
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def _proportions(self, counts, workers, dtype):
+        """theta of canonical counts, ndarray of shape (n_documents, n_components_)."""
+        topics = self._topic_probabilities()
+        step = self._transform_step()
+        key = combine_keys(self._seed, TRANSFORM_KEY)
+        theta = np.empty((counts.shape[0], self.n_components_), dtype=dtype)
+        for first, last, batch in document_groups(counts):
+            gathered = topics.gather(batch.words, self.doc_topic_prior_, workers)
+            done = step(batch, gathered, self.doc_topic_prior_, batch.content_keys(key), workers)
+            theta[first:last] = done.proportions()
+        return theta
+
+    def transform(self, X):
+        """Infer the topic proportions of documents.
+
+        A document's proportions depend on the fitted model and on its own words and counts alone: not
+        on the other rows, their order, the container or the number of jobs. A document without words
+        gets the prior mean.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_samples, n_components_)
+            Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
+        """
+        check_is_fitted(self)
+        counts = self._validate_counts(X, reset=False)
+        with Workers(self.n_jobs) as workers:
+            return self._proportions(counts, workers, counts.dtype)
+
+    def score(self, X, y=None):
+        """Held-out log-likelihood per word, by document completion; higher is better.
+
+        A fifth of the tokens of each document is hidden, the topic proportions are inferred from the
+        others by `transform`, and the hidden tokens are predicted. Which tokens are hidden depends on
+        the document alone, so scores of different models on the same documents compare. It is never a
+        bound, and never counts tokens the proportions were fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Mean nats per hidden word; 0.0 where there is nothing to hide.
+        """
+        check_is_fitted(self)
+        counts = self._validate_counts(X, reset=False)
+        with Workers(self.n_jobs) as workers:
+            return self._completion(counts, workers)
+
+    def _completion(self, counts, workers):
+        return mean_log_predictive(
+            counts,
+            self._topic_probabilities(),
+            lambda observed: self._proportions(observed, workers, np.float64),
+            workers,
+        )
+
+    def perplexity(self, X, y=None):
+        """exp(-score(X)): perplexity per held-out word; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return float(np.exp(-self.score(X)))

@@ -1,0 +1,122 @@
+"""Counts as documents: canonical CSR matrices, and batches of their rows as kernels see them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from sktopic._kernels import _documents as kernels
+from sktopic._kernels._rng import content_keys
+
+# Documents handled together where memory, not the algorithm, asks for a limit.
+GROUP_SIZE = 1024
+
+
+def canonical_counts(X):
+    """Return X as a CSR array without duplicates or zeros, words ascending; X itself is not changed.
+
+    Parameters
+    ----------
+    X : ndarray or scipy.sparse matrix or array of shape (n_documents, n_features)
+        Non-negative finite counts, float32 or float64.
+    """
+    counts = sp.csr_array(X)
+    canonical = counts.has_canonical_format and not np.any(counts.data == 0)
+    if not canonical:
+        counts = counts.copy() if sp.issparse(X) else counts
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
+    dtype = np.int32 if counts.nnz < 2**31 and counts.shape[1] < 2**31 else np.int64
+    indptr = counts.indptr.astype(dtype, copy=False)
+    indices = counts.indices.astype(dtype, copy=False)
+    if indptr is not counts.indptr or indices is not counts.indices:
+        counts = sp.csr_array((counts.data, indices, indptr), shape=counts.shape)
+    return counts
+
+
+@dataclass
+class DocumentBatch:
+    """Some documents with a small vocabulary of their own.
+
+    A *cell* is a word of a document with its count; a *clump* is what a sampler moves from topic to
+    topic: a token, or a share of a large or fractional count.
+
+    Attributes
+    ----------
+    indptr, clump_indptr : ndarray of shape (n_documents + 1,), int64
+        Bounds of each document's cells and clumps.
+    cell_word, cell_count : ndarray of shape (n_cells,), int32 and float64
+        Local word and count of each cell.
+    words : ndarray of shape (n_words,), int32
+        Matrix column of each local word.
+    word_indptr, word_cell : ndarray of shape (n_words + 1,) and (n_cells,), int64
+        The cells of each word, documents ascending.
+    lengths : ndarray of shape (n_documents,), float64
+        Total count of each document.
+    """
+
+    indptr: np.ndarray
+    clump_indptr: np.ndarray
+    cell_word: np.ndarray
+    cell_count: np.ndarray
+    words: np.ndarray
+    word_indptr: np.ndarray
+    word_cell: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def n_documents(self):
+        return len(self.lengths)
+
+    @property
+    def n_words(self):
+        return len(self.words)
+
+    @property
+    def n_clumps(self):
+        return int(self.clump_indptr[-1])
+
+    def cell_document(self):
+        """The document of each cell, int32."""
+        return np.repeat(np.arange(self.n_documents, dtype=np.int32), np.diff(self.indptr))
+
+    def content_keys(self, key):
+        """The stream key of each document, from the key and its words and counts alone."""
+        return content_keys(key, self.indptr, self.words[self.cell_word], self.cell_count)
+
+    def cells(self, first, last):
+        """indptr, cell_word and cell_count of documents first to last."""
+        start, stop = self.indptr[first], self.indptr[last]
+        return self.indptr[first : last + 1], self.cell_word[start:stop], self.cell_count[start:stop]
+
+    def chunks(self, n_chunks):
+        """Cut the documents into ranges (first, last) with about equally many clumps."""
+        n_chunks = max(1, min(n_chunks, self.n_documents))
+        targets = self.n_clumps * np.arange(1, n_chunks) / n_chunks
+        bounds = np.unique([0, *np.searchsorted(self.clump_indptr, targets), self.n_documents])
+        return list(zip(bounds[:-1].tolist(), bounds[1:].tolist()))
+
+
+class DocumentReader:
+    """Cuts DocumentBatches from canonical counts, reusing its scratch space.
+
+    Parameters
+    ----------
+    counts : csr_array from canonical_counts
+    """
+
+    def __init__(self, counts):
+        self._arrays = counts.indptr, counts.indices, counts.data
+        self._local_word = np.full(counts.shape[1], -1, dtype=np.int32)
+
+    def batch(self, rows):
+        """The documents of the rows (ndarray of int64), in that order."""
+        return DocumentBatch(*kernels.gather_documents(*self._arrays, rows, self._local_word))
+
+
+def document_groups(counts):
+    """Yield (first row, last row, DocumentBatch) over all rows, in groups that bound the memory."""
+    reader = DocumentReader(counts)
+    for first in range(0, counts.shape[0], GROUP_SIZE):
+        last = min(first + GROUP_SIZE, counts.shape[0])
+        yield first, last, reader.batch(np.arange(first, last))

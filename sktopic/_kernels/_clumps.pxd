@@ -1,0 +1,21 @@
+"""How a real count becomes tokens ("clumps"); the one place that knows the rule."""
+
+from libc.math cimport ceil
+from libc.stdint cimport int32_t
+
+cdef enum:
+    MAX_CLUMPS = 64
+
+
+cdef inline int32_t n_clumps(double count) noexcept nogil:
+    """Unit clumps and one of the remaining weight up to 64; beyond that 64 equal ones."""
+    if count > MAX_CLUMPS:
+        return MAX_CLUMPS
+    return <int32_t>ceil(count)
+
+
+cdef inline double clump_weight(double count, int32_t n, int32_t i) noexcept nogil:
+    """The weight of clump i of the n clumps of a cell; the weights sum to the count."""
+    if count > MAX_CLUMPS:
+        return count / MAX_CLUMPS
+    return 1.0 if i < n - 1 else count - (n - 1)

@@ -1,0 +1,107 @@
+"""Reading the rows of a CSR matrix as a batch of documents with its own small vocabulary."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t
+
+from sktopic._kernels._clumps cimport n_clumps
+
+ctypedef fused index_t:
+    int32_t
+    int64_t
+
+ctypedef fused count_t:
+    float
+    double
+
+
+def gather_documents(
+    const index_t[::1] x_indptr,
+    const index_t[::1] x_indices,
+    const count_t[::1] x_data,
+    const int64_t[::1] rows,
+    int32_t[::1] local_word,
+):
+    """Copy rows of a CSR matrix, renumbering the words in their order of first appearance.
+
+    Parameters
+    ----------
+    x_indptr, x_indices, x_data : CSR arrays                                          IN
+    rows : the rows to copy, in the order wanted                                      IN
+    local_word : (n_features,) scratch, every entry -1 on entry and on exit           IN/OUT
+
+    Returns
+    -------
+    indptr (n_documents + 1,) int64, clump_indptr (n_documents + 1,) int64 : cells and clumps of each
+    document; cell_word (n_cells,) int32 : local word; cell_count (n_cells,) float64;
+    words (n_words,) int32 : the matrix column of each local word;
+    word_indptr (n_words + 1,) int64, word_cell (n_cells,) int64 : the cells of each word, documents
+    ascending; lengths (n_documents,) float64 : total count.
+    """
+    cdef Py_ssize_t n_documents = rows.shape[0], d, i, cell = 0, n_words = 0, w
+    cdef int64_t row, n_cells = 0, clumps = 0
+    cdef int32_t word
+    cdef double length
+    for d in range(n_documents):
+        n_cells += x_indptr[rows[d] + 1] - x_indptr[rows[d]]
+
+    indptr_array = np.empty(n_documents + 1, dtype=np.int64)
+    clump_array = np.empty(n_documents + 1, dtype=np.int64)
+    lengths_array = np.empty(n_documents, dtype=np.float64)
+    cell_word_array = np.empty(n_cells, dtype=np.int32)
+    cell_count_array = np.empty(n_cells, dtype=np.float64)
+    words_array = np.empty(min(n_cells, <int64_t>local_word.shape[0]), dtype=np.int32)
+    word_cell_array = np.empty(n_cells, dtype=np.int64)
+    cdef int64_t[::1] indptr = indptr_array, clump_indptr = clump_array, word_cell = word_cell_array
+    cdef double[::1] cell_count = cell_count_array, lengths = lengths_array
+    cdef int32_t[::1] cell_word = cell_word_array, words = words_array
+
+    with nogil:
+        indptr[0] = 0
+        clump_indptr[0] = 0
+        for d in range(n_documents):
+            row = rows[d]
+            length = 0.0
+            for i in range(x_indptr[row], x_indptr[row + 1]):
+                w = x_indices[i]
+                word = local_word[w]
+                if word < 0:
+                    word = <int32_t>n_words
+                    local_word[w] = word
+                    words[n_words] = <int32_t>w
+                    n_words += 1
+                cell_word[cell] = word
+                cell_count[cell] = x_data[i]
+                length += x_data[i]
+                clumps += n_clumps(x_data[i])
+                cell += 1
+            indptr[d + 1] = cell
+            clump_indptr[d + 1] = clumps
+            lengths[d] = length
+        for w in range(n_words):
+            local_word[words[w]] = -1
+
+    word_indptr_array = np.zeros(n_words + 1, dtype=np.int64)
+    cdef int64_t[::1] word_indptr = word_indptr_array
+    with nogil:
+        for cell in range(n_cells):
+            word_indptr[cell_word[cell] + 1] += 1
+        for w in range(n_words):
+            word_indptr[w + 1] += word_indptr[w]
+        for cell in range(n_cells):
+            word = cell_word[cell]
+            word_cell[word_indptr[word]] = cell
+            word_indptr[word] += 1
+        for w in range(n_words, 0, -1):
+            word_indptr[w] = word_indptr[w - 1]
+        word_indptr[0] = 0
+    return (
+        indptr_array,
+        clump_array,
+        cell_word_array,
+        cell_count_array,
+        words_array[:n_words].copy(),
+        word_indptr_array,
+        word_cell_array,
+        lengths_array,
+    )

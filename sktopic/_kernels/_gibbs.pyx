@@ -1,0 +1,265 @@
+"""The document step by Gibbs sampling with topics and prior held fixed, at sparse cost.
+
+For token i of a document, p(z_i = k | z_-i) = phi_kw (alpha_k + n_k) / T, with n the counts of the
+document without the token (equation 14 of Dupuy and Bach, 2017). The rows handed in are scaled so
+that sum_k alpha_k phi_kw = 1; then T = 1 + s, where s sums phi_kw n_k over the topics present in
+the document, and a draw above s comes from the fixed distribution alpha_k phi_kw of the word.
+
+Instead of draws, the kernel sums the conditional probabilities they were made from (Rao-Blackwell),
+again at sparse cost: phi_kw n_k / T into one entry per topic of the document and cell, and 1 / T
+into one scalar per cell, which stands for alpha_k phi_kw / T over all topics.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memmove, memset
+
+from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._rng cimport Stream, seed_stream
+from sktopic._kernels._slots cimport (
+    Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
+)
+from sktopic._kernels._special cimport digamma
+
+
+cdef struct Buffer:
+    # A growing array of bytes, owned by one call of the kernel.
+    char* data
+    size_t used
+    size_t room
+
+
+cdef inline int reserve(Buffer* buffer, size_t more) noexcept nogil:
+    """Make room for more bytes; -1 when there is no memory."""
+    cdef size_t room
+    cdef char* data
+    if buffer.used + more > buffer.room:
+        room = max(2 * buffer.room, buffer.used + more)
+        data = <char*>realloc(buffer.data, room)
+        if data == NULL:
+            return -1
+        buffer.data = data
+        buffer.room = room
+    return 0
+
+
+cdef inline int append(Buffer* buffer, const void* data, size_t size) noexcept nogil:
+    if reserve(buffer, size) != 0:
+        return -1
+    memcpy(buffer.data + buffer.used, data, size)
+    buffer.used += size
+    return 0
+
+
+cdef object to_array(Buffer* buffer, object dtype):
+    """Copy the bytes used into a NumPy array."""
+    array = np.empty(buffer.used, dtype=np.uint8)
+    cdef unsigned char[::1] view = array
+    if buffer.used:
+        memcpy(&view[0], buffer.data, buffer.used)
+    return array.view(dtype)
+
+
+cdef void restride(real* block, Py_ssize_t n_rows, Py_ssize_t n, Py_ssize_t old, Py_ssize_t new) noexcept nogil:
+    """Move the first n entries of each row from one row length to another, in place; zero the rest."""
+    cdef Py_ssize_t i
+    if new > old:
+        for i in range(n_rows - 1, -1, -1):
+            memmove(block + i * new, block + i * old, n * sizeof(real))
+            memset(<void*>(block + i * new + n), 0, (new - n) * sizeof(real))
+    elif new < old:
+        for i in range(1, n_rows):
+            memmove(block + i * new, block + i * old, n * sizeof(real))
+
+
+cdef int sweep_document(
+    Py_ssize_t n_cells,
+    const int32_t* cell_word,
+    const double* cell_count,
+    const real* rows,
+    const real* cumulative,
+    const double* prior,
+    int32_t n_topics,
+    int n_burn_in,
+    int n_kept,
+    Stream* stream,
+    int32_t* z,
+    Slots* slots,
+    real* mass,
+    real* product,
+    real* partial_sum,
+    Buffer* values,
+    double* fixed,
+    double* log_theta,
+) noexcept nogil:
+    """All sweeps over one document: leaves its topics in slots, appends its block (one row a cell, one
+    column a slot) to values and adds to the cells' fixed parts. -1 when there is no memory."""
+    cdef Py_ssize_t cell, token, stride = 0, start = values.used, n_blocks = (n_topics + 15) // 16, wider
+    cdef int32_t i, j, k, n_parts, n_before, topic
+    cdef int sweep
+    cdef bint keep
+    cdef double w
+    cdef real total, share
+    cdef const real* row
+    cdef real* out
+
+    token = 0
+    for cell in range(n_cells):  # topics that an earlier call left in z
+        n_parts = n_clumps(cell_count[cell])
+        for i in range(n_parts):
+            if z[token] >= 0:
+                put(slots, slot_of(slots, z[token]), clump_weight(cell_count[cell], n_parts, i))
+            token += 1
+
+    for sweep in range(n_burn_in + n_kept):
+        keep = sweep >= n_burn_in
+        if sweep <= n_burn_in:  # once sums are kept, slots must not move
+            drop_empty_slots(slots)
+            for j in range(slots.n):
+                mass[j] = <real>slots.weight[j]
+        if sweep == n_burn_in:
+            stride = min(<Py_ssize_t>n_topics, (2 * slots.n + 16) // 8 * 8)
+            if reserve(values, n_cells * stride * sizeof(real)) != 0:
+                return -1
+            memset(values.data + start, 0, n_cells * stride * sizeof(real))
+        token = 0
+        for cell in range(n_cells):
+            row = rows + cell_word[cell] * <Py_ssize_t>n_topics
+            n_parts = n_clumps(cell_count[cell])
+            for i in range(n_parts):
+                w = clump_weight(cell_count[cell], n_parts, i)
+                if z[token] >= 0:
+                    j = slots.position[z[token]]
+                    take(slots, j, w)
+                    mass[j] = <real>slots.weight[j]
+                n_before = slots.n
+                total = scan(row, slots, mass, product, partial_sum)
+                topic = draw_topic(
+                    row, cumulative + cell_word[cell] * n_blocks, prior, n_topics, slots, partial_sum, total, stream
+                )
+                j = slot_of(slots, topic)
+                put(slots, j, w)
+                mass[j] = <real>slots.weight[j]
+                z[token] = topic
+                token += 1
+                if keep:
+                    if slots.n > stride:
+                        wider = min(<Py_ssize_t>n_topics, 2 * stride)
+                        if reserve(values, n_cells * wider * sizeof(real)) != 0:
+                            return -1
+                        restride(<real*>(values.data + start), n_cells, n_before, stride, wider)
+                        stride = wider
+                    share = <real>(w / (total + 1))
+                    fixed[cell] += share
+                    out = <real*>(values.data + start) + cell * stride
+                    for k in range(n_before):
+                        out[k] += share * product[k]
+        if keep and log_theta != NULL:
+            if sweep == n_burn_in:
+                for j in range(n_topics):
+                    log_theta[j] = 0.0
+            for j in range(slots.n):
+                k = slots.topic[j]
+                log_theta[j] += digamma(prior[k] + slots.weight[j]) - digamma(prior[k])
+    restride(<real*>(values.data + start), n_cells, slots.n, stride, slots.n)
+    values.used = start + n_cells * slots.n * sizeof(real)
+    return 0
+
+
+def sweep_documents(
+    const int64_t[::1] indptr,
+    const int32_t[::1] cell_word,
+    const double[::1] cell_count,
+    const real[:, ::1] rows,
+    const real[:, ::1] cumulative,
+    const double[::1] prior,
+    const uint64_t[::1] keys,
+    int32_t[::1] z,
+    int n_burn_in,
+    int n_kept,
+    bint with_log_theta,
+):
+    """Sample the topics of documents; sum the conditional probabilities of the kept sweeps.
+
+    Parameters
+    ----------
+    indptr : (n_documents + 1,) bounds of each document's cells, in any consecutive numbering      IN
+    cell_word, cell_count : (n_cells,) row of each cell's word, its count > 0                     IN
+    rows : (n_words, n_topics) phi_kw scaled so that rows @ prior = 1                              IN
+    cumulative : (n_words, ceil(n_topics / 16)) cumulative sums of prior * rows by blocks of 16    IN
+    prior : (n_topics,) alpha                                                                     IN
+    keys : (n_documents,) stream of each document                                                 IN
+    z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
+        clumps one after the other, each given those before it)                                   IN/OUT
+    n_burn_in, n_kept : sweeps thrown away, then sweeps summed
+    with_log_theta : whether to compute log_theta
+
+    Returns
+    -------
+    slot_indptr (n_documents + 1,) int64, slot_topic (n_slots,) int32 : topics of each document;
+    values : for each document in turn its (cells, slots) block, the sums of w phi_kw n_k / T;
+    fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k;
+    log_theta (n_slots,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
+    """
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell, token = 0
+    cdef int32_t n_topics = <int32_t>rows.shape[1], j
+    cdef int64_t base = indptr[0]
+    cdef int status = 0
+    cdef Stream stream
+    cdef Slots slots
+    cdef Buffer values, topics, logs
+    cdef double* log_theta = NULL
+
+    dtype = np.float32 if real is float else np.float64
+    slot_indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
+    fixed_array = np.zeros(cell_word.shape[0], dtype=np.float64)
+    cdef int64_t[::1] slot_indptr = slot_indptr_array
+    cdef double[::1] fixed = fixed_array
+    cdef int32_t[:, ::1] ints = np.full((3, n_topics), -1, dtype=np.int32)
+    cdef real[:, ::1] reals = np.empty((3, n_topics), dtype=dtype)
+    cdef double[:, ::1] doubles = np.empty((2, n_topics), dtype=np.float64)
+    slots.n = 0
+    slots.topic = &ints[0, 0]
+    slots.members = &ints[1, 0]
+    slots.position = &ints[2, 0]
+    slots.weight = &doubles[0, 0]
+    if with_log_theta:
+        log_theta = &doubles[1, 0]
+    values.data = topics.data = logs.data = NULL
+    values.used = values.room = topics.used = topics.room = logs.used = logs.room = 0
+    with nogil:
+        for d in range(n_documents):
+            first = indptr[d] - base
+            n_cells = indptr[d + 1] - indptr[d]
+            if n_cells > 0:
+                seed_stream(&stream, keys[d])
+                status = sweep_document(
+                    n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0], &prior[0],
+                    n_topics, n_burn_in, n_kept, &stream, &z[token], &slots,
+                    &reals[0, 0], &reals[1, 0], &reals[2, 0], &values, &fixed[first], log_theta,
+                )
+                status |= append(&topics, slots.topic, slots.n * sizeof(int32_t))
+                if with_log_theta:
+                    status |= append(&logs, log_theta, slots.n * sizeof(double))
+                if status != 0:
+                    break
+                for cell in range(first, first + n_cells):
+                    token += n_clumps(cell_count[cell])
+            slot_indptr[d + 1] = slot_indptr[d] + slots.n
+            clear_slots(&slots)
+    try:
+        if status != 0:
+            raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")
+        return (
+            slot_indptr_array,
+            to_array(&topics, np.int32),
+            to_array(&values, dtype),
+            fixed_array,
+            to_array(&logs, np.float64),
+        )
+    finally:
+        free(values.data)
+        free(topics.data)
+        free(logs.data)

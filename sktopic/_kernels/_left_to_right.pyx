@@ -1,0 +1,184 @@
+"""Left-to-right estimates of the likelihood of a document (Wallach et al., 2009, algorithm 3)."""
+
+import numpy as np
+
+from libc.math cimport exp, log
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._rng cimport Stream, combine, next_below, seed_stream
+from sktopic._kernels._slots cimport (
+    Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
+)
+
+
+cdef struct Tokens:
+    # The clumps of one document in the order in which they are predicted.
+    int32_t n
+    int32_t* word
+    double* weight
+    int32_t* topic
+
+
+cdef void lay_out(
+    Py_ssize_t n_cells, const int32_t* cell_word, const double* cell_count, uint64_t key, Tokens* tokens
+) noexcept nogil:
+    """Lay out the clumps of a document in a random order drawn from its key."""
+    cdef Py_ssize_t cell
+    cdef int32_t i, j, n_parts, n = 0
+    cdef Stream stream
+    seed_stream(&stream, key)
+    for cell in range(n_cells):
+        n_parts = n_clumps(cell_count[cell])
+        for i in range(n_parts):
+            j = <int32_t>next_below(&stream, n + 1)  # the shuffle of Fisher and Yates, inside out
+            tokens.word[n] = tokens.word[j]
+            tokens.weight[n] = tokens.weight[j]
+            tokens.word[j] = cell_word[cell]
+            tokens.weight[j] = clump_weight(cell_count[cell], n_parts, i)
+            n += 1
+    tokens.n = n
+
+
+cdef void run_particle(
+    const Tokens* tokens,
+    const real* rows,
+    const real* cumulative,
+    const double* evidence,
+    const double* prior,
+    int32_t n_topics,
+    int n_resampling,
+    Stream* stream,
+    Slots* slots,
+    real* mass,
+    real* product,
+    real* partial_sum,
+    double prior_total,
+    double* predictive,
+) noexcept nogil:
+    """Fill predictive with p(w_n | z_<n) at each position n, sampling z_n after it, and before it
+    n_resampling sweeps over z_<n."""
+    cdef int32_t n, i, j, topic, n_blocks = (n_topics + 15) // 16
+    cdef int sweep
+    cdef real total
+    cdef double seen = 0.0
+    for n in range(tokens.n):
+        for sweep in range(n_resampling):
+            drop_empty_slots(slots)
+            for j in range(slots.n):
+                mass[j] = <real>slots.weight[j]
+            for i in range(n):
+                j = slots.position[tokens.topic[i]]
+                take(slots, j, tokens.weight[i])
+                mass[j] = <real>slots.weight[j]
+                total = scan(rows + tokens.word[i] * <Py_ssize_t>n_topics, slots, mass, product, partial_sum)
+                topic = draw_topic(
+                    rows + tokens.word[i] * <Py_ssize_t>n_topics, cumulative + tokens.word[i] * <Py_ssize_t>n_blocks,
+                    prior, n_topics, slots, partial_sum, total, stream,
+                )
+                j = slot_of(slots, topic)
+                put(slots, j, tokens.weight[i])
+                mass[j] = <real>slots.weight[j]
+                tokens.topic[i] = topic
+        total = scan(rows + tokens.word[n] * <Py_ssize_t>n_topics, slots, mass, product, partial_sum)
+        predictive[n] = evidence[tokens.word[n]] * (total + 1) / (prior_total + seen)
+        topic = draw_topic(
+            rows + tokens.word[n] * <Py_ssize_t>n_topics, cumulative + tokens.word[n] * <Py_ssize_t>n_blocks,
+            prior, n_topics, slots, partial_sum, total, stream,
+        )
+        j = slot_of(slots, topic)
+        put(slots, j, tokens.weight[n])
+        mass[j] = <real>slots.weight[j]
+        tokens.topic[n] = topic
+        seen += tokens.weight[n]
+
+
+def left_to_right(
+    const int64_t[::1] indptr,
+    const int32_t[::1] cell_word,
+    const double[::1] cell_count,
+    const real[:, ::1] rows,
+    const real[:, ::1] cumulative,
+    const double[::1] evidence,
+    const double[::1] prior,
+    const uint64_t[::1] keys,
+    int n_particles,
+    int n_resampling,
+    bint product_inside,
+):
+    """Estimate log p(document) of each document, in nats (n_documents,).
+
+    The first nine arguments are those of _gibbs.sweep_documents and _topics.gather_topics. With
+    product_inside False: sum_n log mean_r p(w_n | z_<n of particle r). With True: log mean_r prod_n
+    p(w_n | z_<n of particle r), whose exponential is unbiased when n_resampling is 0. A clump of
+    weight c enters as p to the power c.
+    """
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell, longest = 0, n_cells, first
+    cdef int32_t n_topics = <int32_t>rows.shape[1], n, r
+    cdef int64_t base = indptr[0], n_tokens
+    cdef double prior_total = 0.0, total, largest, log_p
+    cdef Stream stream
+    cdef Slots slots
+    cdef Tokens tokens
+    for n in range(n_topics):
+        prior_total += prior[n]
+    for d in range(n_documents):
+        n_tokens = 0
+        for cell in range(indptr[d] - base, indptr[d + 1] - base):
+            n_tokens += n_clumps(cell_count[cell])
+        longest = max(longest, n_tokens)
+    longest = max(longest, 1)
+
+    result_array = np.zeros(n_documents, dtype=np.float64)
+    cdef double[::1] result = result_array
+    cdef int32_t[:, ::1] token_ints = np.empty((2, longest), dtype=np.int32)
+    cdef double[:, ::1] token_doubles = np.empty((3, longest), dtype=np.float64)
+    cdef double[::1] particle_logs = np.empty(n_particles, dtype=np.float64)
+    cdef int32_t[:, ::1] ints = np.full((3, n_topics), -1, dtype=np.int32)
+    cdef real[:, ::1] reals = np.empty((3, n_topics), dtype=np.float32 if real is float else np.float64)
+    cdef double[::1] weights = np.empty(n_topics, dtype=np.float64)
+    cdef double* predictive = &token_doubles[1, 0]
+    cdef double* mean_predictive = &token_doubles[2, 0]
+    tokens.word = &token_ints[0, 0]
+    tokens.topic = &token_ints[1, 0]
+    tokens.weight = &token_doubles[0, 0]
+    slots.n = 0
+    slots.topic = &ints[0, 0]
+    slots.members = &ints[1, 0]
+    slots.position = &ints[2, 0]
+    slots.weight = &weights[0]
+    with nogil:
+        for d in range(n_documents):
+            first = indptr[d] - base
+            n_cells = indptr[d + 1] - indptr[d]
+            if n_cells == 0:
+                continue
+            lay_out(n_cells, &cell_word[first], &cell_count[first], keys[d], &tokens)
+            for n in range(tokens.n):
+                mean_predictive[n] = 0.0
+            for r in range(n_particles):
+                seed_stream(&stream, combine(keys[d], r))
+                run_particle(
+                    &tokens, &rows[0, 0], &cumulative[0, 0], &evidence[0], &prior[0], n_topics, n_resampling, &stream,
+                    &slots, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive,
+                )
+                clear_slots(&slots)
+                log_p = 0.0
+                for n in range(tokens.n):
+                    mean_predictive[n] += predictive[n] / n_particles
+                    if product_inside:
+                        log_p += tokens.weight[n] * log(predictive[n])
+                particle_logs[r] = log_p
+            total = 0.0
+            if product_inside:
+                largest = particle_logs[0]
+                for r in range(1, n_particles):
+                    largest = max(largest, particle_logs[r])
+                for r in range(n_particles):
+                    total += exp(particle_logs[r] - largest)
+                result[d] = largest + log(total / n_particles)
+            else:
+                for n in range(tokens.n):
+                    total += tokens.weight[n] * log(mean_predictive[n])
+                result[d] = total
+    return result_array

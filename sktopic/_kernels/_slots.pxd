@@ -1,0 +1,118 @@
+"""The topics of one document, kept as a short list, and the sparse draw that uses it."""
+
+from libc.stdint cimport int32_t
+
+from sktopic._kernels._rng cimport Stream, next_uniform
+
+ctypedef fused real:
+    float
+    double
+
+# Topics per block of the cumulative sums of a word's fixed part.
+cdef enum:
+    BLOCK = 16
+
+
+cdef struct Slots:
+    int32_t n            # slots in use; emptied slots stay until drop_empty_slots
+    int32_t* topic       # topic of a slot
+    int32_t* members     # clumps now in a slot
+    double* weight       # weight now in a slot
+    int32_t* position    # slot of a topic, or -1
+
+
+cdef inline void clear_slots(Slots* slots) noexcept nogil:
+    cdef int32_t j
+    for j in range(slots.n):
+        slots.position[slots.topic[j]] = -1
+    slots.n = 0
+
+
+cdef inline int32_t slot_of(Slots* slots, int32_t topic) noexcept nogil:
+    """The slot of a topic, opened if need be."""
+    cdef int32_t j = slots.position[topic]
+    if j < 0:
+        j = slots.n
+        slots.topic[j] = topic
+        slots.members[j] = 0
+        slots.weight[j] = 0.0
+        slots.position[topic] = j
+        slots.n = j + 1
+    return j
+
+
+cdef inline void put(Slots* slots, int32_t j, double weight) noexcept nogil:
+    slots.members[j] += 1
+    slots.weight[j] += weight
+
+
+cdef inline void take(Slots* slots, int32_t j, double weight) noexcept nogil:
+    """Remove one clump; a slot without members weighs exactly nothing, whatever was rounded."""
+    slots.members[j] -= 1
+    slots.weight[j] = slots.weight[j] - weight if slots.members[j] > 0 else 0.0
+
+
+cdef inline void drop_empty_slots(Slots* slots) noexcept nogil:
+    cdef int32_t j, kept = 0
+    for j in range(slots.n):
+        if slots.members[j] > 0:
+            slots.topic[kept] = slots.topic[j]
+            slots.members[kept] = slots.members[j]
+            slots.weight[kept] = slots.weight[j]
+            slots.position[slots.topic[j]] = kept
+            kept += 1
+        else:
+            slots.position[slots.topic[j]] = -1
+    slots.n = kept
+
+
+cdef inline real scan(
+    const real* row, const Slots* slots, const real* mass, real* product, real* partial_sum
+) noexcept nogil:
+    """Fill product with phi_kw n_k of the document's topics, partial_sum with its cumulative sum;
+    return the total."""
+    cdef int32_t j
+    cdef real total = 0
+    for j in range(slots.n):
+        product[j] = row[slots.topic[j]] * mass[j]
+        total += product[j]
+        partial_sum[j] = total
+    return total
+
+
+cdef inline int32_t draw_fixed(
+    const real* row, const real* cumulative, const double* prior, int32_t n_topics, real u
+) noexcept nogil:
+    """Draw from alpha_k phi_kw, u in [0, 1): the block by its cumulative sums, then a scan inside it."""
+    cdef int32_t b = 0, k, stop, last = (n_topics - 1) // BLOCK
+    while b < last and cumulative[b] <= u:
+        b += 1
+    if b > 0:
+        u -= cumulative[b - 1]
+    k = b * BLOCK
+    stop = min(k + BLOCK, n_topics) - 1
+    u -= <real>(prior[k] * row[k])
+    while u >= 0 and k < stop:
+        k += 1
+        u -= <real>(prior[k] * row[k])
+    return k
+
+
+cdef inline int32_t draw_topic(
+    const real* row,
+    const real* cumulative,
+    const double* prior,
+    int32_t n_topics,
+    const Slots* slots,
+    const real* partial_sum,
+    real total,
+    Stream* stream,
+) noexcept nogil:
+    """Draw a topic with probability (phi_kw n_k + alpha_k phi_kw) / (total + 1)."""
+    cdef real u = <real>(next_uniform(stream) * (total + 1))
+    cdef int32_t j = 0, k
+    if u < total:
+        for k in range(slots.n):
+            j += partial_sum[k] <= u
+        return slots.topic[j]
+    return draw_fixed(row, cumulative, prior, n_topics, u - total)

@@ -1,0 +1,91 @@
+"""Gathering the topic rows of a batch's words from a word-major store."""
+
+from libc.stdint cimport int32_t
+
+from sktopic._kernels._slots cimport BLOCK, real
+
+BLOCK_SIZE = BLOCK
+
+
+def gather_topics(
+    const double[:, ::1] store,
+    const int32_t[::1] words,
+    const double[::1] scale,
+    const double[::1] offset,
+    const double[::1] prior,
+    real[:, ::1] rows,
+    real[:, ::1] cumulative,
+    double[::1] evidence,
+):
+    """Compute phi[w] = store[w] * scale + offset for some words, scaled to phi @ prior = 1.
+
+    Parameters
+    ----------
+    store : (n_features, n_topics)                                                                IN
+    words : (n_words,) rows of the store                                                          IN
+    scale, offset, prior : (n_topics,)                                                            IN
+    rows : (n_words, n_topics) phi[w] / (phi[w] @ prior)                                          OUT
+    cumulative : (n_words, ceil(n_topics / 16)) cumulative sums over blocks of 16 of rows * prior  OUT
+    evidence : (n_words,) phi[w] @ prior                                                          OUT
+
+    A word of probability zero in every topic says nothing about topics: its row is 1 / sum(prior)
+    everywhere and its evidence 0.
+    """
+    cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i
+    with nogil:
+        for i in range(n_words):
+            evidence[i] = fill_row(
+                &store[words[i], 0], &scale[0], &offset[0], &prior[0], n_topics, &rows[i, 0], &cumulative[i, 0]
+            )
+
+
+cdef double sum_blocks(const real* row, const double* prior, Py_ssize_t n, real* cumulative) noexcept nogil:
+    """Fill the cumulative block sums of row * prior and return the total; four lanes, in a fixed order."""
+    cdef Py_ssize_t k = 0, b = 0, stop
+    cdef double total = 0.0, s0, s1, s2, s3
+    while k < n:
+        stop = min(k + BLOCK, n)
+        s0 = s1 = s2 = s3 = 0.0
+        while k + 4 <= stop:
+            s0 += prior[k] * row[k]
+            s1 += prior[k + 1] * row[k + 1]
+            s2 += prior[k + 2] * row[k + 2]
+            s3 += prior[k + 3] * row[k + 3]
+            k += 4
+        while k < stop:
+            s0 += prior[k] * row[k]
+            k += 1
+        total += (s0 + s1) + (s2 + s3)
+        cumulative[b] = <real>total
+        b += 1
+    return total
+
+
+cdef double fill_row(
+    const double* source,
+    const double* scale,
+    const double* offset,
+    const double* prior,
+    Py_ssize_t n_topics,
+    real* row,
+    real* cumulative,
+) noexcept nogil:
+    """One row of gather_topics; returns its evidence."""
+    cdef Py_ssize_t k, b
+    cdef double unit = 1.0, largest = 0.0, total, inverse
+    for k in range(n_topics):
+        row[k] = <real>(source[k] * scale[k] + offset[k])
+    total = sum_blocks(row, prior, n_topics, cumulative)
+    if not total > 1e-30:  # the row may have left the range of float32: take its largest entry out
+        for k in range(n_topics):
+            largest = max(largest, source[k] * scale[k] + offset[k])
+        unit = largest
+        for k in range(n_topics):
+            row[k] = <real>((source[k] * scale[k] + offset[k]) / largest) if largest > 0.0 else <real>1.0
+        total = sum_blocks(row, prior, n_topics, cumulative)
+    inverse = 1.0 / total
+    for k in range(n_topics):
+        row[k] = <real>(row[k] * inverse)
+    for b in range((n_topics + BLOCK - 1) // BLOCK):
+        cumulative[b] = <real>(cumulative[b] * inverse)
+    return unit * total

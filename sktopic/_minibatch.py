@@ -1,0 +1,255 @@
+"""The mini-batch loop: epochs, batches, step sizes, continuation, early stop."""
+
+from abc import abstractmethod
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sktopic._base import TopicModel
+from sktopic._compat import CallbackSupportMixin, Interval, fit_context, with_callbacks
+from sktopic._document_steps import DenseCounts
+from sktopic._documents import GROUP_SIZE, DocumentReader
+from sktopic._interrupt import uninterrupted
+from sktopic._kernels._rng import combine_keys, position_keys
+from sktopic._monitor import FitMonitor, FitTasks
+from sktopic._parallel import Workers
+from sktopic._topic_word import TopicWordStatistics
+
+# Tell the streams of one seed apart.
+INITIAL_KEY = 0x696E6974
+FIT_KEY = 0x666974
+SHUFFLE_KEY = 0x73687566
+VALIDATION_KEY = 0x76616C69
+
+
+class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
+    """Base class of models trained on one mini-batch after another.
+
+    A subclass defines `_check_settings`, `_adopt_settings`, and three hooks: `_initialize` (fitted state before the first
+    batch), `_document_step` (a pure function of the state and a batch) and `_global_step` (the update
+    of the state). The loop keeps the promise that training is the same for any ``n_jobs``, and that ``fit``
+    with one epoch and no shuffling equals a sequence of ``partial_fit`` calls.
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "learning_decay": [Interval(Real, 0, 1, closed="both")],
+        "learning_offset": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "total_samples": [Interval(Real, 0, None, closed="neither"), None],
+        "shuffle": ["boolean"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # Documents whose expected counts are held in memory at once; a larger batch is summed in groups.
+    _group_size = GROUP_SIZE
+    # Whether the global step uses E[log theta].
+    _with_log_theta = False
+
+    @abstractmethod
+    def _check_settings(self, n_features):
+        """Raise ValueError for settings that do not fit each other, the data or the training so far."""
+
+    @abstractmethod
+    def _initialize(self, n_features):
+        """Set the fitted state from which the first update starts."""
+
+    @abstractmethod
+    def _adopt_settings(self):
+        """Let partial_fit go on with parameters that were changed since the last call."""
+
+    @abstractmethod
+    def _document_step(self, batch, keys, total_samples, workers):
+        """Return the expected counts of a batch (see _document_steps), changing nothing."""
+
+    @abstractmethod
+    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
+        """Update the fitted state from the expected counts of a batch, whose words are given."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Learn the topics of a corpus, from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
+            left as it was.
+        KeyboardInterrupt
+            Is passed on; the state is that of the last complete update.
+        """
+        counts = self._validate_counts(X, reset=True)
+        self._check_settings(counts.shape[1])
+        self._start(counts.shape[1])
+        with Workers(self.n_jobs) as workers:
+            self._run_epochs(X, y, counts, workers)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Continue training on more documents, treated in batches of ``batch_size``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            As in `fit`, or if n_components was changed since training began.
+        """
+        first = not hasattr(self, "n_batch_iter_")
+        counts = self._validate_counts(X, reset=first)
+        self._check_settings(counts.shape[1])
+        if first:
+            self._start(counts.shape[1])
+        elif self.n_components != self._n_trained:
+            raise ValueError(
+                f"n_components={self.n_components!r} differs from the {self._n_trained} topics in training; "
+                "set it back, or call fit to start anew."
+            )
+        else:
+            self._adopt_settings()
+        monitor = FitMonitor(self, counts.shape[0])
+        with Workers(self.n_jobs) as workers:
+            reader = DocumentReader(counts)
+            for rows in self._batches(np.arange(counts.shape[0])):
+                self._update(reader, rows, self.total_samples, monitor, workers)
+        if self.verbose:
+            monitor.after_epoch()
+        return self
+
+    @property
+    def _statistics(self):
+        """The topic-word statistics: a view of the fitted arrays, which it changes in place."""
+        return TopicWordStatistics(
+            self._store, self._store_totals, self._store_scale, self._store_averaged, self._average_weight
+        )
+
+    @_statistics.setter
+    def _statistics(self, statistics):
+        self._store = statistics.store
+        self._store_totals = statistics.totals
+        self._store_scale = statistics.scale
+        self._store_averaged = statistics.averaged
+        self._average_weight = statistics.average_weight
+
+    @property
+    def _n_trained(self):
+        """Topics in training, of which n_components_ are in use."""
+        return len(self._store_totals)
+
+    def _step_size(self):
+        """rho of the next update, (learning_offset + t)^-learning_decay with t = 1, 2, ..."""
+        return (self.learning_offset + self.n_batch_iter_ + 1.0) ** -self.learning_decay
+
+    def _start(self, n_features):
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.n_iter_ = 0
+        self.n_batch_iter_ = 0
+        self.n_samples_seen_ = 0
+        self._initialize(n_features)
+
+    def _key(self, *names):
+        return combine_keys(self._seed, *names)
+
+    def _batches(self, rows):
+        return (rows[first : first + self.batch_size] for first in range(0, len(rows), self.batch_size))
+
+    def _order(self, rows, epoch):
+        """The rows in the order of an epoch."""
+        if not self.shuffle:
+            return rows
+        seed = self._key(SHUFFLE_KEY, epoch) % 2**32
+        return np.random.RandomState(seed).permutation(rows)
+
+    def _hold_out(self, n_samples):
+        """Split the rows into those trained on and those held out for early stopping."""
+        n_held_out = min(max(1, round(self.validation_fraction * n_samples)), n_samples - 1)
+        seed = self._key(VALIDATION_KEY) % 2**32
+        permuted = np.random.RandomState(seed).permutation(n_samples)
+        return np.sort(permuted[n_held_out:]), np.sort(permuted[:n_held_out])
+
+    def _run_epochs(self, X, y, counts, workers):
+        rows, evaluate = np.arange(counts.shape[0]), None
+        if self.early_stopping:
+            rows, held_out = self._hold_out(counts.shape[0])
+            held_out = counts[held_out]
+
+            def evaluate():
+                return self._completion(held_out, workers)
+
+        reader = DocumentReader(counts)
+        total_samples = len(rows) if self.total_samples is None else self.total_samples
+        monitor = FitMonitor(self, len(rows) * self.max_iter, evaluate)
+        tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self.batch_size))
+        for epoch in range(self.max_iter):
+            tasks.begin_epoch()
+            for batch_rows in self._batches(self._order(rows, epoch)):
+                tasks.begin_update()
+                self._update(reader, batch_rows, total_samples, monitor, workers)
+                tasks.end_update()
+            self.n_iter_ = epoch + 1
+            stop = monitor.after_epoch()
+            if evaluate is not None:
+                self.validation_scores_ = np.array(monitor.scores)
+            if tasks.end_epoch() or stop:
+                break
+        tasks.end()
+
+    def _update(self, reader, rows, total_samples, monitor, workers):
+        """One mini-batch: document step, then global step."""
+        total_samples = total_samples or self.n_samples_seen_ + len(rows)
+        key = self._key(FIT_KEY, self.n_batch_iter_)
+        counts, words, n_tokens = self._batch_counts(reader, rows, key, total_samples, workers)
+        with uninterrupted():
+            self._global_step(counts, words, len(rows), n_tokens, total_samples, workers)
+            self.n_batch_iter_ += 1
+            self.n_samples_seen_ += len(rows)
+        monitor.after_update(len(rows), n_tokens)
+
+    def _batch_counts(self, reader, rows, key, total_samples, workers):
+        """Expected counts of a batch, the columns they belong to, and its number of tokens."""
+        if len(rows) <= self._group_size:
+            batch = reader.batch(rows)
+            keys = position_keys(key, 0, len(rows))
+            counts = self._document_step(batch, keys, total_samples, workers)
+            return counts, batch.words, batch.lengths.sum()
+        dense = DenseCounts(self.n_features_in_, self._n_trained, self._with_log_theta)
+        n_tokens = 0.0
+        for first in range(0, len(rows), self._group_size):
+            group = rows[first : first + self._group_size]
+            batch = reader.batch(group)
+            keys = position_keys(key, first, len(group))
+            dense.include(self._document_step(batch, keys, total_samples, workers), batch.words, workers)
+            n_tokens += batch.lengths.sum()
+        return dense, np.arange(self.n_features_in_, dtype=np.int32), n_tokens

@@ -1,0 +1,72 @@
+"""Running pieces of a document step side by side, without a trace in the result.
+
+Pieces are pure functions of their arguments, or write rows of an array that no other piece writes,
+and their results come back in order: so the bits do not depend on how many run at once, or where.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib._parallel_backends import SequentialBackend, ThreadingBackend
+from joblib.parallel import get_active_backend
+
+
+class Workers:
+    """A team for one call of fit, partial_fit, transform or a metric; a context manager.
+
+    Threads of its own around kernels that release the GIL, unless the caller chose another backend
+    with ``joblib.parallel_config``: then document steps run there.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As everywhere in scikit-learn: None is 1 unless ``joblib.parallel_config`` says otherwise.
+    """
+
+    def __init__(self, n_jobs=None):
+        self.n_jobs = effective_n_jobs(n_jobs)
+        backend, _ = get_active_backend(prefer="threads")
+        self._remote = self.n_jobs > 1 and not isinstance(backend, (ThreadingBackend, SequentialBackend))
+        self._pool = None
+        self._joblib = None
+
+    def __enter__(self):
+        if self.n_jobs > 1:
+            # The calling thread takes a piece too.
+            self._pool = ThreadPoolExecutor(self.n_jobs - 1)
+            if self._remote:
+                self._joblib = Parallel(n_jobs=self.n_jobs).__enter__()
+        return self
+
+    def __exit__(self, *exc_info):
+        if self._joblib is not None:
+            self._joblib.__exit__(*exc_info)
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
+        self._joblib = self._pool = None
+
+    def map(self, function, pieces):
+        """Return [function(*piece) for piece in pieces]; function must be pure and importable."""
+        if self._joblib is not None and len(pieces) > 1:
+            return self._joblib(delayed(function)(*piece) for piece in pieces)
+        return self.map_here(function, pieces)
+
+    def map_here(self, function, pieces):
+        """The same in this process whatever the backend: for pieces that write to shared arrays."""
+        if self._pool is None or len(pieces) < 2:
+            return [function(*piece) for piece in pieces]
+        futures = [self._pool.submit(function, *piece) for piece in pieces[1:]]
+        try:
+            first = function(*pieces[0])
+        finally:
+            # Nobody may still be writing when an exception leaves this call.
+            others = [future.exception() for future in futures]
+        for error in others:
+            if error is not None:
+                raise error
+        return [first, *(future.result() for future in futures)]
+
+    def ranges(self, n):
+        """Cut range(n) into at most n_jobs ranges (first, last) of about equal size."""
+        pieces = max(1, min(self.n_jobs, n))
+        return [(n * i // pieces, n * (i + 1) // pieces) for i in range(pieces)]

@@ -1,0 +1,52 @@
+"""The Dirichlet prior of topic proportions: its default, its checks, and learning it."""
+
+import numpy as np
+
+from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
+
+# Fixed-point iterations after one update: the next update goes on from there.
+MAX_ITER = 30
+TOL = 1e-4
+
+LEARNED = ("auto", "auto-symmetric")
+
+
+def default_prior(n_components):
+    """The measured default of the LDA family (see the documentation's table): 1 / sqrt(n_components)."""
+    return n_components**-0.5
+
+
+def check_prior(value, n_components, name="doc_topic_prior"):
+    """Return a prior as ndarray of shape (n_components,), float64.
+
+    value: None (the default), a positive number, an array of n_components positive numbers, or one of
+    the strings that ask for learning, which start from the default.
+    """
+    if value is None or isinstance(value, str):
+        value = default_prior(n_components)
+    prior = np.asarray(value, dtype=np.float64)
+    if prior.ndim == 0:
+        prior = np.full(n_components, float(prior))
+    if prior.shape != (n_components,):
+        raise ValueError(
+            f"{name} has shape {prior.shape}; a number or an array of shape ({n_components},) is allowed."
+        )
+    if not (np.all(np.isfinite(prior)) and np.all(prior > 0)):
+        raise ValueError(f"{name}={value!r}: every entry must be a positive finite number.")
+    return prior.copy()
+
+
+def learned_prior(kind, mean_log_theta, prior):
+    """The Dirichlet parameters of greatest likelihood given E[log theta], starting from a prior.
+
+    Minka's fixed point (2000), as in equation 8 of Dupuy and Bach (2017); 'auto' learns one parameter a
+    topic, 'auto-symmetric' one for all.
+    """
+    if kind == "auto":
+        updated = prior.copy()
+        fit_dirichlet(mean_log_theta, updated, MAX_ITER, TOL)
+        return updated
+    value = fit_symmetric_dirichlet(mean_log_theta.mean(), len(prior), prior[0], MAX_ITER, TOL)
+    return np.full(len(prior), value)
+
+

@@ -1,0 +1,192 @@
+"""Topic-word statistics, stored word by word, and the probabilities read from them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._kernels._rng import fill_noise
+from sktopic._kernels._topics import BLOCK_SIZE, gather_topics
+
+# Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
+N_PARTS = 16
+# A scale below this is folded into the store (averaging loses digits as the scale falls: earlier).
+SMALLEST_SCALE = 1e-100
+SMALLEST_SCALE_AVERAGING = 1e-4
+
+
+@dataclass
+class GatheredTopics:
+    """Topic rows of some words, as document steps want them (see _kernels._topics.gather_topics)."""
+
+    rows: np.ndarray
+    cumulative: np.ndarray
+    evidence: np.ndarray
+
+
+@dataclass
+class TopicProbabilities:
+    """phi[w, k] = store[w, k] * scale[k] + offset[k], computed for the words asked for."""
+
+    store: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+
+    @classmethod
+    def from_components(cls, components):
+        """From probabilities of shape (n_components, n_features)."""
+        n_components = len(components)
+        store = np.ascontiguousarray(components.T, dtype=np.float64)
+        return cls(store, np.ones(n_components), np.zeros(n_components))
+
+    def rows(self, words):
+        """phi of the words, ndarray of shape (n_words, n_components), float64."""
+        return self.store[words] * self.scale + self.offset
+
+    def components(self):
+        """phi of all words, ndarray of shape (n_components, n_features), rows summing to one."""
+        components = self.store.T * self.scale[:, None]
+        components += self.offset[:, None]
+        components /= components.sum(axis=1, keepdims=True)
+        return components
+
+    def gather(self, words, prior, workers, dtype=np.float32):
+        """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
+        n_components = len(prior)
+        gathered = GatheredTopics(
+            np.empty((len(words), n_components), dtype=dtype),
+            np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
+            np.empty(len(words)),
+        )
+        workers.map_here(
+            gather_topics,
+            [
+                (
+                    self.store,
+                    words[first:last],
+                    self.scale,
+                    self.offset,
+                    prior,
+                    gathered.rows[first:last],
+                    gathered.cumulative[first:last],
+                    gathered.evidence[first:last],
+                )
+                for first, last in workers.ranges(len(words))
+            ],
+        )
+        return gathered
+
+
+@dataclass
+class TopicWordStatistics:
+    """Statistics s[w, k] = scale * store[w, k] that decay by one multiplication.
+
+    The arrays belong to the estimator, which keeps them as its fitted state; all methods work in
+    place.
+
+    Attributes
+    ----------
+    store : ndarray of shape (n_features, n_components)
+    totals : ndarray of shape (n_components,)
+        Column sums of the store.
+    scale : ndarray of shape (1,)
+    averaged : ndarray of shape (n_features, n_components) or (0, n_components)
+        With averaging, store * average_weight - averaged is the sum of s / s.sum(axis=0) over all
+        updates: a row's past follows from its present and the increments it received.
+    average_weight : ndarray of shape (n_components,)
+        Sum of 1 / totals over the updates since the scale was last folded in.
+    n_features : int or None
+        Words of the whole vocabulary; None: the store has them all.
+    """
+
+    store: np.ndarray
+    totals: np.ndarray
+    scale: np.ndarray
+    averaged: np.ndarray
+    average_weight: np.ndarray
+    n_features: int | None = None
+
+    def __post_init__(self):
+        if self.n_features is None:
+            self.n_features = len(self.store)
+
+    @classmethod
+    def random(cls, n_features, n_components, key, average):
+        """Noise of mean 1 and standard deviation 0.1 in every entry."""
+        store = np.empty((n_features, n_components))
+        fill_noise(store, key, 0)
+        averaged = np.zeros((n_features if average else 0, n_components))
+        return cls(store, store.sum(axis=0), np.ones(1), averaged, np.zeros(n_components))
+
+    def subset(self, words):
+        """A copy that has the rows of some words only, and no average; totals stay those of all words."""
+        none = np.empty((0, len(self.totals)))
+        return TopicWordStatistics(
+            self.store[words], self.totals.copy(), self.scale.copy(), none, none[:, 0], self.n_features
+        )
+
+    def copy(self):
+        return self.subset(slice(None))
+
+    @property
+    def averages(self):
+        return len(self.averaged) > 0
+
+    def set_total(self, total):
+        """Rescale so that all entries sum to the total."""
+        self.scale[0] = total / self.totals.sum()
+
+    def decay(self, factor):
+        """Multiply every entry by the factor, in [0, 1]."""
+        if factor == 0.0:
+            if self.averages:
+                self._fold_average()
+            self.store[:] = 0.0
+            self.totals[:] = 0.0
+            self.scale[0] = 1.0
+            return
+        self.scale[0] *= factor
+        if self.scale[0] < (SMALLEST_SCALE_AVERAGING if self.averages else SMALLEST_SCALE):
+            self._fold_scale()
+
+    def add(self, counts, words, factor, workers):
+        """Add factor times the expected counts of a document step, at the rows of its words."""
+        totals = np.zeros((N_PARTS, len(self.totals)))
+        counts.add_to(
+            self.store, words, factor / self.scale[0], totals, self.averaged, self.average_weight, workers
+        )
+        self.totals += totals.sum(axis=0)
+
+    def count_average(self):
+        """Let the present state enter the average once."""
+        if self.averages:
+            self.average_weight += 1.0 / self.totals
+
+    def expected_counts(self, n_documents):
+        """n_documents * s, ndarray of shape (n_features, n_components)."""
+        return self.store * (n_documents * self.scale[0])
+
+    def probabilities(self, n_documents, smoothing):
+        """phi proportional to n_documents * s + smoothing."""
+        weight = n_documents * self.scale[0]
+        norm = weight * self.totals + self.n_features * smoothing
+        return TopicProbabilities(self.store, weight / norm, smoothing / norm)
+
+    def average_probabilities(self, n_documents, smoothing, n_updates):
+        """The same from the mean of s / s.sum(axis=0) over the updates, weighing as much as s does."""
+        mean = self.store * self.average_weight
+        mean -= self.averaged
+        mean /= n_updates
+        weight = n_documents * self.scale[0] * self.totals
+        norm = weight * mean.sum(axis=0) + self.n_features * smoothing
+        return TopicProbabilities(mean, weight / norm, smoothing / norm)
+
+    def _fold_average(self):
+        self.averaged -= self.store * self.average_weight
+        self.average_weight[:] = 0.0
+
+    def _fold_scale(self):
+        if self.averages:
+            self._fold_average()
+        self.store *= self.scale[0]
+        self.totals[:] = self.store.sum(axis=0)
+        self.scale[0] = 1.0

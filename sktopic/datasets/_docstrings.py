@@ -1,0 +1,294 @@
+"""A corpus of real English texts that is always at hand: docstrings."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import warnings
+from numbers import Integral
+from types import ModuleType
+
+import numpy as np
+from sklearn.utils import Bunch, check_scalar
+
+_PACKAGES = ("numpy", "scipy", "sklearn")
+
+# Submodules that are not walked, by the last part of their name.
+_SKIPPED_MODULES = {
+    "blas",  # this and lapack: generated, one text for hundreds of Fortran routines
+    "conftest",
+    "core",  # numpy.core: deprecated alias of a private package
+    "distutils",
+    "experimental",  # its modules switch features on when imported
+    "externals",
+    "f2py",  # internals without prose
+    "lapack",
+    "setup",
+    "test",
+    "tests",
+}
+
+# Public only after an opt-in import somewhere in the process; left out so that the corpus does not
+# depend on what was imported before.
+_OPT_IN_NAMES = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"}
+
+# Methods written by scikit-learn from one template for every estimator.
+_GENERATED_METHOD = re.compile(r"set_\w+_request")
+
+_REMOVABLE = ("examples", "headers", "references", "see_also")
+_SECTIONS = {
+    "example": "examples",
+    "examples": "examples",
+    "references": "references",
+    "reference": "references",
+    "see also": "see_also",
+}
+
+_UNDERLINE = re.compile(r"\s*([-=~^*+#\"'`])\1{2,}\s*")
+_RUBRIC = re.compile(r"\s*\.\. rubric::\s*(.*)")
+_FOOTNOTE = re.compile(r"\s*\.\. \[")
+# Deprecation notes that scipy composes from a set, in an order that changes from process to process.
+_PRINTED_SET = re.compile(r"(?<=argument\(s\) ``\{)[^{}]*(?=\}``)")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def load_docstrings(*, min_words=20, remove=("examples", "headers", "references")):
+    """Load the docstrings of the installed numpy, scipy and scikit-learn as a corpus.
+
+    The public modules of the three packages are walked, and every docstring of a module, class, function
+    or method becomes a document: several thousand English texts on related but distinct subjects, without
+    a download. The label of a document is the subpackage it belongs to.
+
+    Parameters
+    ----------
+    min_words : int, default=20
+        Documents with fewer words are dropped, counted after `remove` was applied. A word is a run of at
+        least two letters.
+    remove : tuple of str, default=("examples", "headers", "references")
+        What to strip from the texts, any of:
+
+        - "examples": sections titled Examples, and doctest lines with their output anywhere else;
+        - "headers": section titles such as Parameters or Returns with their underlines, and the
+          signature with which the docstrings of compiled functions begin;
+        - "references": sections titled References, and footnotes;
+        - "see_also": sections titled See Also.
+
+        The default leaves what is mostly prose; with ``remove=()`` the texts are as written.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch`
+        data : list of str, length n_samples
+            The texts, sorted by qualified name. No two are identical.
+        target : ndarray of shape (n_samples,), dtype int64
+            Index into `target_names`.
+        target_names : list of str, length n_classes
+            Subpackages such as "scipy.stats", sorted. What a package offers at its top level has the
+            package itself as its label ("numpy").
+        names : list of str, length n_samples
+            Qualified names such as "scipy.stats.rankdata", sorted.
+        DESCR : str
+            A description with the versions of the three packages.
+
+    Raises
+    ------
+    ValueError
+        If `remove` holds an unknown name, or if no document has `min_words` words.
+
+    Notes
+    -----
+    Texts depend on the installed versions, so figures obtained from them compare only between runs with
+    the same `DESCR`. An object, or a text, that is found under several public names is kept once, under
+    the name with the fewest dots and, among those, the first in alphabetical order. Names starting with
+    an underscore, test modules, features that need an opt-in import and the generated
+    ``set_{method}_request`` methods are left out. A module that cannot be imported is passed over.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import load_docstrings
+    >>> docs = load_docstrings()
+    >>> len(docs.data) > 2000
+    True
+    >>> index = docs.names.index("scipy.stats.rankdata")
+    >>> docs.target_names[docs.target[index]]
+    'scipy.stats'
+    >>> docs.data[index].splitlines()[0]
+    'Assign ranks to data, dealing with ties appropriately.'
+    """
+    check_scalar(min_words, "min_words", Integral, min_val=0)
+    if isinstance(remove, str) or not set(remove) <= set(_REMOVABLE):
+        raise ValueError(f"remove must be a tuple of names among {_REMOVABLE}, got {remove!r}.")
+
+    docs, modules = {}, set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        versions = {}
+        for package in _PACKAGES:
+            for module in _public_modules(package):
+                modules.add(module.__name__)
+                docs.update(_docs_of_module(module))
+            versions[package] = importlib.import_module(package).__version__
+
+    kept = {}
+    for name in sorted(docs, key=lambda name: (name.count("."), name)):
+        doc = _PRINTED_SET.sub(lambda found: ", ".join(sorted(found[0].split(", "))), docs[name])
+        text = _strip(inspect.cleandoc(doc), remove)
+        if text not in kept and sum(1 for _ in _WORD.finditer(text)) >= min_words:
+            kept[text] = name
+    if not kept:
+        raise ValueError(
+            f"No docstring has min_words={min_words} words; lower min_words, and run Python without -OO."
+        )
+
+    pairs = sorted((name, text) for text, name in kept.items())
+    labels = [_target_of(name, modules) for name, _ in pairs]
+    target_names, target = np.unique(labels, return_inverse=True)
+    described = ", ".join(f"{package} {version}" for package, version in versions.items())
+    return Bunch(
+        data=[text for _, text in pairs],
+        target=target.astype(np.int64),
+        target_names=target_names.tolist(),
+        names=[name for name, _ in pairs],
+        DESCR=(
+            f"{len(pairs)} docstrings of the public modules, classes, functions and methods of {described}, "
+            f"of at least {min_words} words, in {len(target_names)} subpackages. "
+            f"Removed: {', '.join(sorted(set(remove))) or 'nothing'}."
+        ),
+    )
+
+
+def _public_modules(name):
+    """Yield the module `name` and its public submodules, those that can be imported."""
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit):
+        return
+    yield module
+    if hasattr(module, "__path__"):
+        for info in sorted(pkgutil.iter_modules(module.__path__), key=lambda info: info.name):
+            if not info.name.startswith("_") and info.name not in _SKIPPED_MODULES:
+                yield from _public_modules(f"{name}.{info.name}")
+
+
+def _docs_of_module(module):
+    """Map qualified names to the raw docstrings of `module`, its classes, functions and methods."""
+    found = {module.__name__: module.__doc__}
+    declared = getattr(module, "__all__", None)
+    for name in sorted(vars(module) if declared is None else declared):
+        if name.startswith("_") or name in _OPT_IN_NAMES:
+            continue
+        try:
+            member = getattr(module, name)
+            origin = _origin(member)
+            doc = _own_doc(member)
+        except Exception:  # an attribute that is announced but not there any more
+            continue
+        if origin.split(".")[0] not in _PACKAGES or (declared is None and origin != module.__name__):
+            continue
+        qualified = f"{module.__name__}.{name}"
+        found[qualified] = doc
+        if inspect.isclass(member):
+            found.update(_docs_of_methods(member, qualified))
+    return {name: doc for name, doc in found.items() if isinstance(doc, str)}
+
+
+def _docs_of_methods(cls, qualified):
+    """Map qualified names to the docstrings of public methods that `cls` defines or inherits."""
+    found = {}
+    for ancestor in reversed(inspect.getmro(cls)):
+        if ancestor.__module__.split(".")[0] in _PACKAGES:
+            for name, member in vars(ancestor).items():
+                if name.startswith("_") or _GENERATED_METHOD.fullmatch(name):
+                    continue
+                if inspect.isroutine(member):
+                    found[f"{qualified}.{name}"] = getattr(member, "__doc__", None)
+    return found
+
+
+def _origin(member):
+    """Name the module that defines `member`."""
+    owner = getattr(member, "__self__", None)
+    if not getattr(member, "__module__", None) and owner is not None and not isinstance(owner, ModuleType):
+        return type(owner).__module__
+    return getattr(member, "__module__", None) or type(member).__module__
+
+
+def _own_doc(member):
+    """Return the docstring written for `member`, None for one that belongs to its type."""
+    if inspect.ismodule(member):
+        return None
+    if inspect.isclass(member):
+        return vars(member).get("__doc__")
+    if inspect.isroutine(member):
+        return member.__doc__
+    doc = member.__doc__ if callable(member) else None
+    return doc if doc != type(member).__doc__ else None
+
+
+def _target_of(name, modules):
+    """Return the subpackage of a qualified name: two parts, or one for a package's top level."""
+    subpackage = ".".join(name.split(".")[:2])
+    return subpackage if subpackage in modules else name.split(".")[0]
+
+
+def _strip(text, remove):
+    """Remove the parts named in `remove` from a cleaned docstring."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    if "headers" in remove:
+        lines = _without_signature(lines)
+    kept = []
+    dropping = in_doctest = False
+    footnote_indent = None
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        title, length = _title(lines, position)
+        if title is not None:
+            dropping = _SECTIONS.get(title.lower()) in remove
+            in_doctest, footnote_indent = False, None
+            if not dropping and "headers" not in remove:
+                kept.extend(lines[position : position + length])
+            position += length
+            continue
+        position += 1
+        if dropping:
+            continue
+        indent = len(line) - len(line.lstrip())
+        if "examples" in remove:
+            in_doctest = bool(line) and (in_doctest or line.lstrip().startswith((">>>", "...")))
+        if "references" in remove and line:
+            if _FOOTNOTE.match(line):
+                footnote_indent = indent
+            elif footnote_indent is not None and indent <= footnote_indent:
+                footnote_indent = None
+        if not in_doctest and footnote_indent is None and (line or (kept and kept[-1])):
+            kept.append(line)
+    return "\n".join(kept).strip("\n")
+
+
+def _title(lines, position):
+    """Return the section title at `position` and the number of its lines, or (None, 0)."""
+    rubric = _RUBRIC.fullmatch(lines[position])
+    if rubric:
+        return rubric.group(1), 1
+    following = lines[position + 1 : position + 3]
+    if len(following) == 2 and _UNDERLINE.fullmatch(lines[position]) and _UNDERLINE.fullmatch(following[1]):
+        return following[0].strip(), 3
+    is_text = lines[position].strip() and not _UNDERLINE.fullmatch(lines[position])
+    if is_text and following and _UNDERLINE.fullmatch(following[0]):
+        return lines[position].strip(), 2
+    return None, 0
+
+
+def _without_signature(lines):
+    """Drop the call signatures that open the docstring of a compiled function."""
+    while lines and re.match(r"[\w.]+\(", lines[0]):
+        depths = np.cumsum([line.count("(") - line.count(")") for line in lines])
+        closing = next((number for number, depth in enumerate(depths) if depth <= 0), None)
+        # Not a signature when it never closes, or when prose goes on behind the parenthesis.
+        if closing is None or not re.search(r"\)\s*(->.*)?$", lines[closing]):
+            break
+        lines = lines[closing + 1 :]
+        while lines and lines[0] in ("", "--"):
+            lines = lines[1:]
+    return lines

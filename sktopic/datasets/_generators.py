@@ -1,0 +1,377 @@
+"""Corpora drawn from the models themselves, with the truth known."""
+
+from itertools import pairwise
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch, check_random_state, check_scalar
+
+# Words drawn at a time, so that memory beyond the result stays bounded.
+_BLOCK_TOKENS = 1 << 20
+
+# A document-topic prior below this is drawn as this: the logarithm of the proportions stays finite.
+_TINY = 1e-300
+
+
+def make_bars(n_samples=1000, *, size=5, doc_length=100, doc_topic_prior=0.1, random_state=None):
+    """Draw documents from the bars model: images that overlay rows and columns of a grid.
+
+    The vocabulary is the pixels of a square grid. Each topic is uniform on one row or one column, and
+    documents follow latent Dirichlet allocation with these topics [1]_. A fitted topic can be looked at
+    with ``components_[k].reshape(size, size)``.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of documents.
+    size : int, default=5
+        Side of the grid: ``size**2`` words and ``2 * size`` topics.
+    doc_length : int, default=100
+        Number of words of each document.
+    doc_topic_prior : float or array-like of shape (2 * size,), default=0.1
+        Parameters of the Dirichlet distribution of topic proportions (alpha in the literature); positive.
+        Small values overlay few bars.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw. Pass an int for the same documents at each call.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch`
+        data : csr_matrix of shape (n_samples, size**2), dtype int32
+            Word counts.
+        components : ndarray of shape (2 * size, size**2)
+            Topic-word probabilities, rows from top to bottom, then columns from left to right.
+        doc_topic_prior : ndarray of shape (2 * size,)
+            The prior, one entry per topic.
+        doc_topic_distr : ndarray of shape (n_samples, 2 * size)
+            The proportions each document was drawn from.
+
+    References
+    ----------
+    .. [1] T. L. Griffiths and M. Steyvers, "Finding scientific topics", Proceedings of the National
+       Academy of Sciences 101 (suppl. 1), 2004, figure 1.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> bars = make_bars(n_samples=20, size=3, random_state=0)
+    >>> bars.data.shape, bars.components.shape
+    ((20, 9), (6, 9))
+    >>> bars.components[0].reshape(3, 3).round(2)
+    array([[0.33, 0.33, 0.33],
+           [0.  , 0.  , 0.  ],
+           [0.  , 0.  , 0.  ]])
+    """
+    check_scalar(n_samples, "n_samples", Integral, min_val=1)
+    check_scalar(size, "size", Integral, min_val=1)
+    check_scalar(doc_length, "doc_length", Integral, min_val=0)
+    prior = _check_prior(doc_topic_prior, "doc_topic_prior", 2 * size)
+    rng = check_random_state(random_state)
+
+    line = np.eye(size).repeat(size, axis=1) / size
+    components = np.concatenate([line, line.reshape(size, size, size).swapaxes(1, 2).reshape(size, -1)])
+    return _draw_corpus(rng, components, prior, np.full(n_samples, doc_length))
+
+
+def make_lda_documents(
+    n_samples=1000,
+    *,
+    n_features=1000,
+    n_components=10,
+    mean_length=60,
+    doc_topic_prior=0.1,
+    topic_word_prior=0.05,
+    components=None,
+    random_state=None,
+):
+    """Draw documents from latent Dirichlet allocation.
+
+    Topics are Dirichlet draws, or the ones given; documents have Poisson lengths and Dirichlet topic
+    proportions.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of documents.
+    n_features : int, default=1000
+        Number of words in the vocabulary (V). Ignored when `components` is given.
+    n_components : int, default=10
+        Number of topics (K). Ignored when `components` is given.
+    mean_length : float, default=60
+        Mean of the Poisson distribution of document lengths; not negative. A short mean leaves documents
+        without words, which are kept as empty rows.
+    doc_topic_prior : float or array-like of shape (n_components,), default=0.1
+        Parameters of the Dirichlet distribution of topic proportions (alpha in the literature); positive.
+    topic_word_prior : float or array-like of shape (n_features,), default=0.05
+        Parameters of the Dirichlet distribution of topics (eta or beta in the literature); positive. Small
+        values give topics of few words. Ignored when `components` is given.
+    components : array-like of shape (n_components, n_features), default=None
+        Topic-word probabilities to draw from, rows summing to one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw. Pass an int for the same documents at each call.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch`
+        data : csr_matrix of shape (n_samples, n_features), dtype int32
+            Word counts.
+        components : ndarray of shape (n_components, n_features)
+            Topic-word probabilities.
+        doc_topic_prior : ndarray of shape (n_components,)
+            The prior, one entry per topic.
+        doc_topic_distr : ndarray of shape (n_samples, n_components)
+            The proportions each document was drawn from.
+
+    See Also
+    --------
+    make_hdp_documents : The number of topics is part of the draw.
+
+    Notes
+    -----
+    Time is proportional to ``n_samples * n_components`` plus the number of words drawn; memory beyond the
+    result is bounded.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_lda_documents
+    >>> corpus = make_lda_documents(n_samples=50, n_features=30, n_components=4, random_state=0)
+    >>> corpus.data.shape, corpus.components.shape, corpus.doc_topic_distr.shape
+    ((50, 30), (4, 30), (50, 4))
+
+    New documents on the same topics, to hold out:
+
+    >>> held_out = make_lda_documents(n_samples=10, components=corpus.components, random_state=1)
+    >>> held_out.data.shape
+    (10, 30)
+    """
+    check_scalar(n_samples, "n_samples", Integral, min_val=1)
+    _check_real(mean_length, "mean_length", include_zero=True)
+    if components is None:
+        check_scalar(n_features, "n_features", Integral, min_val=1)
+        check_scalar(n_components, "n_components", Integral, min_val=1)
+        word_prior = _check_prior(topic_word_prior, "topic_word_prior", n_features)
+    else:
+        components = _check_components(components)
+        n_components = len(components)
+    prior = _check_prior(doc_topic_prior, "doc_topic_prior", n_components)
+    rng = check_random_state(random_state)
+
+    if components is None:
+        components = _softmax(_log_gammas(rng, word_prior, n_components))
+    return _draw_corpus(rng, components, prior, rng.poisson(mean_length, n_samples))
+
+
+def make_hdp_documents(
+    n_samples=1000,
+    *,
+    n_features=1000,
+    mean_length=60,
+    topic_concentration=1.0,
+    doc_concentration=1.0,
+    topic_word_prior=0.05,
+    max_components=1000,
+    random_state=None,
+):
+    """Draw documents from a hierarchical Dirichlet process over topics.
+
+    Topic weights come from the stick-breaking construction, document proportions from a Dirichlet process
+    centred at these weights, topics from a Dirichlet distribution [1]_. How many topics the documents use
+    is part of the draw.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of documents.
+    n_features : int, default=1000
+        Number of words in the vocabulary (V).
+    mean_length : float, default=60
+        Mean of the Poisson distribution of document lengths; not negative.
+    topic_concentration : float, default=1.0
+        Concentration of the topic weights at the level of the corpus (gamma_0 in the literature; gamma in
+        [1]_); positive. The number of topics grows with it.
+    doc_concentration : float, default=1.0
+        Concentration of a document's proportions around the weights (alpha_0 in the literature); positive.
+        The number of topics in a document grows with it.
+    topic_word_prior : float or array-like of shape (n_features,), default=0.05
+        Parameters of the Dirichlet distribution of topics (eta or beta in the literature); positive.
+    max_components : int, default=1000
+        Upper bound on the number of sticks broken.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw. Pass an int for the same documents at each call.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch`
+        data : csr_matrix of shape (n_samples, n_features), dtype int32
+            Word counts.
+        components : ndarray of shape (n_components, n_features)
+            Topic-word probabilities of the topics that occur in the documents, heaviest first.
+        topic_weights : ndarray of shape (n_components,)
+            Their corpus-level weights as drawn. What they lack to one is the weight of the topics that no
+            word came from.
+        doc_topic_prior : ndarray of shape (n_components,)
+            ``doc_concentration * topic_weights``: the Dirichlet parameters of the proportions.
+        doc_topic_distr : ndarray of shape (n_samples, n_components)
+            The proportions each document was drawn from, restricted to the topics that occur and rescaled
+            to sum to one.
+
+    See Also
+    --------
+    make_lda_documents : A fixed number of topics.
+
+    Notes
+    -----
+    Sticks are broken until less than 1e-6 remains, or `max_components` is reached; the last one takes what
+    remains. So the draw is exact but for a weight of about 1e-6, unless `max_components` cuts it short:
+    ``topic_concentration`` times 14 sticks are needed on average.
+
+    Topics without a single word are dropped because no data tell of them. Proportions restricted to a
+    subset of topics and rescaled are again Dirichlet, with the parameters of that subset: this is why
+    `topic_weights` and `doc_topic_prior` are not rescaled. If no document has any word, the heaviest topic
+    alone is kept.
+
+    References
+    ----------
+    .. [1] Y. W. Teh, M. I. Jordan, M. J. Beal and D. M. Blei, "Hierarchical Dirichlet processes", Journal
+       of the American Statistical Association 101 (476), 2006, section 4.1.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_hdp_documents
+    >>> corpus = make_hdp_documents(n_samples=50, n_features=30, random_state=0)
+    >>> n_components = len(corpus.topic_weights)
+    >>> corpus.components.shape == (n_components, 30)
+    True
+    >>> bool(0 < corpus.topic_weights.sum() <= 1)
+    True
+    """
+    check_scalar(n_samples, "n_samples", Integral, min_val=1)
+    check_scalar(n_features, "n_features", Integral, min_val=1)
+    check_scalar(max_components, "max_components", Integral, min_val=1)
+    _check_real(mean_length, "mean_length", include_zero=True)
+    _check_real(topic_concentration, "topic_concentration")
+    _check_real(doc_concentration, "doc_concentration")
+    word_prior = _check_prior(topic_word_prior, "topic_word_prior", n_features)
+    rng = check_random_state(random_state)
+
+    weights = _break_sticks(rng, topic_concentration, max_components)
+    lengths = rng.poisson(mean_length, n_samples)
+    log_gammas = _log_gammas(rng, doc_concentration * weights, n_samples)
+    topic_counts = _draw_topic_counts(rng, _softmax(log_gammas), lengths)
+    occurs = topic_counts.any(axis=0)
+    occurs[0] |= not occurs.any()
+
+    components = _softmax(_log_gammas(rng, word_prior, int(occurs.sum())))
+    return Bunch(
+        data=_draw_words(rng, topic_counts[:, occurs], components),
+        components=components,
+        topic_weights=weights[occurs],
+        doc_topic_prior=doc_concentration * weights[occurs],
+        doc_topic_distr=_softmax(log_gammas[:, occurs]),
+    )
+
+
+def _draw_corpus(rng, components, prior, lengths):
+    """Draw documents of the given lengths on known topics."""
+    doc_topic_distr = _softmax(_log_gammas(rng, prior, len(lengths)))
+    topic_counts = _draw_topic_counts(rng, doc_topic_distr, lengths)
+    return Bunch(
+        data=_draw_words(rng, topic_counts, components),
+        components=components,
+        doc_topic_prior=prior,
+        doc_topic_distr=doc_topic_distr,
+    )
+
+
+def _break_sticks(rng, concentration, max_components, tolerance=1e-6):
+    """Draw GEM weights in decreasing order, the last stick taking what remains."""
+    weights = []
+    remaining = 1.0
+    while remaining >= tolerance and len(weights) < max_components - 1:
+        weights.append(remaining * rng.beta(1.0, concentration))
+        remaining -= weights[-1]
+    weights.append(remaining)
+    return np.sort(weights)[::-1]
+
+
+def _log_gammas(rng, shape_parameters, n_rows):
+    """Draw rows of log gamma variables; their softmax is Dirichlet, without underflow at small parameters.
+
+    A gamma variable of shape a is one of shape a + 1 times a uniform to the power 1 / a.
+    """
+    size = (n_rows, len(shape_parameters))
+    logs = np.log(rng.standard_gamma(shape_parameters + 1.0, size))
+    logs += np.log1p(-rng.random_sample(size)) / np.maximum(shape_parameters, _TINY)
+    return logs
+
+
+def _softmax(logs):
+    """Exponentiate and normalise each row."""
+    rows = np.exp(logs - logs.max(axis=1, keepdims=True))
+    rows /= rows.sum(axis=1, keepdims=True)
+    return rows
+
+
+def _draw_topic_counts(rng, doc_topic_distr, lengths):
+    """Draw how many words of each document come from each topic, shape (n_samples, n_components)."""
+    counts = np.empty(doc_topic_distr.shape, dtype=np.int32)
+    for row, (length, distr) in enumerate(zip(lengths, doc_topic_distr)):
+        counts[row] = rng.multinomial(length, distr)
+    return counts
+
+
+def _draw_words(rng, topic_counts, components):
+    """Draw the words behind `topic_counts` as a canonical CSR matrix of int32 counts."""
+    cumulative = np.cumsum(components, axis=1)
+    cumulative /= cumulative[:, -1:]
+    ends = np.cumsum(topic_counts.sum(axis=1, dtype=np.int64))
+    cuts = np.searchsorted(ends, np.arange(_BLOCK_TOKENS, ends[-1], _BLOCK_TOKENS))
+    cuts = np.unique(np.concatenate([[0], cuts, [len(ends)]]))
+    blocks = []
+    for start, stop in pairwise(cuts):
+        rows, words = [], []
+        for k, counts in enumerate(topic_counts[start:stop].T):
+            rows.append(np.repeat(np.arange(stop - start, dtype=np.int32), counts))
+            # side="right" passes over words of probability zero.
+            words.append(cumulative[k].searchsorted(rng.random_sample(len(rows[-1])), side="right"))
+        rows, words = np.concatenate(rows), np.concatenate(words).astype(np.int32)
+        ones = np.ones(len(rows), dtype=np.int32)
+        block = sparse.coo_matrix((ones, (rows, words)), shape=(stop - start, components.shape[1])).tocsr()
+        block.sort_indices()
+        blocks.append(block)
+    return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
+
+
+def _check_real(value, name, *, include_zero=False):
+    """Raise unless `value` is a finite number, positive or not negative."""
+    check_scalar(value, name, Real)
+    if not np.isfinite(value) or value < 0 or (value == 0 and not include_zero):
+        allowed = "not negative" if include_zero else "positive"
+        raise ValueError(f"{name} must be a finite number that is {allowed}, got {value}.")
+
+
+def _check_prior(prior, name, length):
+    """Return a scalar or vector prior as a vector of `length` positive numbers."""
+    vector = np.asarray(prior, dtype=np.float64)
+    if vector.ndim > 1 or (vector.ndim == 1 and len(vector) != length):
+        raise ValueError(f"{name} must be a number or of shape ({length},), got shape {vector.shape}.")
+    if not np.all(np.isfinite(vector) & (vector > 0)):
+        raise ValueError(f"{name} must be finite and positive, got {prior!r}.")
+    return np.array(np.broadcast_to(vector, length))
+
+
+def _check_components(components):
+    """Return a copy of given topics, rows summing to one."""
+    components = np.array(components, dtype=np.float64)
+    if components.ndim != 2 or components.size == 0:
+        raise ValueError(
+            f"components must be of shape (n_components, n_features), got shape {components.shape}."
+        )
+    if not np.all(np.isfinite(components) & (components >= 0)):
+        raise ValueError("components must be finite and not negative.")
+    sums = components.sum(axis=1)
+    worst = np.abs(sums - 1).argmax()
+    if abs(sums[worst] - 1) > 1e-6:
+        raise ValueError(f"components must have rows summing to one, row {worst} sums to {sums[worst]}.")
+    return components

@@ -1,0 +1,235 @@
+"""The bag-of-words collections of the UCI repository, downloaded on first use."""
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from ._readers import parse_docword, parse_vocabulary
+
+_BASE_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
+_TIMEOUT = 60  # seconds without an answer
+
+# Documents, words and entries as published with the collections.
+_PUBLISHED = {
+    "kos": (3_430, 6_906, 353_160),
+    "nips": (1_500, 12_419, 746_316),
+    "enron": (39_861, 28_102, 3_710_420),
+    "nytimes": (300_000, 102_660, 69_679_427),
+    "pubmed": (8_200_000, 141_043, 483_450_157),
+}
+_SUBJECTS = {
+    "kos": "entries of the dailykos.com weblog",
+    "nips": "full papers of the NIPS conference",
+    "enron": "e-mails of the Enron company",
+    "nytimes": "news articles of the New York Times",
+    "pubmed": "abstracts of PubMed",
+}
+
+
+def fetch_bag_of_words(name, data_home=None, *, base_url=None, download_if_missing=True):
+    """Load a bag-of-words collection of the UCI repository, downloading it if necessary.
+
+    ========= ========= ======= ===========
+    name      documents words   entries
+    ========= ========= ======= ===========
+    "kos"         3,430   6,906     353,160
+    "nips"        1,500  12,419     746,316
+    "enron"      39,861  28,102   3,710,420
+    "nytimes"   300,000 102,660  69,679,427
+    "pubmed"  8,200,000 141,043 483,450,157
+    ========= ========= ======= ===========
+
+    Parameters
+    ----------
+    name : {"kos", "nips", "enron", "nytimes", "pubmed"}
+        The collection.
+    data_home : str or path-like, default=None
+        Folder under which files are kept, in a subfolder ``uci_bag_of_words``. By default
+        ``sktopic_data`` in the user's home folder.
+    base_url : str, default=None
+        Address of a mirror that serves ``docword.{name}.txt.gz`` and ``vocab.{name}.txt``. By default the
+        UCI repository.
+    download_if_missing : bool, default=True
+        If False, raise OSError when the files are not in `data_home` yet.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch`
+        data : csr_matrix of shape (n_samples, n_features), dtype int32
+            Word counts.
+        feature_names : ndarray of str of shape (n_features,), dtype object
+            The words.
+        DESCR : str
+            A short description with the source.
+
+    Raises
+    ------
+    ValueError
+        If `name` is unknown, or a file contradicts itself or the published figures.
+    ConnectionError
+        If a download fails. The message tells where to put the files by hand.
+    ImportError
+        If a download is needed and pooch is not installed: ``pip install sktopic[datasets]``.
+    OSError
+        If the files are missing and `download_if_missing` is False.
+
+    See Also
+    --------
+    read_uci : Read other files of this format.
+
+    Notes
+    -----
+    No checksums are published for these files. What is verified is that the header, the body, the
+    vocabulary and the published figures in the table above agree; a file is given its final name only
+    after that. The parsed counts are kept next to the files where the folder can be written to, and later
+    calls read only these: the downloaded files may be deleted then.
+
+    The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
+
+    References
+    ----------
+    .. [1] D. Newman, "Bag of Words", UCI Machine Learning Repository, 2008,
+       https://archive.ics.uci.edu/ml/datasets/Bag+of+Words.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import fetch_bag_of_words
+    >>> kos = fetch_bag_of_words("kos")  # doctest: +SKIP
+    >>> kos.data.shape  # doctest: +SKIP
+    (3430, 6906)
+    """
+    if name not in _PUBLISHED:
+        raise ValueError(f"name must be one of {list(_PUBLISHED)}, got {name!r}.")
+    folder = Path.home() / "sktopic_data" if data_home is None else Path(data_home).expanduser()
+    folder = folder / "uci_bag_of_words"
+    cache = folder / f"{name}.npz"
+
+    loaded = _load_cache(cache, name)
+    if loaded is None:
+        loaded = _load_files(folder, name, base_url or _BASE_URL, download_if_missing)
+        _save_cache(cache, *loaded)
+    counts, feature_names = loaded
+    n_samples, n_features, n_entries = _PUBLISHED[name]
+    return Bunch(
+        data=counts,
+        feature_names=feature_names,
+        DESCR=(
+            f"Bag of words of {_SUBJECTS[name]}: {n_samples} documents, {n_features} words, {n_entries} "
+            "entries. Source: D. Newman, Bag of Words, UCI Machine Learning Repository, 2008, "
+            "https://archive.ics.uci.edu/ml/datasets/Bag+of+Words."
+        ),
+    )
+
+
+def _load_files(folder, name, base_url, download_if_missing):
+    """Return counts and words from the files in `folder`, after downloading those that are missing."""
+    required = (f"vocab.{name}.txt", f"docword.{name}.txt.gz")
+    present = {filename: _find(folder, filename) for filename in required}
+    missing = [filename for filename, path in present.items() if path is None]
+    if not missing:
+        return _parse(present[required[1]], present[required[0]], name)
+    if not download_if_missing:
+        raise OSError(
+            f"{' and '.join(missing)} not found in {folder}, and download_if_missing is False. "
+            f"The source is {base_url}."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    # On the file system of `folder`, so that moving a verified file there is atomic.
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-") as incoming:
+        for filename in missing:
+            present[filename] = _download(base_url, filename, incoming, folder)
+        loaded = _parse(present[required[1]], present[required[0]], name)
+        for filename in missing:
+            os.replace(present[filename], folder / filename)
+    return loaded
+
+
+def _find(folder, filename):
+    """Return the path of a file that is there, compressed or not, else None."""
+    stem = filename.removesuffix(".gz")
+    for candidate in (folder / f"{stem}.gz", folder / stem):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def _download(base_url, filename, incoming, folder):
+    """Download one file into the folder `incoming` and return its path."""
+    try:
+        import pooch
+        import requests
+    except ImportError as error:
+        raise ImportError(
+            f"Downloading {filename} needs pooch, which is not installed: pip install sktopic[datasets]. "
+            f"Or put the file into {folder}."
+        ) from error
+    base_url = base_url.rstrip("/") + "/"
+
+    def stream(url, output_file, _pooch):
+        # As pooch's own downloader, but the connection is closed whatever happens.
+        headers = {"Accept-Encoding": "identity"}
+        with requests.get(url, stream=True, timeout=_TIMEOUT, headers=headers) as response:
+            response.raise_for_status()
+            with open(output_file, "wb") as file:
+                for chunk in response.iter_content(1 << 20):
+                    file.write(chunk)
+                received = file.tell()
+            announced = response.headers.get("Content-Length")
+            if announced and "Content-Encoding" not in response.headers and received != int(announced):
+                raise requests.ConnectionError(f"{received} of {announced} bytes received")
+
+    repository = pooch.create(path=incoming, base_url=base_url, registry={filename: None})
+    try:
+        return Path(repository.fetch(filename, downloader=stream))
+    except requests.RequestException as error:
+        raise ConnectionError(
+            f"Could not download {base_url}{filename}: {error}. Name a mirror with base_url, or put "
+            f"{filename} into {folder} by hand and call again."
+        ) from error
+
+
+def _parse(docword, vocab, name):
+    """Parse and verify a collection."""
+    feature_names = parse_vocabulary(vocab, _PUBLISHED[name][1], "the published figure")
+    return parse_docword(docword, expected=_PUBLISHED[name]), feature_names
+
+
+def _save_cache(path, counts, feature_names):
+    """Keep parsed counts as arrays, without pickling, if the folder can be written to."""
+    words = np.frombuffer("\n".join(feature_names).encode("utf-8"), dtype=np.uint8)
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.stem}-") as folder:
+            unfinished = Path(folder, path.name)
+            np.savez(
+                unfinished,
+                shape=np.array(counts.shape),
+                indptr=counts.indptr,
+                indices=counts.indices,
+                counts=counts.data.astype(np.min_scalar_type(counts.data.max())),
+                words=words,
+            )
+            os.replace(unfinished, path)
+    except OSError:
+        return
+
+
+def _load_cache(path, name):
+    """Return counts and words as saved, None if there are none or they cannot be used."""
+    if not path.is_file():
+        return None
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            shape = tuple(arrays["shape"].tolist())
+            feature_names = np.array(arrays["words"].tobytes().decode("utf-8").split("\n"), dtype=object)
+            data = arrays["counts"].astype(np.int32)
+            counts = sparse.csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=shape)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    if shape != _PUBLISHED[name][:2] or len(feature_names) != shape[1]:
+        return None
+    return counts, feature_names

@@ -1,0 +1,353 @@
+"""Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import digamma
+from sklearn.utils.validation import check_is_fitted
+
+from sktopic._compat import Interval, StrOptions
+from sktopic._document_steps import GibbsStep, VariationalStep
+from sktopic._kernels._rng import combine_each
+from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
+from sktopic._prior import LEARNED, check_prior, learned_prior
+from sktopic._topic_word import TopicWordStatistics
+
+
+class OnlineEMLDA(MinibatchTopicModel):
+    """Latent Dirichlet allocation by online expectation maximisation.
+
+    Maximum likelihood for topics (and, if asked, for the prior of the topic proportions) by stochastic
+    approximation: each mini-batch moves the averaged sufficient statistics a step towards those expected
+    in its own documents. With ``inference='gibbs'`` the expectation is a Rao-Blackwellised Gibbs estimate
+    of the exact one (G-OEM in the literature), the first choice for a given number of topics, be it in
+    one pass over a stream or in several over a corpus. With ``inference='variational'`` it is the
+    mean-field approximation (V-OEM): no sampling noise, but a bias towards worse likelihood.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K in the literature.
+    inference : {'gibbs', 'variational'}, default='gibbs'
+        How the topics of a document are inferred, in training and in `transform`.
+    boost : bool, default=False
+        Whether the topics are updated after every sweep or iteration of the document step instead of
+        once a batch (the variants called ++). Pays with ``inference='variational'``; each batch is then
+        held in memory as a whole.
+    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto' or 'auto-symmetric', \
+default=None
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``1 / sqrt(n_components)``. With 'auto' they are learned, one a topic, by Minka's fixed point from
+        that start; with 'auto-symmetric', one for all topics.
+    topic_word_prior : float, default=0.01
+        Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It
+        gives words that training has not seen a probability above zero; 0 leaves them at zero.
+    learning_decay : float, default=0.7
+        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
+        in [0, 1]. Values in (0.5, 1] make training converge.
+    learning_offset : float, default=1.0
+        Offset of the step size, >= 0; larger values slow the first updates down.
+    average : bool, default=False
+        Whether the topics reported are the mean of those after each update. Helps when learning_decay
+        is below 0.5. Takes a second array of n_features * n_components.
+    max_iter : int, default=5
+        Passes over the corpus in `fit`.
+    batch_size : int, default=100
+        Documents per update.
+    total_samples : float or None, default=None
+        Size of the corpus, which weighs the data against topic_word_prior. None: the rows given to
+        `fit`, or all documents seen so far by `partial_fit`.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+    doc_burn_in : int, default=7
+        Gibbs sweeps over a document in training that are thrown away, >= 0.
+    doc_sweeps : int, default=3
+        Gibbs sweeps over a document in training that are used, >= 1.
+    transform_burn_in : int, default=10
+        As doc_burn_in, in `transform` and `score`.
+    transform_sweeps : int, default=10
+        As doc_sweeps, in `transform` and `score`.
+    max_doc_update_iter : int, default=100
+        Limit of the iterations over a document with ``inference='variational'``.
+    mean_change_tol : float, default=1e-3
+        Those iterations stop when the mean absolute change of the document's Dirichlet parameters falls
+        below it.
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one.
+    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+        Expected number of tokens of each word in each topic over the whole corpus, without the
+        pseudo-count.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
+    topic_word_prior_ : float
+        Pseudo-count in use.
+    n_components_ : int
+        Number of topics.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    total_samples_ : float
+        Size of the corpus at the last update.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
+
+    See Also
+    --------
+    sktopic.metrics.left_to_right : Likelihood of whole documents, as published comparisons report it.
+
+    Notes
+    -----
+    A token costs one scan of the topics present in its document, not of all topics; a distinct word of a
+    batch costs one pass over all topics. Memory: 8 bytes times n_features * n_components (twice that with
+    ``average=True``) and what one batch takes.
+
+    Departures from the paper: sweeps run in the order of the words instead of a random one and start
+    from a sequential assignment; conditional probabilities are summed as they are drawn from; step sizes
+    default to an exponent of 0.7 instead of 0.5, which was better on all corpora measured. Words are
+    smoothed when topics are read.
+
+    A count c becomes tokens: for c <= 64, whole ones and one of the remaining weight; above, 64 equal
+    ones.
+
+    References
+    ----------
+    C. Dupuy and F. Bach, "Online but accurate inference for latent variable models with local Gibbs
+    sampling", Journal of Machine Learning Research 18(126), 2017: algorithms 1 and 2, equations 8, 11, 12
+    and 14.
+
+    T. P. Minka, "Estimating a Dirichlet distribution", 2000.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> bars = make_bars(500, random_state=0)
+    >>> lda = OnlineEMLDA(n_components=10, random_state=0).fit(bars.data)
+    >>> lda.transform(bars.data).shape
+    (500, 10)
+    >>> lda.score(bars.data) > -2.6
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **MinibatchTopicModel._parameter_constraints,
+        "inference": [StrOptions({"gibbs", "variational"})],
+        "boost": ["boolean"],
+        "doc_topic_prior": [
+            None,
+            StrOptions(set(LEARNED)),
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+        ],
+        "topic_word_prior": [Interval(Real, 0, None, closed="left")],
+        "average": ["boolean"],
+        "doc_burn_in": [Interval(Integral, 0, None, closed="left")],
+        "doc_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "transform_burn_in": [Interval(Integral, 0, None, closed="left")],
+        "transform_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
+        "mean_change_tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        inference="gibbs",
+        boost=False,
+        doc_topic_prior=None,
+        topic_word_prior=0.01,
+        learning_decay=0.7,
+        learning_offset=1.0,
+        average=False,
+        max_iter=5,
+        batch_size=100,
+        total_samples=None,
+        shuffle=True,
+        doc_burn_in=7,
+        doc_sweeps=3,
+        transform_burn_in=10,
+        transform_sweeps=10,
+        max_doc_update_iter=100,
+        mean_change_tol=1e-3,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=2,
+        tol=1e-3,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.inference = inference
+        self.boost = boost
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.average = average
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.shuffle = shuffle
+        self.doc_burn_in = doc_burn_in
+        self.doc_sweeps = doc_sweeps
+        self.transform_burn_in = transform_burn_in
+        self.transform_sweeps = transform_sweeps
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def topic_word_counts_(self):
+        check_is_fitted(self)
+        return np.ascontiguousarray(self._statistics.expected_counts(self.total_samples_).T)
+
+    def _check_settings(self, n_features):
+        check_prior(self.doc_topic_prior, self.n_components)
+
+    def _initialize(self, n_features):
+        self.n_components_ = self.n_components
+        self.total_samples_ = 0.0
+        self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
+        self._mean_log_theta = digamma(self.doc_topic_prior_) - digamma(self.doc_topic_prior_.sum())
+        self._n_topic_updates = 0
+        self._statistics = TopicWordStatistics.random(
+            n_features, self.n_components, self._key(INITIAL_KEY), self.average
+        )
+        self._adopt_settings()
+
+    def _adopt_settings(self):
+        self.topic_word_prior_ = float(self.topic_word_prior)
+        if not self._with_log_theta:
+            self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
+
+    @property
+    def _with_log_theta(self):
+        return isinstance(self.doc_topic_prior, str)
+
+    @property
+    def _group_size(self):
+        # Boosting updates the topics after each sweep over the whole batch.
+        return self.batch_size if self.boost else MinibatchTopicModel._group_size
+
+    def _topic_probabilities(self):
+        statistics = self._statistics
+        if statistics.averages and self._n_topic_updates > 0:
+            return statistics.average_probabilities(
+                self.total_samples_, self.topic_word_prior_, self._n_topic_updates
+            )
+        return statistics.probabilities(self.total_samples_, self.topic_word_prior_)
+
+    def _transform_step(self):
+        return self._step(self.transform_burn_in, self.transform_sweeps)
+
+    def _step(self, burn_in, sweeps):
+        if self.inference == "gibbs":
+            return GibbsStep(burn_in, sweeps)
+        return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
+
+    def _document_step(self, batch, keys, total_samples, workers):
+        if self.boost:
+            return self._boosted_step(batch, keys, total_samples, workers)
+        topics = self._statistics.probabilities(total_samples, self.topic_word_prior_)
+        prior = self.doc_topic_prior_
+        gathered = topics.gather(batch.words, prior, workers)
+        step = self._step(self.doc_burn_in, self.doc_sweeps)
+        return step(batch, gathered, prior, keys, workers, self._with_log_theta)
+
+    def _boosted_step(self, batch, keys, total_samples, workers):
+        """The document step with a provisional global step after each of its iterations (section 3.3).
+
+        Every provisional step starts from the statistics as they were before the batch; the real one,
+        from the last iteration's counts, then arrives where the last provisional one did.
+        """
+        before = self._statistics.subset(batch.words)
+        own_words = np.arange(batch.n_words, dtype=np.int32)
+        n_tokens = batch.lengths.sum()
+        present, prior, state = before, self.doc_topic_prior_, None
+        for iteration in range(self._n_boosted_iterations()):
+            topics = present.probabilities(total_samples, self.topic_word_prior_)
+            gathered = topics.gather(own_words, prior, workers)
+            counts, state = self._boosted_iteration(batch, gathered, prior, keys, iteration, state, workers)
+            if self.inference == "variational" and counts.changes.max() < self.mean_change_tol:
+                break
+            present = before.copy()
+            self._step_statistics(present, counts, own_words, batch.n_documents, n_tokens, workers)
+            if self._with_log_theta:
+                prior = self._updated_prior(counts, prior)[1]
+        return counts
+
+    def _n_boosted_iterations(self):
+        if self.inference == "gibbs":
+            return self.doc_burn_in + self.doc_sweeps
+        return self.max_doc_update_iter
+
+    def _boosted_iteration(self, batch, gathered, prior, keys, iteration, state, workers):
+        """One sweep or iteration; the state is what the next one goes on from."""
+        if self.inference == "variational":
+            counts = VariationalStep(1, 0.0)(batch, gathered, prior, keys, workers, gamma=state)
+            return counts, counts.gamma
+        if state is None:
+            state = np.full(batch.n_clumps, -1, dtype=np.int32)
+        keys = combine_each(keys, iteration)
+        step = GibbsStep(0, 1)
+        return step(batch, gathered, prior, keys, workers, self._with_log_theta, assignments=state), state
+
+    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
+        self.total_samples_ = float(total_samples)
+        if n_tokens == 0:  # nothing was said about topics
+            return
+        self._step_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
+        if self._with_log_theta:
+            self._mean_log_theta, self.doc_topic_prior_ = self._updated_prior(counts, self.doc_topic_prior_)
+        self._n_topic_updates += 1
+
+    def _step_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
+        """s <- (1 - rho) s + rho s_hat, with s_hat the mean over the documents of the batch."""
+        rho = self._step_size()
+        if self._n_topic_updates == 0:
+            # The initial noise weighs what one document does.
+            statistics.set_total(n_tokens / n_documents)
+        statistics.decay(1.0 - rho)
+        statistics.add(counts, words, rho / n_documents, workers)
+        statistics.count_average()
+
+    def _updated_prior(self, counts, prior):
+        """The averaged E[log theta] and the prior after taking in those of a batch."""
+        rho = self._step_size()
+        log_theta, n_documents = counts.log_theta_sum()
+        mean = (1.0 - rho) * self._mean_log_theta + rho * log_theta / n_documents
+        return mean, learned_prior(self.doc_topic_prior, mean, prior)
