@@ -63,9 +63,11 @@ $(VENV)/.package: $(VENV)/.created pyproject.toml setup.py
 	@$(PIP_INSTALL) --no-build-isolation --check-build-dependencies -e .
 	@touch $@
 
-# Only what depends on a changed file is compiled again.
+# Kernels changed since: only what depends on them is compiled again.
 $(VENV)/.kernels: $(VENV)/.package $(KERNELS)
-	@$(BIN)/python setup.py -q build_ext --inplace
+	@if [ -n "$$(find $(KERNELS) -newer $(VENV)/.package)" ]; then \
+	    $(BIN)/python setup.py -q build_ext --inplace; \
+	fi
 	@touch $@
 
 # The requirements of an extra, as the installed package states them.
@@ -81,4 +83,4 @@ clean:
 	rm -rf $(VENV) build dist demo sktopic.egg-info doc/_build doc/auto_examples doc/generated \
 		doc/sg_execution_times.rst .pytest_cache .ruff_cache
 	rm -f sktopic/_kernels/*.c sktopic/_kernels/*.so
-	find sktopic tests examples benchmarks doc -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

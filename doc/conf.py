@@ -38,7 +38,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
+    "ignore_pattern": r"^(?!plot_)",
     "abort_on_example_error": True,
     "backreferences_dir": None,
     "download_all_examples": False,
@@ -48,10 +48,22 @@ sphinx_gallery_conf = {
 }
 
 
-def skip_generated(app, what, name, obj, skip, options):
-    """Leave out the metadata-routing methods that scikit-learn adds to every estimator."""
-    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+def skip_inherited(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn adds to every estimator; its docstrings refer to its own pages."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing|set_output", name) else None
+
+
+def escape_fitted_names(app, what, name, obj, options, lines):
+    """Keep names such as components_ from being read as links."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[number] = re.sub(r"(`+.*?`+)|(?<!\w)(\w+)_(?![\w`])", _escaped, line)
+
+
+def _escaped(match):
+    return match[1] or rf"{match[2]}\_"
 
 
 def setup(app):
-    app.connect("autodoc-skip-member", skip_generated)
+    app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)  # after numpydoc

@@ -1,13 +1,14 @@
 """What all topic models share: validation, transform, score. Knows nothing of any one algorithm."""
 
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sktopic._completion import mean_log_predictive
-from sktopic._documents import canonical_counts, document_groups
+from sktopic._documents import canonical_counts, check_counts, document_groups
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
 
@@ -39,17 +40,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _transform_step(self):
         """Return the document step (see _document_steps) that transform runs."""
 
-    def _validate_counts(self, X, reset):
-        """Return X as canonical counts; when X is refused, what was learned of features stays."""
+    def _check_settings(self):
+        """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
+        self._validate_params()
+
+    @contextmanager
+    def _features_kept(self):
+        """Undo what the block learned of the features of X if it raises."""
         known = {name: vars(self)[name] for name in _FEATURE_ATTRIBUTES if name in vars(self)}
         try:
-            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-            check_non_negative(X, f"{type(self).__name__} (parameter X)")
+            yield
         except Exception:
             for name in _FEATURE_ATTRIBUTES:
                 vars(self).pop(name, None)
             vars(self).update(known)
             raise
+
+    def _validate_counts(self, X, reset):
+        """Return X as canonical counts."""
+        with self._features_kept():
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+            check_counts(X, f"{type(self).__name__} (parameter X)")
         return canonical_counts(X)
 
     @property
@@ -92,6 +103,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
         """
         check_is_fitted(self)
+        self._check_settings()
         counts = self._validate_counts(X, reset=False)
         with Workers(self.n_jobs) as workers:
             return self._proportions(counts, workers, counts.dtype)
@@ -117,6 +129,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Mean nats per hidden word; 0.0 where there is nothing to hide.
         """
         check_is_fitted(self)
+        self._check_settings()
         counts = self._validate_counts(X, reset=False)
         with Workers(self.n_jobs) as workers:
             return self._completion(counts, workers)

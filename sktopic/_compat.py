@@ -1,6 +1,5 @@
 """The one place that imports what scikit-learn does not promise to keep, or does not have everywhere."""
 
-from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 try:  # scikit-learn >= 1.9
@@ -18,7 +17,6 @@ __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
-    "fit_context",
     "validate_params",
     "with_callbacks",
 ]

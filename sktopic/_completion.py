@@ -32,7 +32,9 @@ def hide(counts, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
     return parts
 
 
-def mean_log_predictive(counts, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
+def mean_log_predictive(
+    counts, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY
+):
     """Mean nats per hidden word, by document completion.
 
     Parameters

@@ -4,12 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_non_negative
 
 from sktopic._kernels import _documents as kernels
 from sktopic._kernels._rng import content_keys
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
+# Sums of larger counts could leave the range of float32, in which kernels draw.
+LARGEST_COUNT = 1e30
+
+
+def check_counts(X, name):
+    """Raise ValueError for counts that are negative or beyond any corpus; X is validated otherwise."""
+    check_non_negative(X, name)
+    data = X.data if sp.issparse(X) else X
+    largest = data.max(initial=0.0)
+    if largest > LARGEST_COUNT:
+        raise ValueError(f"X has a count of {largest:g}; at most {LARGEST_COUNT:g} is allowed.")
 
 
 def canonical_counts(X):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sktopic._base import TopicModel
-from sktopic._compat import CallbackSupportMixin, Interval, fit_context, with_callbacks
+from sktopic._compat import CallbackSupportMixin, Interval, with_callbacks
 from sktopic._document_steps import DenseCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
 from sktopic._interrupt import uninterrupted
@@ -26,10 +26,10 @@ VALIDATION_KEY = 0x76616C69
 class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     """Base class of models trained on one mini-batch after another.
 
-    A subclass defines `_check_settings`, `_adopt_settings`, and three hooks: `_initialize` (fitted state before the first
-    batch), `_document_step` (a pure function of the state and a batch) and `_global_step` (the update
-    of the state). The loop keeps the promise that training is the same for any ``n_jobs``, and that ``fit``
-    with one epoch and no shuffling equals a sequence of ``partial_fit`` calls.
+    A subclass defines `_adopt_settings`, and three hooks: `_initialize` (fitted state before the first
+    batch), `_document_step` (a pure function of the state and a batch) and `_global_step` (the update of
+    the state). The loop keeps the promise that training is the same for any
+    ``n_jobs``, and that ``fit`` with one epoch and no shuffling equals a sequence of ``partial_fit`` calls.
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
@@ -44,7 +44,11 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -53,10 +57,6 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     _group_size = GROUP_SIZE
     # Whether the global step uses E[log theta].
     _with_log_theta = False
-
-    @abstractmethod
-    def _check_settings(self, n_features):
-        """Raise ValueError for settings that do not fit each other, the data or the training so far."""
 
     @abstractmethod
     def _initialize(self, n_features):
@@ -74,7 +74,6 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
         """Update the fitted state from the expected counts of a batch, whose words are given."""
 
-    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y=None):
         """Learn the topics of a corpus, from scratch.
@@ -99,14 +98,16 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         KeyboardInterrupt
             Is passed on; the state is that of the last complete update.
         """
-        counts = self._validate_counts(X, reset=True)
-        self._check_settings(counts.shape[1])
+        self._check_settings()
+        with self._features_kept():
+            counts = self._validate_counts(X, reset=True)
+            if self.early_stopping and counts.shape[0] < 2:
+                raise ValueError("early_stopping=True needs at least 2 documents, one of them to hold out.")
         self._start(counts.shape[1])
         with Workers(self.n_jobs) as workers:
             self._run_epochs(X, y, counts, workers)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
         """Continue training on more documents, treated in batches of ``batch_size``.
 
@@ -128,22 +129,24 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             As in `fit`, or if n_components was changed since training began.
         """
         first = not hasattr(self, "n_batch_iter_")
-        counts = self._validate_counts(X, reset=first)
-        self._check_settings(counts.shape[1])
-        if first:
-            self._start(counts.shape[1])
-        elif self.n_components != self._n_trained:
+        self._check_settings()
+        if not first and self.n_components != self._n_trained:
             raise ValueError(
                 f"n_components={self.n_components!r} differs from the {self._n_trained} topics in training; "
                 "set it back, or call fit to start anew."
             )
+        counts = self._validate_counts(X, reset=first)
+        if first:
+            self._start(counts.shape[1])
         else:
+            self._statistics = self._statistics.writable()
             self._adopt_settings()
         monitor = FitMonitor(self, counts.shape[0])
         with Workers(self.n_jobs) as workers:
             reader = DocumentReader(counts)
             for rows in self._batches(np.arange(counts.shape[0])):
-                self._update(reader, rows, self.total_samples, monitor, workers)
+                total_samples = self.total_samples or self._corpus_size + len(rows)
+                self._update(reader, rows, total_samples, len(rows), monitor, workers)
         if self.verbose:
             monitor.after_epoch()
         return self
@@ -177,6 +180,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         self.n_iter_ = 0
         self.n_batch_iter_ = 0
         self.n_samples_seen_ = 0
+        self._corpus_size = 0
+        vars(self).pop("validation_scores_", None)
         self._initialize(n_features)
 
     def _key(self, *names):
@@ -209,15 +214,17 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
                 return self._completion(held_out, workers)
 
         reader = DocumentReader(counts)
-        total_samples = len(rows) if self.total_samples is None else self.total_samples
+        self._corpus_size = len(rows)
+        total_samples = self.total_samples or len(rows)
         monitor = FitMonitor(self, len(rows) * self.max_iter, evaluate)
         tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self.batch_size))
         for epoch in range(self.max_iter):
             tasks.begin_epoch()
             for batch_rows in self._batches(self._order(rows, epoch)):
                 tasks.begin_update()
-                self._update(reader, batch_rows, total_samples, monitor, workers)
-                tasks.end_update()
+                self._update(reader, batch_rows, total_samples, 0, monitor, workers)
+                if tasks.end_update():
+                    break
             self.n_iter_ = epoch + 1
             stop = monitor.after_epoch()
             if evaluate is not None:
@@ -226,15 +233,15 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
                 break
         tasks.end()
 
-    def _update(self, reader, rows, total_samples, monitor, workers):
-        """One mini-batch: document step, then global step."""
-        total_samples = total_samples or self.n_samples_seen_ + len(rows)
+    def _update(self, reader, rows, total_samples, n_new, monitor, workers):
+        """One mini-batch, n_new of whose documents were not counted before."""
         key = self._key(FIT_KEY, self.n_batch_iter_)
         counts, words, n_tokens = self._batch_counts(reader, rows, key, total_samples, workers)
         with uninterrupted():
             self._global_step(counts, words, len(rows), n_tokens, total_samples, workers)
             self.n_batch_iter_ += 1
             self.n_samples_seen_ += len(rows)
+            self._corpus_size += n_new
         monitor.after_update(len(rows), n_tokens)
 
     def _batch_counts(self, reader, rows, key, total_samples, workers):

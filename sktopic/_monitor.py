@@ -3,6 +3,8 @@
 import sys
 import time
 
+import numpy as np
+
 
 class FitMonitor:
     """Follows one call of fit or partial_fit: printed progress, scikit-learn callbacks, early stop.
@@ -85,11 +87,11 @@ class FitTasks:
             self._update.call_on_fit_task_begin(**self._arguments)
 
     def end_update(self):
-        if self._root is not None:
-            self._end(self._update)
+        """Return whether a callback asks to end the epoch."""
+        return self._root is not None and self._end(self._update)
 
     def end_epoch(self):
-        """Return whether a callback asks to stop."""
+        """Return whether a callback asks to end the fit."""
         return self._root is not None and self._end(self._epoch)
 
     def end(self):
@@ -97,5 +99,11 @@ class FitTasks:
             self._end(self._root)
 
     def _end(self, task):
-        # The estimator is usable at any time, so nothing has to be reconstructed.
-        return task.call_on_fit_task_end(**self._arguments, reconstruction_attributes={})
+        # The estimator is usable at any time; a callback that asks for one gets arrays of its own.
+        state = vars(self._arguments["estimator"])
+        return task.call_on_fit_task_end(
+            **self._arguments,
+            reconstruction_attributes=lambda: {
+                name: value.copy() for name, value in state.items() if isinstance(value, np.ndarray)
+            },
+        )

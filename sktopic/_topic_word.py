@@ -117,6 +117,11 @@ class TopicWordStatistics:
         averaged = np.zeros((n_features if average else 0, n_components))
         return cls(store, store.sum(axis=0), np.ones(1), averaged, np.zeros(n_components))
 
+    def writable(self):
+        """The same on arrays that can be written to: copies of those that a memory map protects."""
+        arrays = (self.store, self.totals, self.scale, self.averaged, self.average_weight)
+        return TopicWordStatistics(*(np.require(array, requirements="W") for array in arrays))
+
     def subset(self, words):
         """A copy that has the rows of some words only, and no average; totals stay those of all words."""
         none = np.empty((0, len(self.totals)))
@@ -159,7 +164,9 @@ class TopicWordStatistics:
     def count_average(self):
         """Let the present state enter the average once."""
         if self.averages:
-            self.average_weight += 1.0 / self.totals
+            self.average_weight += np.divide(
+                1.0, self.totals, out=np.zeros_like(self.totals), where=self.totals > 0
+            )
 
     def expected_counts(self, n_documents):
         """n_documents * s, ndarray of shape (n_features, n_components)."""
@@ -168,8 +175,7 @@ class TopicWordStatistics:
     def probabilities(self, n_documents, smoothing):
         """phi proportional to n_documents * s + smoothing."""
         weight = n_documents * self.scale[0]
-        norm = weight * self.totals + self.n_features * smoothing
-        return TopicProbabilities(self.store, weight / norm, smoothing / norm)
+        return self._smoothed(self.store, weight, weight * self.totals, smoothing)
 
     def average_probabilities(self, n_documents, smoothing, n_updates):
         """The same from the mean of s / s.sum(axis=0) over the updates, weighing as much as s does."""
@@ -177,8 +183,15 @@ class TopicWordStatistics:
         mean -= self.averaged
         mean /= n_updates
         weight = n_documents * self.scale[0] * self.totals
-        norm = weight * mean.sum(axis=0) + self.n_features * smoothing
-        return TopicProbabilities(mean, weight / norm, smoothing / norm)
+        return self._smoothed(mean, weight, weight * mean.sum(axis=0), smoothing)
+
+    def _smoothed(self, store, weight, totals, smoothing):
+        """phi proportional to weight * store + smoothing; uniform for a topic that has nothing at all."""
+        norm = totals + self.n_features * smoothing
+        empty = norm == 0
+        norm = np.where(empty, 1.0, norm)
+        offset = np.where(empty, 1.0 / self.n_features, smoothing / norm)
+        return TopicProbabilities(store, weight / norm, offset)
 
     def _fold_average(self):
         self.averaged -= self.store * self.average_weight
@@ -188,5 +201,5 @@ class TopicWordStatistics:
         if self.averages:
             self._fold_average()
         self.store *= self.scale[0]
-        self.totals[:] = self.store.sum(axis=0)
+        self.totals *= self.scale[0]
         self.scale[0] = 1.0

@@ -41,8 +41,8 @@ def fit_dirichlet(const double[::1] mean_log, double[::1] alpha, int max_iter, d
 def fit_symmetric_dirichlet(double mean_log, Py_ssize_t n, double alpha, int max_iter, double tol):
     """The same fixed point with all n entries equal: a <- psi^-1(psi(n a) + mean_log); returns a."""
     cdef double updated
-    cdef int iteration
-    for iteration in range(max_iter):
+    cdef int _iteration
+    for _iteration in range(max_iter):
         updated = clipped(inverse_digamma(digamma(n * alpha) + mean_log))
         if fabs(updated - alpha) < tol * updated:
             return updated

@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memmove, memset
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._rng cimport Stream, seed_stream
 from sktopic._kernels._slots cimport (
-    Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
+    BLOCK, Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
 )
 from sktopic._kernels._special cimport digamma
 
@@ -62,7 +62,9 @@ cdef object to_array(Buffer* buffer, object dtype):
     return array.view(dtype)
 
 
-cdef void restride(real* block, Py_ssize_t n_rows, Py_ssize_t n, Py_ssize_t old, Py_ssize_t new) noexcept nogil:
+cdef void restride(
+    real* block, Py_ssize_t n_rows, Py_ssize_t n, Py_ssize_t old, Py_ssize_t new
+) noexcept nogil:
     """Move the first n entries of each row from one row length to another, in place; zero the rest."""
     cdef Py_ssize_t i
     if new > old:
@@ -96,13 +98,15 @@ cdef int sweep_document(
 ) noexcept nogil:
     """All sweeps over one document: leaves its topics in slots, appends its block (one row a cell, one
     column a slot) to values and adds to the cells' fixed parts. -1 when there is no memory."""
-    cdef Py_ssize_t cell, token, stride = 0, start = values.used, n_blocks = (n_topics + 15) // 16, wider
+    cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
+    cdef Py_ssize_t cell, token, stride = 0, wider
     cdef int32_t i, j, k, n_parts, n_before, topic
     cdef int sweep
     cdef bint keep
     cdef double w
     cdef real total, share
     cdef const real* row
+    cdef const real* sums
     cdef real* out
 
     token = 0
@@ -136,9 +140,8 @@ cdef int sweep_document(
                     mass[j] = <real>slots.weight[j]
                 n_before = slots.n
                 total = scan(row, slots, mass, product, partial_sum)
-                topic = draw_topic(
-                    row, cumulative + cell_word[cell] * n_blocks, prior, n_topics, slots, partial_sum, total, stream
-                )
+                sums = cumulative + cell_word[cell] * n_blocks
+                topic = draw_topic(row, sums, prior, n_topics, slots, partial_sum, total, stream)
                 j = slot_of(slots, topic)
                 put(slots, j, w)
                 mass[j] = <real>slots.weight[j]
@@ -204,7 +207,7 @@ def sweep_documents(
     log_theta (n_slots,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell, token = 0
-    cdef int32_t n_topics = <int32_t>rows.shape[1], j
+    cdef int32_t n_topics = <int32_t>rows.shape[1]
     cdef int64_t base = indptr[0]
     cdef int status = 0
     cdef Stream stream

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from libc.math cimport exp, log
+from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._rng cimport Stream, combine, next_below, seed_stream
 from sktopic._kernels._slots cimport (
-    Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
+    BLOCK, Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
 )
 
 
@@ -46,7 +46,7 @@ cdef void run_particle(
     const real* cumulative,
     const double* evidence,
     const double* prior,
-    int32_t n_topics,
+    Py_ssize_t n_topics,
     int n_resampling,
     Stream* stream,
     Slots* slots,
@@ -58,12 +58,15 @@ cdef void run_particle(
 ) noexcept nogil:
     """Fill predictive with p(w_n | z_<n) at each position n, sampling z_n after it, and before it
     n_resampling sweeps over z_<n."""
-    cdef int32_t n, i, j, topic, n_blocks = (n_topics + 15) // 16
-    cdef int sweep
+    cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK
+    cdef int32_t n, i, j, topic
+    cdef int _sweep
+    cdef const real* row
+    cdef const real* sums
     cdef real total
     cdef double seen = 0.0
     for n in range(tokens.n):
-        for sweep in range(n_resampling):
+        for _sweep in range(n_resampling):
             drop_empty_slots(slots)
             for j in range(slots.n):
                 mass[j] = <real>slots.weight[j]
@@ -71,21 +74,19 @@ cdef void run_particle(
                 j = slots.position[tokens.topic[i]]
                 take(slots, j, tokens.weight[i])
                 mass[j] = <real>slots.weight[j]
-                total = scan(rows + tokens.word[i] * <Py_ssize_t>n_topics, slots, mass, product, partial_sum)
-                topic = draw_topic(
-                    rows + tokens.word[i] * <Py_ssize_t>n_topics, cumulative + tokens.word[i] * <Py_ssize_t>n_blocks,
-                    prior, n_topics, slots, partial_sum, total, stream,
-                )
+                row = rows + tokens.word[i] * n_topics
+                sums = cumulative + tokens.word[i] * n_blocks
+                total = scan(row, slots, mass, product, partial_sum)
+                topic = draw_topic(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
                 j = slot_of(slots, topic)
                 put(slots, j, tokens.weight[i])
                 mass[j] = <real>slots.weight[j]
                 tokens.topic[i] = topic
-        total = scan(rows + tokens.word[n] * <Py_ssize_t>n_topics, slots, mass, product, partial_sum)
+        row = rows + tokens.word[n] * n_topics
+        sums = cumulative + tokens.word[n] * n_blocks
+        total = scan(row, slots, mass, product, partial_sum)
         predictive[n] = evidence[tokens.word[n]] * (total + 1) / (prior_total + seen)
-        topic = draw_topic(
-            rows + tokens.word[n] * <Py_ssize_t>n_topics, cumulative + tokens.word[n] * <Py_ssize_t>n_blocks,
-            prior, n_topics, slots, partial_sum, total, stream,
-        )
+        topic = draw_topic(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
         j = slot_of(slots, topic)
         put(slots, j, tokens.weight[n])
         mass[j] = <real>slots.weight[j]
@@ -159,8 +160,8 @@ def left_to_right(
             for r in range(n_particles):
                 seed_stream(&stream, combine(keys[d], r))
                 run_particle(
-                    &tokens, &rows[0, 0], &cumulative[0, 0], &evidence[0], &prior[0], n_topics, n_resampling, &stream,
-                    &slots, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive,
+                    &tokens, &rows[0, 0], &cumulative[0, 0], &evidence[0], &prior[0], n_topics, n_resampling,
+                    &stream, &slots, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive,
                 )
                 clear_slots(&slots)
                 log_p = 0.0
@@ -174,9 +175,11 @@ def left_to_right(
                 largest = particle_logs[0]
                 for r in range(1, n_particles):
                     largest = max(largest, particle_logs[r])
-                for r in range(n_particles):
-                    total += exp(particle_logs[r] - largest)
-                result[d] = largest + log(total / n_particles)
+                if largest > -INFINITY:
+                    for r in range(n_particles):
+                        total += exp(particle_logs[r] - largest)
+                    largest += log(total / n_particles)
+                result[d] = largest
             else:
                 for n in range(tokens.n):
                     total += tokens.weight[n] * log(mean_predictive[n])

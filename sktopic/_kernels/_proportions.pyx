@@ -26,7 +26,7 @@ def sampled_proportions(
     (its arguments and results under the same names). A document without words gets the prior mean.
     Returns theta (n_documents, n_topics) float64, rows summing to one.
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, k, j, n_slots
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, _cell, k, j, n_slots
     cdef Py_ssize_t value = 0, first_slot
     cdef int64_t base = indptr[0]
     cdef double share, total
@@ -47,7 +47,7 @@ def sampled_proportions(
             total = 0.0
             for k in range(n_topics):
                 out[k] = prior[k] * (1.0 + out[k])
-            for cell in range(indptr[d] - base, indptr[d + 1] - base):
+            for _cell in range(indptr[d + 1] - indptr[d]):
                 for j in range(n_slots):
                     out[slot_topic[first_slot + j]] += values[value] / n_kept
                     value += 1

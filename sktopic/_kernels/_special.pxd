@@ -30,8 +30,8 @@ cdef inline double trigamma(double x) noexcept nogil:
 cdef inline double inverse_digamma(double y) noexcept nogil:
     """The x > 0 with psi(x) = y, by Newton from Minka's two-branch start (2000, appendix C)."""
     cdef double x
-    cdef int i
+    cdef int _i
     x = exp(y) + 0.5 if y >= -2.22 else -1.0 / (y + 0.5772156649015329)
-    for i in range(5):
+    for _i in range(5):
         x -= (digamma(x) - y) / trigamma(x)
     return x

@@ -86,9 +86,8 @@ def add_sampled_counts(
                         continue
                     block = &values[value_indptr[d] + (cell - indptr[d]) * n_slots]
                     for j in range(n_slots):
-                        add_entry(
-                            out, &totals[p, 0], average_out, weight, slot_topic[first_slot + j], factor * block[j]
-                        )
+                        k = slot_topic[first_slot + j]
+                        add_entry(out, &totals[p, 0], average_out, weight, k, factor * block[j])
 
 
 def add_variational_counts(

@@ -35,7 +35,8 @@ def gather_topics(
     with nogil:
         for i in range(n_words):
             evidence[i] = fill_row(
-                &store[words[i], 0], &scale[0], &offset[0], &prior[0], n_topics, &rows[i, 0], &cumulative[i, 0]
+                &store[words[i], 0], &scale[0], &offset[0], &prior[0], n_topics,
+                &rows[i, 0], &cumulative[i, 0],
             )
 
 

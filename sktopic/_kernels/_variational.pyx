@@ -13,15 +13,18 @@ from sktopic._kernels._slots cimport real
 from sktopic._kernels._special cimport digamma
 
 
-cdef inline void fill_expectation(const double* gamma, Py_ssize_t n, double* log_scratch, real* e) noexcept nogil:
-    """e_k = exp(psi(gamma_k) - max psi): the common factor cancels, and nothing underflows at the top."""
+cdef inline void fill_expectation(
+    const double* gamma, Py_ssize_t n, double* log_scratch, real* e
+) noexcept nogil:
+    """e_k = exp(psi(gamma_k) - max psi), at least e^-60: the common factor cancels, nothing underflows, and
+    a topic far from the document still takes the words that no other topic has."""
     cdef Py_ssize_t k
     cdef double largest = -1e308
     for k in range(n):
         log_scratch[k] = digamma(gamma[k])
         largest = max(largest, log_scratch[k])
     for k in range(n):
-        e[k] = <real>exp(log_scratch[k] - largest)
+        e[k] = <real>exp(max(log_scratch[k] - largest, -60.0))
 
 
 cdef inline double dot(const real* a, const real* b, Py_ssize_t n) noexcept nogil:
@@ -69,7 +72,7 @@ def update_documents(
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, k, cell, first, last
     cdef int64_t base = indptr[0]
-    cdef int iteration
+    cdef int _iteration
     cdef double change, updated
     cdef real ratio
     cdef real* e
@@ -93,7 +96,7 @@ def update_documents(
             fill_expectation(&gamma[d, 0], n_topics, &log_scratch[0], e)
             if first == last:
                 continue
-            for iteration in range(max_iter):
+            for _iteration in range(max_iter):
                 for k in range(n_topics):
                     sums[k] = 0
                 for cell in range(first, last):

@@ -10,7 +10,7 @@ from sktopic._compat import Interval, StrOptions
 from sktopic._document_steps import GibbsStep, VariationalStep
 from sktopic._kernels._rng import combine_each
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
-from sktopic._prior import LEARNED, check_prior, learned_prior
+from sktopic._prior import LEARNED, check_prior, default_smoothing, learned_prior
 from sktopic._topic_word import TopicWordStatistics
 
 
@@ -37,11 +37,13 @@ class OnlineEMLDA(MinibatchTopicModel):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto' or 'auto-symmetric', \
 default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``1 / sqrt(n_components)``. With 'auto' they are learned, one a topic, by Minka's fixed point from
-        that start; with 'auto-symmetric', one for all topics.
-    topic_word_prior : float, default=0.01
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
+        learned, one a topic, by Minka's fixed point from that start; with 'auto-symmetric', one for all
+        topics.
+    topic_word_prior : float or None, default=None
         Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It
-        gives words that training has not seen a probability above zero; 0 leaves them at zero.
+        gives words that training has not seen a probability above zero; 0 leaves them at zero. None is
+        ``min(0.1, 2 / n_components)``.
     learning_decay : float, default=0.7
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -55,15 +57,15 @@ default=None
     batch_size : int, default=100
         Documents per update.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the rows given to
-        `fit`, or all documents seen so far by `partial_fit`.
+        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+        given to `fit`, and to `partial_fit` since.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=7
         Gibbs sweeps over a document in training that are thrown away, >= 0.
     doc_sweeps : int, default=3
         Gibbs sweeps over a document in training that are used, >= 1.
-    transform_burn_in : int, default=10
+    transform_burn_in : int, default=5
         As doc_burn_in, in `transform` and `score`.
     transform_sweeps : int, default=10
         As doc_sweeps, in `transform` and `score`.
@@ -165,7 +167,7 @@ default=None
             Interval(Real, 0, None, closed="neither"),
             "array-like",
         ],
-        "topic_word_prior": [Interval(Real, 0, None, closed="left")],
+        "topic_word_prior": [Interval(Real, 0, None, closed="left"), None],
         "average": ["boolean"],
         "doc_burn_in": [Interval(Integral, 0, None, closed="left")],
         "doc_sweeps": [Interval(Integral, 1, None, closed="left")],
@@ -182,7 +184,7 @@ default=None
         inference="gibbs",
         boost=False,
         doc_topic_prior=None,
-        topic_word_prior=0.01,
+        topic_word_prior=None,
         learning_decay=0.7,
         learning_offset=1.0,
         average=False,
@@ -192,7 +194,7 @@ default=None
         shuffle=True,
         doc_burn_in=7,
         doc_sweeps=3,
-        transform_burn_in=10,
+        transform_burn_in=5,
         transform_sweeps=10,
         max_doc_update_iter=100,
         mean_change_tol=1e-3,
@@ -235,7 +237,8 @@ default=None
         check_is_fitted(self)
         return np.ascontiguousarray(self._statistics.expected_counts(self.total_samples_).T)
 
-    def _check_settings(self, n_features):
+    def _check_settings(self):
+        super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
 
     def _initialize(self, n_features):
@@ -250,7 +253,8 @@ default=None
         self._adopt_settings()
 
     def _adopt_settings(self):
-        self.topic_word_prior_ = float(self.topic_word_prior)
+        given = self.topic_word_prior
+        self.topic_word_prior_ = float(default_smoothing(self.n_components) if given is None else given)
         if not self._with_log_theta:
             self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
 

@@ -12,7 +12,7 @@ from sktopic._documents import document_groups
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
-from sktopic.metrics._plug_in import check_documents, plug_in_model
+from sktopic._plug_in import check_documents, plug_in_model
 
 # Names the streams of the fold-in and of the particles.
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)

@@ -1,0 +1,45 @@
+"""The corpora of the benchmarks: .npz files in the folder named by SKTOPIC_DATA."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+N_TEST = 500
+
+
+def load(name):
+    """Return (training counts, at most 500 test documents, vocabulary) of a corpus file."""
+    folder = os.environ.get("SKTOPIC_DATA")
+    if not folder:
+        raise SystemExit("Set SKTOPIC_DATA to a folder with NAME.npz files (see CONTRIBUTING.md).")
+    path = Path(folder) / f"{name}.npz"
+    if not path.exists():
+        raise SystemExit(f"There is no {path.name} in the folder named by SKTOPIC_DATA.")
+    with np.load(path, allow_pickle=False) as parts:
+        indices = parts["indices"].astype(np.int32)
+        indptr = parts["indptr"].astype(np.int32)
+        counts = sp.csr_matrix((parts["data"], indices, indptr), shape=tuple(parts["shape"]))
+        is_test = parts["is_test"].astype(bool)
+        return counts[~is_test], counts[is_test], parts["vocab"]
+
+
+def environment():
+    """A line on machine, versions and date, for the head of a result."""
+    import datetime
+    import platform
+
+    import sklearn
+
+    import sktopic
+
+    cpu = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else ():
+        if line.startswith("model name"):
+            cpu = line.split(":", 1)[1].strip()
+            break
+    return (
+        f"{cpu}, {os.cpu_count()} cores; Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"scikit-learn {sklearn.__version__}, sktopic {sktopic.__version__}; {datetime.date.today()}"
+    )

@@ -1,0 +1,348 @@
+"""OnlineEMLDA against the libraries a user would take, on any corpus.
+
+    python benchmarks/peers.py CORPUS [--measures race draws ...] [--n-components 100 1000]
+
+CORPUS is the name of a file CORPUS.npz in the folder named by SKTOPIC_DATA. Every model is scored by the
+same document completion (long Gibbs fold-in, a fifth of the tokens of at most 500 test documents hidden).
+OnlineEMLDA runs with its defaults and a random_state. Each line gives both sides, measured in this run, and
+their ratio; lines are appended to doc/benchmarks/peers.csv.
+
+race      seconds of training until the score that tomotopy, scikit-learn and gensim end with
+draws     tokens sampled per second, against tomotopy
+pass      one pass over the corpus, against scikit-learn's online LDA: seconds and score
+overhead  share of the mini-batch loop spent outside kernels, at batch size 100
+jobs      n_jobs=2 against n_jobs=1, and whether the topics are identical
+memory    peak memory of a fit at 500 topics
+transform documents per second and score of transform, against scikit-learn
+"""
+
+import argparse
+import csv
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from _corpora import N_TEST, environment, load
+
+from sktopic import OnlineEMLDA
+from sktopic.metrics import document_completion
+
+OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "peers.csv"
+
+
+class Report:
+    """Prints lines and appends them to the committed table."""
+
+    def __init__(self, corpus):
+        self.corpus = corpus
+        OUTPUT.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not OUTPUT.exists()
+        with OUTPUT.open("a") as file:
+            file.write(f"# {environment()}\n")
+            if is_new:
+                file.write("corpus,n_components,measure,peer,peer_value,sktopic_value,ratio\n")
+
+    def line(self, n_components, measure, peer, peer_value, own_value, ratio):
+        row = [self.corpus, n_components, measure, peer, _short(peer_value), _short(own_value), _short(ratio)]
+        with OUTPUT.open("a", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerow(row)
+        print(" | ".join(str(entry) for entry in row), flush=True)
+
+
+def _short(value):
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def timed(function, *arguments):
+    start = time.perf_counter()
+    result = function(*arguments)
+    return result, time.perf_counter() - start
+
+
+def completion(components, prior, test):
+    return document_completion(components, test[:N_TEST], doc_topic_prior=prior)
+
+
+def tomotopy_run(train, n_components, sweeps):
+    """Seconds of training, score function and tokens per second of tomotopy's LDA on one core."""
+    import tomotopy
+
+    model = tomotopy.LDAModel(k=n_components, seed=0)
+    words = [str(i) for i in range(train.shape[1])]
+    for row in train:
+        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
+    model.train(0)
+    _, seconds = timed(lambda: model.train(sweeps, workers=1))
+    components = np.full((n_components, train.shape[1]), 1e-12)
+    columns = [int(word) for word in model.used_vocabs]
+    for k in range(n_components):
+        components[k, columns] = model.get_topic_word_dist(k)
+    return seconds, components, np.asarray(model.alpha, dtype=float), train.sum() * sweeps / seconds
+
+
+def sklearn_lda(n_components, **settings):
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    return LatentDirichletAllocation(n_components, random_state=0, **settings)
+
+
+def gensim_run(train, n_components):
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaModel
+
+    corpus = Sparse2Corpus(train, documents_columns=False)
+    names = {i: str(i) for i in range(train.shape[1])}
+
+    def build():
+        return LdaModel(corpus, n_components, id2word=names, passes=5, alpha="auto", random_state=0)
+
+    model, seconds = timed(build)
+    return seconds, model.get_topics(), np.asarray(model.alpha, dtype=float)
+
+
+def own_trajectory(train, test, n_components, goal):
+    """(seconds, score) after each few updates of what fit does by default, until the goal or its end."""
+    model = OnlineEMLDA(n_components, random_state=0, total_samples=train.shape[0])
+    chunk = 4 * model.batch_size
+    seconds, points = 0.0, []
+    for epoch in range(model.max_iter):
+        shuffled = train[np.random.RandomState(epoch).permutation(train.shape[0])]
+        for first in range(0, train.shape[0], chunk):
+            _, more = timed(model.partial_fit, shuffled[first : first + chunk])
+            seconds += more
+            if epoch == 0 and first < train.shape[0] // 4:
+                continue
+            points.append((seconds, document_completion(model, test[:N_TEST])))
+            if points[-1][1] >= goal:
+                return points
+    return points
+
+
+def race(report, train, test, n_components):
+    """Seconds to reach the score each peer ends with."""
+    sweeps = 400 if n_components < 500 else 150
+    peers = {}
+    seconds, components, prior, _ = tomotopy_run(train, n_components, sweeps)
+    peers[f"tomotopy {sweeps} sweeps"] = seconds, completion(components, prior, test)
+    if n_components < 500:
+        model, seconds = timed(sklearn_lda(n_components, max_iter=60, learning_method="batch").fit, train)
+        peers["scikit-learn batch 60 iterations"] = seconds, completion(model, None, test)
+        seconds, components, prior = gensim_run(train, n_components)
+        peers["gensim 5 passes"] = seconds, completion(components, prior, test)
+    for peer, (seconds, score) in peers.items():
+        points = own_trajectory(train, test, n_components, score)
+        reached = points[-1][1] >= score
+        report.line(n_components, "score", peer, score, points[-1][1], points[-1][1] - score)
+        ratio = seconds / points[-1][0] if reached else "not reached"
+        report.line(n_components, "seconds to that score", peer, seconds, points[-1][0], ratio)
+
+
+def draws(report, train, test, n_components):
+    """Tokens sampled per second in the document step, by a trained model."""
+    from sktopic._document_steps import GibbsStep
+    from sktopic._documents import DocumentReader, canonical_counts
+    from sktopic._kernels._rng import position_keys
+    from sktopic._parallel import Workers
+
+    model = OnlineEMLDA(n_components, random_state=0, max_iter=2).fit(train)
+    reader = DocumentReader(canonical_counts(train.astype(np.float64)))
+    own, peer = [], []
+    for _ in range(3):
+        peer.append(tomotopy_run(train, n_components, 40 if n_components < 500 else 10)[3])
+        seconds, n_draws = 0.0, 0
+        with Workers(1) as workers:
+            for first in range(0, min(train.shape[0], 5000), model.batch_size):
+                rows = np.arange(first, min(first + model.batch_size, train.shape[0]))
+                batch = reader.batch(rows)
+                topics = model._topic_probabilities().gather(batch.words, model.doc_topic_prior_, workers)
+                keys = position_keys(first, 0, len(rows))
+                step = GibbsStep(model.doc_burn_in, model.doc_sweeps)
+                _, more = timed(step, batch, topics, model.doc_topic_prior_, keys, workers)
+                seconds += more
+                n_draws += batch.n_clumps * (model.doc_burn_in + model.doc_sweeps)
+        own.append(n_draws / seconds)
+    ratio = float(np.median(np.array(own) / np.array(peer)))
+    report.line(
+        n_components,
+        "token draws per second",
+        "tomotopy",
+        float(np.median(peer)),
+        float(np.median(own)),
+        ratio,
+    )
+
+
+def one_pass(report, train, test, n_components):
+    """One pass over the corpus."""
+    own, own_seconds = timed(OnlineEMLDA(n_components, random_state=0, max_iter=1).fit, train)
+    peer, peer_seconds = timed(sklearn_lda(n_components, max_iter=1, learning_method="online").fit, train)
+    own_score, peer_score = completion(own, None, test), completion(peer, None, test)
+    name = "scikit-learn online"
+    report.line(n_components, "score after one pass", name, peer_score, own_score, own_score - peer_score)
+    report.line(
+        n_components, "seconds of one pass", name, peer_seconds, own_seconds, peer_seconds / own_seconds
+    )
+    return own, peer
+
+
+def overhead(report, train, test, n_components):
+    """Share of the mini-batch loop outside kernels."""
+    import sktopic._document_steps as steps
+    import sktopic._documents as documents
+    import sktopic._topic_word as topic_word
+
+    inside = [0.0]
+
+    def counting(kernel):
+        def run(*arguments):
+            result, seconds = timed(kernel, *arguments)
+            inside[0] += seconds
+            return result
+
+        return run
+
+    places = [
+        (steps, "sweep_documents"),
+        (steps, "add_sampled_counts"),
+        (topic_word, "gather_topics"),
+        (documents.kernels, "gather_documents"),
+    ]
+    originals = [getattr(module, name) for module, name in places]
+    model = OnlineEMLDA(n_components, random_state=0, max_iter=1, batch_size=100)
+    part = train[:20000].astype(np.float64)
+    model.partial_fit(part[:1])
+    try:
+        for module, name in places:
+            setattr(module, name, counting(getattr(module, name)))
+        _, total = timed(model.partial_fit, part)
+    finally:
+        for (module, name), original in zip(places, originals):
+            setattr(module, name, original)
+    report.line(n_components, "share of time outside kernels", "-", "-", 1 - inside[0] / total, "-")
+
+
+def jobs(report, train, test, n_components):
+    """Speed-up of two threads, several times in turn."""
+    for batch_size in (1000, 100):
+        ratios = []
+        for _ in range(3):
+            fits = [
+                timed(
+                    OnlineEMLDA(
+                        n_components, random_state=0, max_iter=1, batch_size=batch_size, n_jobs=n_jobs
+                    ).fit,
+                    train,
+                )
+                for n_jobs in (1, 2)
+            ]
+            ratios.append(fits[0][1] / fits[1][1])
+            same = np.array_equal(fits[0][0].components_, fits[1][0].components_)
+        measure = f"n_jobs=2 over n_jobs=1, batch_size {batch_size}, identical: {same}"
+        report.line(n_components, measure, "n_jobs=1", fits[0][1], fits[1][1], float(np.median(ratios)))
+
+
+def peak_megabytes():
+    unit = 2**10 if sys.platform == "linux" else 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def memory_child(path, n_components):
+    """Runs in a process of its own: peak memory above that after the imports."""
+    OnlineEMLDA(2, random_state=0).fit(np.ones((2, 2)))
+    start = peak_megabytes()
+    arrays = [np.load(Path(path) / f"{name}.npy") for name in ("data", "indices", "indptr", "shape")]
+    train = sp.csr_matrix(tuple(arrays[:3]), shape=tuple(arrays[3]))
+    size = sum(array.nbytes for array in arrays[:3]) / 2**20
+    OnlineEMLDA(n_components, random_state=0, max_iter=1).fit(train)
+    print(peak_megabytes() - start, size)
+
+
+def memory(report, train, test, n_components):
+    """Peak memory of a fit above that after the imports, against X + 3 (8 V K) + 60 MB."""
+    n_components = 500
+    with tempfile.TemporaryDirectory() as path:
+        shape = np.array(train.shape)
+        for name, array in zip(("data", "indices", "indptr"), (train.data, train.indices, train.indptr)):
+            np.save(Path(path) / f"{name}.npy", array)
+        np.save(Path(path) / "shape.npy", shape)
+        command = [sys.executable, __file__, "--memory-child", path, "--n-components", str(n_components)]
+        answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    peak, size = float(answer[0]), float(answer[1])
+    allowed = size + 3 * 8 * shape[1] * n_components / 2**20 + 60
+    report.line(
+        n_components, "peak MB, against X + 3 (8 V K) + 60 MB", "-", float(allowed), peak, peak / allowed
+    )
+
+
+def transform(report, train, test, n_components, models=None):
+    """Documents per second of transform, and the score with each library's own transform."""
+    from sktopic._completion import mean_log_predictive
+    from sktopic._documents import canonical_counts
+    from sktopic._parallel import Workers
+    from sktopic._plug_in import plug_in_model
+
+    own, peer = models or (
+        OnlineEMLDA(n_components, random_state=0, max_iter=1).fit(train),
+        sklearn_lda(n_components, max_iter=1, learning_method="online").fit(train),
+    )
+    own_seconds, peer_seconds = [], []
+    for _ in range(3):
+        own_seconds.append(timed(own.transform, test)[1])
+        peer_seconds.append(timed(peer.transform, test)[1])
+    speeds = test.shape[0] / np.median(peer_seconds), test.shape[0] / np.median(own_seconds)
+    name = "scikit-learn online"
+    ratio = float(np.median(np.array(peer_seconds) / np.array(own_seconds)))
+    report.line(n_components, "transform, documents per second", name, *map(float, speeds), ratio)
+    with Workers(1) as workers:
+        counts = canonical_counts(test.astype(np.float64))
+        peer_score = mean_log_predictive(counts, plug_in_model(peer, None)[0], peer.transform, workers)
+    own_score = own.score(test)
+    report.line(
+        n_components, "score with its own transform", name, peer_score, own_score, own_score - peer_score
+    )
+
+
+MEASURES = {
+    "race": race,
+    "draws": draws,
+    "pass": one_pass,
+    "overhead": overhead,
+    "jobs": jobs,
+    "memory": memory,
+    "transform": transform,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpus", nargs="?", default="kos")
+    parser.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
+    parser.add_argument("--n-components", nargs="+", type=int, default=[100])
+    parser.add_argument("--memory-child", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.memory_child:
+        memory_child(arguments.memory_child, arguments.n_components[0])
+        return
+    train, test, _ = load(arguments.corpus)
+    print(environment())
+    report = Report(arguments.corpus)
+    for n_components in arguments.n_components:
+        models = None
+        for measure in arguments.measures:
+            if measure == "pass":
+                models = one_pass(report, train, test, n_components)
+            elif measure == "transform":
+                transform(report, train, test, n_components, models)
+            else:
+                MEASURES[measure](report, train, test, n_components)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+
+def sweep_documents(
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    cell_word: NDArray[np.int32],  # (n_cells,)
+    cell_count: NDArray[np.float64],  # (n_cells,)
+    rows: Real,  # (n_words, n_topics)
+    cumulative: Real,  # (n_words, ceil(n_topics / 16))
+    prior: NDArray[np.float64],  # (n_topics,)
+    keys: NDArray[np.uint64],  # (n_documents,)
+    z: NDArray[np.int32],  # (n_clumps,) IN/OUT
+    n_burn_in: int,  # >= 0
+    n_kept: int,  # >= 1
+    with_log_theta: bool,
+) -> tuple[
+    NDArray[np.int64],  # slot_indptr (n_documents + 1,)
+    NDArray[np.int32],  # slot_topic (n_slots,)
+    Real,  # values (sum over documents of cells * slots,)
+    NDArray[np.float64],  # fixed (n_cells,)
+    NDArray[np.float64],  # log_theta (n_slots,), or (0,)
+]:
+    """slot_indptr, slot_topic, values, fixed, log_theta."""

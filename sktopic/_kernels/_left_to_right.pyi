@@ -1,0 +1,21 @@
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+
+def left_to_right(
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    cell_word: NDArray[np.int32],  # (n_cells,)
+    cell_count: NDArray[np.float64],  # (n_cells,)
+    rows: Real,  # (n_words, n_topics)
+    cumulative: Real,  # (n_words, ceil(n_topics / 16))
+    evidence: NDArray[np.float64],  # (n_words,)
+    prior: NDArray[np.float64],  # (n_topics,)
+    keys: NDArray[np.uint64],  # (n_documents,)
+    n_particles: int,
+    n_resampling: int,
+    product_inside: bool,
+) -> NDArray[np.float64]:
+    """(n_documents,) nats."""

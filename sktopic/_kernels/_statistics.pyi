@@ -1,0 +1,61 @@
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+
+def add_sampled_counts(
+    first_part: int,
+    last_part: int,
+    part_bounds: NDArray[np.int64],  # (n_parts + 1,)
+    word_indptr: NDArray[np.int64],  # (n_words + 1,)
+    word_cell: NDArray[np.int64],  # (n_cells,)
+    cell_document: NDArray[np.int32],  # (n_cells,)
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    slot_indptr: NDArray[np.int64],  # (n_documents + 1,)
+    slot_topic: NDArray[np.int32],  # (n_slots,)
+    value_indptr: NDArray[np.int64],  # (n_documents + 1,)
+    values: Real,  # (n_values,)
+    fixed: NDArray[np.float64],  # (n_cells,)
+    rows: Real,  # (n_words, n_topics)
+    prior: NDArray[np.float64],  # (n_topics,)
+    factor: float,
+    target_row: NDArray[np.int32],  # (n_words,)
+    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
+    totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
+    averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
+    average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+) -> None:
+    """Add to target, totals and averaged in place."""
+
+def add_variational_counts(
+    first_part: int,
+    last_part: int,
+    part_bounds: NDArray[np.int64],  # (n_parts + 1,)
+    word_indptr: NDArray[np.int64],  # (n_words + 1,)
+    word_cell: NDArray[np.int64],  # (n_cells,)
+    cell_document: NDArray[np.int32],  # (n_cells,)
+    expectation: Real,  # (n_documents, n_topics)
+    share: NDArray[np.float64],  # (n_cells,)
+    rows: Real,  # (n_words, n_topics)
+    factor: float,
+    target_row: NDArray[np.int32],  # (n_words,)
+    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
+    totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
+    averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
+    average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+    scratch: NDArray[np.float64],  # (n_parts, n_topics) overwritten
+) -> None:
+    """Add to target, totals and averaged in place."""
+
+def add_rows(
+    first_row: int,
+    last_row: int,
+    source: NDArray[np.float64],  # (n_words, n_topics)
+    target_row: NDArray[np.int32],  # (n_words,)
+    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
+    averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
+    average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+) -> None:
+    """Add to target and averaged in place."""

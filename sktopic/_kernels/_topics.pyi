@@ -1,0 +1,20 @@
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+
+BLOCK_SIZE: int
+
+def gather_topics(
+    store: NDArray[np.float64],  # (n_features, n_topics)
+    words: NDArray[np.int32],  # (n_words,)
+    scale: NDArray[np.float64],  # (n_topics,)
+    offset: NDArray[np.float64],  # (n_topics,)
+    prior: NDArray[np.float64],  # (n_topics,)
+    rows: Real,  # (n_words, n_topics) OUT
+    cumulative: Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
+    evidence: NDArray[np.float64],  # (n_words,) OUT
+) -> None:
+    """Fill rows, cumulative and evidence in place."""

@@ -1,0 +1,200 @@
+"""Pictures of topics and of training."""
+
+from numbers import Integral
+
+import numpy as np
+
+from sktopic._compat import Interval, validate_params
+from sktopic.inspection._tables import top_words
+
+# Inches: a panel of plot_topics, what its title and axis take, and a bar.
+PANEL_WIDTH = 2.6
+PANEL_MARGIN = 0.6
+BAR_HEIGHT = 0.17
+
+
+@validate_params(
+    {
+        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "n_columns": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def plot_topics(
+    model_or_components, feature_names=None, *, topics=None, titles=None, n_words=10, n_columns=4, fig=None
+):
+    """Plot the most probable words of each topic as bars.
+
+    Each panel has its own scale; the axis tells the probability of the first word.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        As in `top_words`.
+    feature_names : array-like of str of shape (n_features,), default=None
+        As in `top_words`.
+    topics : array-like of int, default=None
+        The topics to plot, in this order. None: all.
+    titles : array-like of str, default=None
+        Titles of the panels, one for each plotted topic. None: "Topic 0" and so on.
+    n_words : int, default=10
+        Words of each topic; all where the vocabulary has fewer.
+    n_columns : int, default=4
+        Panels side by side.
+    fig : matplotlib Figure or SubFigure, default=None
+        Where to plot. None: a new figure, as large as the panels need.
+
+    Returns
+    -------
+    fig : matplotlib Figure or SubFigure
+        With one axes for each topic.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed: ``pip install sktopic[plot]``.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sktopic.inspection import plot_topics
+    >>> components = [[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]]
+    >>> fig = plot_topics(components, ["apple", "pear", "plum"], n_words=2)
+    >>> [label.get_text() for label in fig.axes[0].get_yticklabels()]
+    ['apple', 'plum']
+    >>> plt.close(fig)
+    """
+    plt = _pyplot()
+    words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
+    topics = _check_topics(topics, len(words))
+    if titles is None:
+        titles = [f"Topic {topic}" for topic in topics]
+    if len(titles) != len(topics):
+        raise ValueError(f"titles has {len(titles)} entries; {len(topics)} are needed, one for each topic.")
+
+    n_columns = min(n_columns, len(topics))
+    n_rows = -(-len(topics) // n_columns)
+    if fig is None:
+        height = PANEL_MARGIN + BAR_HEIGHT * words.shape[1]
+        fig = plt.figure(figsize=(PANEL_WIDTH * n_columns, height * n_rows), layout="constrained")
+    panels = fig.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for panel, topic, title in zip(panels, topics, titles):
+        positions = np.arange(words.shape[1])
+        panel.barh(positions, weights[topic], height=0.7)
+        panel.set_yticks(positions, words[topic], fontsize="small", parse_math=False)
+        panel.set_ylim(len(positions) - 0.4, -0.6)
+        panel.set_title(title, fontsize="medium", loc="left")
+        panel.tick_params(axis="x", labelsize="x-small")
+        panel.tick_params(axis="y", length=0)
+        longest = weights[topic, 0]
+        panel.set_xticks([0, longest], ["0", f"{100 * longest:.3g}%"])
+        panel.spines[["top", "right", "left"]].set_visible(False)
+    for panel in panels[len(topics) :]:
+        panel.remove()
+    return fig
+
+
+def plot_scores(samples_seen, scores, *, labels=None, ax=None):
+    """Plot held-out scores against the documents seen in training.
+
+    Parameters
+    ----------
+    samples_seen : array-like of shape (n_points,), or one such array for each curve
+        Documents seen when a score was taken, counting each as often as it was.
+    scores : array-like of shape (n_points,), or one such array for each curve
+        Held-out scores, in nats per word. Curves may have different numbers of points.
+    labels : str, or array-like of str, default=None
+        Names of the curves, shown in a legend.
+    ax : matplotlib Axes, default=None
+        Where to plot. None: the axes of a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed: ``pip install sktopic[plot]``.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.inspection import plot_scores
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(300, random_state=0).data
+    >>> lda, seen, scores = OnlineEMLDA(n_components=10, random_state=0), [], []
+    >>> for first in range(0, 200, 50):
+    ...     lda = lda.partial_fit(X[first : first + 50])
+    ...     seen.append(lda.n_samples_seen_)
+    ...     scores.append(lda.score(X[200:]))
+    >>> ax = plot_scores(seen, scores)
+    >>> ax.get_xlabel()
+    'documents seen'
+    >>> plt.close(ax.figure)
+    """
+    plt = _pyplot()
+    curves = _check_curves(samples_seen, scores)
+    labels = [labels] if isinstance(labels, str) else labels
+    if labels is not None and len(labels) != len(curves):
+        raise ValueError(f"labels has {len(labels)} entries; {len(curves)} are needed, one for each curve.")
+    if ax is None:
+        ax = plt.figure(layout="constrained").subplots()
+    for i, (seen, score) in enumerate(curves):
+        ax.plot(seen, score, marker=".", label=None if labels is None else labels[i])
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.set_xlabel("documents seen")
+    ax.set_ylabel("held-out nats per word")
+    ax.spines[["top", "right"]].set_visible(False)
+    if labels is not None:
+        ax.legend(frameon=False)
+    return ax
+
+
+def _pyplot():
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "Plots need matplotlib, which is not installed: pip install sktopic[plot]."
+        ) from error
+    return plt
+
+
+def _check_topics(topics, n_components):
+    if topics is None:
+        return np.arange(n_components)
+    chosen = np.asarray(topics)
+    if (
+        chosen.ndim != 1
+        or chosen.size == 0
+        or chosen.dtype.kind not in "iu"
+        or chosen.min() < 0
+        or chosen.max() >= n_components
+    ):
+        raise ValueError(f"topics={topics!r}; a list of numbers from 0 to {n_components - 1} is allowed.")
+    return chosen
+
+
+def _check_curves(samples_seen, scores):
+    """Return [(samples_seen, scores), ...], one pair of arrays for each curve."""
+    samples_seen, scores = list(samples_seen), list(scores)
+    if not scores:
+        raise ValueError("scores is empty; at least one score is needed.")
+    if np.ndim(scores[0]) == 0:
+        samples_seen, scores = [samples_seen], [scores]
+    elif samples_seen and np.ndim(samples_seen[0]) == 0:
+        samples_seen = [samples_seen] * len(scores)
+    if len(samples_seen) != len(scores):
+        raise ValueError(f"samples_seen has {len(samples_seen)} curves, but scores has {len(scores)}.")
+    curves = []
+    for i, (seen, score) in enumerate(zip(samples_seen, scores)):
+        seen, score = np.asarray(seen, dtype=np.float64), np.asarray(score, dtype=np.float64)
+        if seen.shape != score.shape or seen.ndim != 1:
+            raise ValueError(
+                f"samples_seen has shape {seen.shape} and scores {score.shape} in curve {i}; two equal "
+                "shapes (n_points,) are needed."
+            )
+        curves.append((seen, score))
+    return curves

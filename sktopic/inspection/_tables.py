@@ -1,0 +1,137 @@
+"""The words and the documents that say most about each topic."""
+
+from numbers import Integral
+
+import numpy as np
+
+from sktopic._compat import Interval, validate_params
+from sktopic._plug_in import plug_in_topics
+
+
+@validate_params(
+    {
+        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "return_weights": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def top_words(model_or_components, feature_names=None, *, n_words=10, return_weights=False):
+    """The most probable words of each topic.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        An estimator with ``components_`` (any of this library, or scikit-learn's
+        LatentDirichletAllocation), or the topics of any other library. Rows are normalised.
+    feature_names : array-like of str of shape (n_features,), default=None
+        The words, such as ``get_feature_names_out()`` of a CountVectorizer. None: ``feature_names_in_``
+        of the estimator, and where it has none, "x0", "x1" and so on.
+    n_words : int, default=10
+        Words of each topic; all where the vocabulary has fewer.
+    return_weights : bool, default=False
+        Whether to return the probabilities too.
+
+    Returns
+    -------
+    words : ndarray of str of shape (n_components, n_words), dtype object
+        The words of each topic, the most probable first; equally probable ones in the order of the
+        columns.
+    weights : ndarray of shape (n_components, n_words)
+        Their probabilities. Only with ``return_weights=True``.
+
+    See Also
+    --------
+    plot_topics : The same as a picture.
+
+    Examples
+    --------
+    >>> from sktopic.inspection import top_words
+    >>> components = [[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]]
+    >>> top_words(components, ["apple", "pear", "plum"], n_words=2)
+    array([['apple', 'plum'],
+           ['pear', 'plum']], dtype=object)
+    """
+    components = plug_in_topics(model_or_components).components()
+    names = word_names(model_or_components, feature_names, components.shape[1])
+    order = largest(components, n_words)
+    if return_weights:
+        return names[order], np.take_along_axis(components, order, axis=1)
+    return names[order]
+
+
+@validate_params(
+    {"n_documents": [Interval(Integral, 1, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
+def top_documents(model, X, *, n_documents=5):
+    """The documents with the largest proportion of each topic.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        An estimator whose ``transform`` returns topic proportions, or a pipeline that ends in one.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts, or whatever else ``model.transform`` takes.
+    n_documents : int, default=5
+        Documents of each topic; all where there are fewer.
+
+    Returns
+    -------
+    documents : ndarray of shape (n_components, n_documents), dtype int
+        Rows of X, the one with the largest proportion first; of equal ones the first in X.
+    proportions : ndarray of shape (n_components, n_documents)
+        The proportions of the topic in these documents.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.inspection import top_documents
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(100, random_state=0).data
+    >>> lda = OnlineEMLDA(n_components=10, random_state=0).fit(X)
+    >>> documents, proportions = top_documents(lda, X, n_documents=3)
+    >>> documents.shape
+    (10, 3)
+    """
+    by_topic = proportions(model, X).T
+    documents = largest(by_topic, n_documents)
+    return documents, np.take_along_axis(by_topic, documents, axis=1)
+
+
+def proportions(model, X):
+    """Topic proportions of documents, ndarray of shape (n_samples, n_components)."""
+    if not hasattr(model, "transform"):
+        raise TypeError(
+            f"model is a {type(model).__name__}; only a fitted estimator with transform can infer the topic "
+            "proportions of documents."
+        )
+    return np.asarray(model.transform(X))
+
+
+def word_names(model_or_components, feature_names, n_features):
+    """The names of the columns, ndarray of shape (n_features,), dtype object."""
+    if feature_names is None:
+        feature_names = getattr(model_or_components, "feature_names_in_", None)
+    if feature_names is None:
+        feature_names = [f"x{column}" for column in range(n_features)]
+    names = np.asarray(feature_names, dtype=object)
+    if names.shape != (n_features,):
+        raise ValueError(
+            f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "
+            "is allowed."
+        )
+    return names
+
+
+def largest(values, n):
+    """Columns of the n largest values of each row, largest first; of equal ones the first.
+
+    ndarray of shape (n_rows, min(n, n_columns)).
+    """
+    n = min(n, values.shape[1])
+    columns = np.empty((len(values), n), dtype=np.intp)
+    for row, chosen in zip(values, columns):
+        smallest = np.partition(row, -n)[-n]
+        candidates = np.flatnonzero(row >= smallest)
+        chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:n]]
+    return columns

@@ -1,0 +1,59 @@
+"""Fixtures and helpers shared by the tests, and the marker for tests that need real corpora."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.utils import Bunch
+
+VARIABLE = "SKTOPIC_DATA"
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests marked ``data`` unless the variable names a folder."""
+    if os.environ.get(VARIABLE):
+        return
+    skip = pytest.mark.skip(reason=f"{VARIABLE} is not set")
+    for item in items:
+        if "data" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def load_corpus():
+    """Return the loader of a corpus by its name: the file NAME.npz in the folder named by SKTOPIC_DATA.
+
+    The file holds the CSR arrays ``data``, ``indices``, ``indptr`` and ``shape``, the words ``vocab``, and
+    ``is_test``, 1 for the documents to test on. The loader returns train, test and vocab.
+    """
+    loaded = {}
+
+    def load(name):
+        if name not in loaded:
+            path = Path(os.environ[VARIABLE], f"{name}.npz")
+            if not path.is_file():
+                pytest.skip(f"{path.name} is not in the folder named by {VARIABLE}")
+            with np.load(path, allow_pickle=False) as arrays:
+                parts = arrays["data"], arrays["indices"].astype(np.int32), arrays["indptr"]
+                counts = sp.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+                is_test = arrays["is_test"] != 0
+                vocab = arrays["vocab"]
+            loaded[name] = Bunch(train=counts[~is_test], test=counts[is_test], vocab=vocab)
+        return loaded[name]
+
+    return load
+
+
+def state(model):
+    """A copy of all that an estimator keeps."""
+    return pickle.loads(pickle.dumps(vars(model)))
+
+
+def assert_same_state(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        assert_array_equal(one[name], other[name], err_msg=name)

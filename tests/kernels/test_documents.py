@@ -1,0 +1,114 @@
+"""Rows of a CSR matrix become batches of documents."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sktopic._kernels._completion import hide_tokens
+from sktopic._kernels._documents import gather_documents
+from tests.reference import documents as reference
+
+NAMES = ("indptr", "clump_indptr", "cell_word", "cell_count", "words", "word_indptr", "word_cell", "lengths")
+
+
+def random_counts(dtype=np.float64, index=np.int32, seed=0):
+    rng = np.random.default_rng(seed)
+    dense = rng.poisson(0.4, (20, 50)) * rng.choice([1.0, 1.0, 0.4, 40.0, 1e9], (20, 50))
+    dense[[0, 7, 19]] = 0.0
+    x = sp.csr_array(dense.astype(dtype))
+    return x.indptr.astype(index), x.indices.astype(index), x.data
+
+
+def gathered(arrays, rows, n_features=50):
+    scratch = np.full(n_features, -1, dtype=np.int32)
+    result = gather_documents(*arrays, np.array(rows, dtype=np.int64), scratch)
+    np.testing.assert_array_equal(scratch, -1)
+    return dict(zip(NAMES, result))
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "rows", [np.arange(20), np.arange(19, -1, -1), [3], [7], [0, 7], [5, 5, 2], []], ids=str
+)
+def test_batch_is_that_of_the_reference(rows, dtype, index):
+    arrays = random_counts(dtype, index)
+    batch = gathered(arrays, rows)
+    expected = dict(zip(NAMES, reference.gather_documents(*arrays, rows, None)))
+    for name in NAMES:
+        assert batch[name].dtype == expected[name].dtype, name
+        if name == "lengths":
+            np.testing.assert_allclose(batch[name], expected[name], rtol=1e-14)
+        else:
+            np.testing.assert_array_equal(batch[name], expected[name], err_msg=name)
+
+
+def test_read_only_input_is_accepted_and_left_alone():
+    arrays = random_counts()
+    copies = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    rows = np.arange(20)
+    rows.flags.writeable = False
+    gather_documents(*arrays, rows, np.full(50, -1, dtype=np.int32))
+    for array, copy in zip(arrays, copies):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_cells_can_be_put_together_again():
+    indptr, indices, data = random_counts()
+    rows = np.array([4, 1, 9, 0, 12])
+    batch = gathered((indptr, indices, data), rows)
+    whole = sp.csr_array((data, indices, indptr), shape=(20, 50)).toarray()[rows]
+    words = batch["words"][batch["cell_word"]]
+    again = sp.csr_array((batch["cell_count"], words, batch["indptr"]), shape=(5, 50)).toarray()
+    np.testing.assert_array_equal(again, whole)
+
+
+def test_word_index_lists_each_cell_once_under_its_word_documents_ascending():
+    batch = gathered(random_counts(), np.arange(20))
+    assert sorted(batch["word_cell"]) == list(range(len(batch["cell_word"])))
+    for word, (first, last) in enumerate(pairwise(batch["word_indptr"])):
+        cells = batch["word_cell"][first:last]
+        assert np.all(batch["cell_word"][cells] == word)
+        assert np.all(np.diff(cells) > 0)
+
+
+def test_duplicated_and_unsorted_cells_are_kept_as_they_are():
+    arrays = (np.array([0, 4]), np.array([3, 1, 3, 0]), np.array([1.0, 2.0, 3.0, 4.0]))
+    batch = gathered(arrays, [0], n_features=4)
+    np.testing.assert_array_equal(batch["words"], [3, 1, 0])
+    np.testing.assert_array_equal(batch["cell_word"], [0, 1, 0, 2])
+    np.testing.assert_array_equal(batch["word_cell"], [0, 2, 1, 3])
+
+
+def weights_in_kernel(count, n_keys=4000):
+    """The weights the kernel cuts a count into: hiding one clump shows the weight of one at random."""
+    indptr = np.arange(n_keys + 1, dtype=np.int64)
+    keys = np.arange(n_keys, dtype=np.uint64)
+    return np.unique(hide_tokens(indptr, np.full(n_keys, float(count)), keys, 1e-9))
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "weights"),
+    [
+        (0.3, 1, [0.3]),
+        (1, 1, [1]),
+        (1.5, 2, [0.5, 1]),
+        (5, 5, [1]),
+        (63.25, 64, [0.25, 1]),
+        (64, 64, [1]),
+        (65, 64, [65 / 64]),
+        (70.1, 64, [70.1 / 64]),
+        (1e9, 64, [1e9 / 64]),
+    ],
+)
+def test_count_becomes_units_and_a_remainder_up_to_64_and_64_equal_clumps_beyond(count, n, weights):
+    arrays = np.array([0, 1]), np.array([0]), np.array([float(count)])
+    assert gathered(arrays, [0], n_features=1)["clump_indptr"][-1] == n
+    np.testing.assert_allclose(weights_in_kernel(count), weights, rtol=1e-15)
+    assert len(reference.clump_weights(count)) == n
+    np.testing.assert_allclose(np.unique(reference.clump_weights(count)), weights, rtol=1e-15)
+    np.testing.assert_allclose(reference.clump_weights(count).sum(), count, rtol=1e-14)

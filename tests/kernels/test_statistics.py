@@ -1,0 +1,159 @@
+"""Expected counts are added to the right rows, and only to those, whatever the parts."""
+
+import numpy as np
+import pytest
+
+from sktopic._kernels._gibbs import sweep_documents
+from sktopic._kernels._statistics import add_rows, add_sampled_counts, add_variational_counts
+from tests.kernels.tools import ROUNDING, for_both_precisions, random_corpus
+from tests.reference import statistics as reference
+from tests.reference.gibbs import dense
+
+N_FEATURES, FACTOR, N_KEPT = 45, 0.37, 3
+
+
+class Case:
+    """A corpus, statistics of a larger vocabulary, and where the corpus' words are in it."""
+
+    def __init__(self, dtype, n_topics, n_parts, averages):
+        self.corpus = corpus = random_corpus(n_topics, 25, n_topics=n_topics, counts="small", dtype=dtype)
+        rng = np.random.default_rng(0)
+        n_words = len(corpus.phi)
+        self.target_row = rng.permutation(N_FEATURES)[:n_words].astype(np.int32)
+        self.target = rng.random((N_FEATURES, n_topics))
+        self.totals = rng.random((n_parts, n_topics))
+        self.averaged = rng.random((N_FEATURES if averages else 0, n_topics))
+        self.average_weight = rng.random(n_topics if averages else 0)
+        self.part_bounds = np.arange(n_parts + 1, dtype=np.int64) * n_words // n_parts
+        self.word_cell = np.argsort(corpus.cell_word, kind="stable")
+        sizes = np.bincount(corpus.cell_word, minlength=n_words)
+        self.word_indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.before = self.state()
+
+    def state(self):
+        return self.target.copy(), self.totals.copy(), self.averaged.copy()
+
+    @property
+    def words(self):
+        return self.word_indptr, self.word_cell, self.corpus.cell_document
+
+    @property
+    def statistics(self):
+        return self.target_row, self.target, self.totals, self.averaged, self.average_weight
+
+    def check(self, expected):
+        """The statistics are as before plus the expected counts (n_cells, n_topics) of the cells."""
+        sums = reference.sums_by_word(expected, self.corpus.cell_word, len(self.corpus.phi))
+        target, totals, averaged = self.before
+        reference.add_counts(
+            sums, self.part_bounds, FACTOR, self.target_row, target, totals, averaged, self.average_weight
+        )
+        rounding = ROUNDING[self.corpus.dtype]
+        for array, other in zip(self.state(), (target, totals, averaged)):
+            np.testing.assert_allclose(array, other, rtol=rounding)
+
+
+def sampled_arguments(case):
+    corpus = case.corpus
+    slot_indptr, slot_topic, values, fixed, _ = sweep_documents(
+        *corpus.documents,
+        corpus.rows,
+        corpus.cumulative,
+        corpus.prior,
+        corpus.keys,
+        corpus.unassigned(),
+        2,
+        N_KEPT,
+        False,
+    )
+    value_indptr = np.zeros(corpus.n_documents + 1, dtype=np.int64)
+    np.cumsum(np.diff(corpus.indptr) * np.diff(slot_indptr), out=value_indptr[1:])
+    expected = dense(
+        corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, slot_indptr, slot_topic, values, fixed
+    )[0]
+    given = corpus.indptr, slot_indptr, slot_topic, value_indptr, values, fixed, corpus.rows, corpus.prior
+    return (case.part_bounds, *case.words, *given, FACTOR / N_KEPT, *case.statistics), expected / N_KEPT
+
+
+def variational_arguments(case):
+    corpus = case.corpus
+    rng = np.random.default_rng(1)
+    expectation = rng.random((corpus.n_documents, len(corpus.prior))).astype(corpus.dtype)
+    share = rng.gamma(1.0, 2.0, len(corpus.cell_word))
+    expected = reference.variational_counts(
+        corpus.cell_word, corpus.cell_document, expectation, share, corpus.rows
+    )
+    scratch = np.full(case.totals.shape, np.nan)
+    given = expectation, share, corpus.rows, FACTOR
+    return (case.part_bounds, *case.words, *given, *case.statistics, scratch), expected
+
+
+KERNELS = pytest.mark.parametrize(
+    ("kernel", "arguments"),
+    [(add_sampled_counts, sampled_arguments), (add_variational_counts, variational_arguments)],
+    ids=["sampled", "variational"],
+)
+
+
+@for_both_precisions
+@KERNELS
+@pytest.mark.parametrize("averages", [False, True], ids=["plain", "averaging"])
+@pytest.mark.parametrize(("n_topics", "n_parts"), [(1, 1), (3, 16), (20, 5), (17, 50)])
+def test_counts_are_added_where_they_belong(kernel, arguments, n_topics, n_parts, averages, dtype):
+    case = Case(dtype, n_topics, n_parts, averages)
+    given, expected = arguments(case)
+    kernel(0, n_parts, *given)
+    case.check(expected)
+    # Rows of other words are not touched.
+    others = np.setdiff1d(np.arange(N_FEATURES), case.target_row)
+    np.testing.assert_array_equal(
+        case.target[others], Case(dtype, n_topics, n_parts, averages).target[others]
+    )
+
+
+@KERNELS
+def test_totals_are_column_sums_of_what_was_added(kernel, arguments):
+    case = Case(np.float32, 6, 16, False)
+    case.totals[:] = 0.0
+    given, expected = arguments(case)
+    before = case.target.copy()
+    kernel(0, 16, *given)
+    np.testing.assert_allclose(case.totals.sum(axis=0), (case.target - before).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(case.totals.sum(axis=0), FACTOR * expected.sum(axis=0), rtol=1e-5)
+
+
+@KERNELS
+def test_parts_may_be_treated_in_any_grouping_and_order(kernel, arguments):
+    whole = Case(np.float32, 6, 16, True)
+    kernel(0, 16, *arguments(whole)[0])
+    grouped = Case(np.float32, 6, 16, True)
+    given = arguments(grouped)[0]
+    for first, last in ((7, 16), (0, 1), (1, 1), (1, 7)):
+        kernel(first, last, *given)
+    for array, other in zip(grouped.state(), whole.state()):
+        np.testing.assert_array_equal(array, other)
+
+
+@KERNELS
+def test_average_receives_the_increments_times_the_weight(kernel, arguments):
+    case = Case(np.float64, 6, 16, True)
+    target, _, averaged = case.state()
+    kernel(0, 16, *arguments(case)[0])
+    np.testing.assert_allclose(
+        case.averaged - averaged, (case.target - target) * case.average_weight, rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("averages", [False, True], ids=["plain", "averaging"])
+def test_rows_are_added_row_by_row(averages):
+    case = Case(np.float64, 6, 16, averages)
+    source = np.random.default_rng(2).random((len(case.target_row), 6))
+    given = source, case.target_row, case.target, case.averaged, case.average_weight
+    for first, last in ((5, len(source)), (0, 5), (3, 3)):
+        add_rows(first, last, *given)
+    target, _, averaged = case.before
+    target[case.target_row] += source
+    np.testing.assert_array_equal(case.target, target)
+    if averages:
+        averaged[case.target_row] += source * case.average_weight
+        np.testing.assert_allclose(case.averaged, averaged, rtol=1e-15)

@@ -1,0 +1,112 @@
+"""Gibbs sampling of documents with topics held fixed, densely (the twin of sktopic._kernels._gibbs)."""
+
+import numpy as np
+from scipy.special import psi
+
+from tests.reference.documents import cells_of, clumps_of
+from tests.reference.rng import Stream
+
+
+class Assignments:
+    """Which clumps of a document are in which topic.
+
+    order lists the topics in the order in which the document came to use them, emptied ones included
+    until drop_empty is called; it has no part in the probabilities, only in which draw a uniform makes.
+    """
+
+    def __init__(self, n_topics):
+        self.members = np.zeros(n_topics, dtype=int)
+        self.n = np.zeros(n_topics)
+        self.order = []
+
+    def put(self, k, w):
+        if k not in self.order:
+            self.order.append(k)
+        self.members[k] += 1
+        self.n[k] += w
+
+    def take(self, k, w):
+        self.members[k] -= 1
+        self.n[k] = self.n[k] - w if self.members[k] else 0.0
+
+    def drop_empty(self):
+        self.order = [k for k in self.order if self.members[k]]
+
+
+def conditional(phi, alpha, n):
+    """p(z = k | the other tokens), up to its sum: equation 14 of Dupuy and Bach (2017)."""
+    return phi * (alpha + n)
+
+
+def draw(phi, alpha, assignments, uniform):
+    """A topic from the conditional, by laying out [0, sum) in a fixed order and finding the uniform.
+
+    First phi_k n_k of the document's topics in their order, then alpha_k phi_k of all topics.
+    """
+    order = assignments.order
+    widths = np.concatenate([(phi * assignments.n)[order], alpha * phi])
+    ends = np.cumsum(widths)
+    i = int(np.searchsorted(ends, uniform * conditional(phi, alpha, assignments.n).sum(), side="right"))
+    i = min(i, len(ends) - 1)
+    return order[i] if i < len(order) else i - len(order)
+
+
+def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_kept):
+    """Run all sweeps; z is updated in place.
+
+    Returns
+    -------
+    expected : (n_cells, n_topics) sums over the kept sweeps and a cell's clumps of w p(z = k | rest)
+    fixed : (n_cells,) sums of w / sum_k phi_kw (alpha_k + n_k)
+    log_theta : (n_documents, n_topics) sums over the kept sweeps of psi(alpha_k + n_k) - psi(alpha_k)
+    orders : for each document its topics, in the order of the kernel's slots
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    n_documents, n_topics = len(indptr) - 1, rows.shape[1]
+    expected = np.zeros((len(cell_word), n_topics))
+    fixed = np.zeros(len(cell_word))
+    log_theta = np.zeros((n_documents, n_topics))
+    orders = []
+    first_token = 0
+    for d in range(n_documents):
+        stream = Stream(keys[d])
+        assignments = Assignments(n_topics)
+        clumps = list(enumerate(clumps_of(indptr, cell_count, d), first_token))
+        for token, (_, w) in clumps:
+            if z[token] >= 0:
+                assignments.put(z[token], w)
+        for sweep in range(n_burn_in + n_kept if clumps else 0):
+            if sweep <= n_burn_in:
+                assignments.drop_empty()
+            for token, (cell, w) in clumps:
+                if z[token] >= 0:
+                    assignments.take(z[token], w)
+                phi = rows[cell_word[cell]]
+                p = conditional(phi, prior, assignments.n)
+                if sweep >= n_burn_in:
+                    expected[cell] += w * p / p.sum()
+                    fixed[cell] += w / p.sum()
+                z[token] = draw(phi, prior, assignments, stream.uniform())
+                assignments.put(z[token], w)
+            if sweep >= n_burn_in:
+                log_theta[d] += psi(prior + assignments.n) - psi(prior)
+        orders.append(assignments.order)
+        first_token += len(clumps)
+    return expected, fixed, log_theta, orders
+
+
+def dense(indptr, cell_word, rows, prior, slot_indptr, slot_topic, values, fixed, log_theta=()):
+    """What the kernel returns, as expected (n_cells, n_topics) and log_theta (n_documents, n_topics)."""
+    expected = fixed[:, None] * prior * np.asarray(rows, dtype=np.float64)[cell_word]
+    sums = np.zeros((len(indptr) - 1, len(prior)))
+    value = 0
+    for d in range(len(indptr) - 1):
+        slots = slice(slot_indptr[d], slot_indptr[d + 1])
+        topics = slot_topic[slots]
+        for cell in cells_of(indptr, d):
+            expected[cell, topics] += values[value : value + len(topics)]
+            value += len(topics)
+        if len(log_theta):
+            sums[d, topics] = log_theta[slots]
+    assert value == len(values)
+    return expected, sums

@@ -1,0 +1,37 @@
+"""Mean-field inference of documents with topics held fixed (the twin of sktopic._kernels._variational)."""
+
+import numpy as np
+from scipy.special import psi
+
+from tests.reference.documents import cells_of
+
+
+def responsibilities(phi, gamma):
+    """zeta_wk proportional to phi_kw exp psi(gamma_k), for words by rows: equation 11.
+
+    No factor is taken below e^-60 of the largest: a topic far from the document still takes the words that
+    no other topic has.
+    """
+    zeta = phi * np.exp(np.maximum(psi(gamma) - psi(gamma).max(axis=-1, keepdims=True), -60.0))
+    return zeta / zeta.sum(axis=1, keepdims=True)
+
+
+def update_documents(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol):
+    """Iterate gamma in place; return expected counts (n_cells, n_topics) and changes (n_documents,)."""
+    rows = np.asarray(rows, dtype=np.float64)
+    expected = np.zeros((len(cell_word), len(prior)))
+    changes = np.zeros(len(indptr) - 1)
+    for d in range(len(indptr) - 1):
+        cells = list(cells_of(indptr, d))
+        phi, counts = rows[cell_word[cells]], cell_count[cells][:, None]
+        if not cells:
+            gamma[d] = prior
+            continue
+        for _ in range(max_iter):
+            updated = prior + (counts * responsibilities(phi, gamma[d])).sum(axis=0)  # equation 12
+            changes[d] = np.abs(updated - gamma[d]).mean()
+            gamma[d] = updated
+            if changes[d] < tol:
+                break
+        expected[cells] = counts * responsibilities(phi, gamma[d])
+    return expected, changes

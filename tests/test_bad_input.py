@@ -1,0 +1,575 @@
+"""Input that has to be refused, with a message that helps, and odd input that has to work."""
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from sktopic.datasets import make_lda_documents
+from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import document_completion, left_to_right, perplexity
+
+from .conftest import assert_same_state, state
+
+X = make_lda_documents(30, n_features=12, n_components=3, mean_length=15, random_state=0).data.astype(float)
+OTHER = make_lda_documents(20, n_features=7, n_components=3, mean_length=15, random_state=1).data
+VARIANTS = [
+    {"inference": "gibbs"},
+    {"inference": "gibbs", "boost": True},
+    {"inference": "variational"},
+    {"inference": "variational", "boost": True},
+]
+every_variant = pytest.mark.parametrize(
+    "variant", VARIANTS, ids=lambda v: v["inference"] + (" boosted" if v.get("boost") else "")
+)
+METRICS = [document_completion, left_to_right, perplexity]
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+
+
+def make_model(**params):
+    settings = {
+        "n_components": 3,
+        "max_iter": 2,
+        "batch_size": 8,
+        "random_state": 0,
+        "max_doc_update_iter": 20,
+    }
+    return OnlineEMLDA(**{**settings, **params})
+
+
+def with_value(value):
+    counts = X.toarray()
+    counts[4, 2] = value
+    return counts
+
+
+# Matrices that are refused
+
+BAD_MATRICES = {
+    "negative": (with_value(-1), "Negative values in data"),
+    "negative sparse": (sp.csr_array(with_value(-1)), "Negative values in data"),
+    "NaN": (with_value(np.nan), "contains NaN"),
+    "NaN sparse": (sp.csr_array(with_value(np.nan)), "contains NaN"),
+    "infinite": (with_value(np.inf), "contains infinity"),
+    "infinite sparse": (sp.csr_array(with_value(np.inf)), "contains infinity"),
+    "strings": (np.full((3, 12), "word"), "could not convert string to float|not compatible with"),
+    "text": (["a b c", "a c"], "Expected 2D array|could not convert string to float"),
+    "one dimension": (np.ones(12), "Expected 2D array"),
+    "three dimensions": (np.ones((3, 12, 2)), "Found array with dim 3"),
+    "no rows": (np.ones((0, 12)), "0 sample"),
+    "no rows sparse": (sp.csr_array((0, 12)), "0 sample"),
+    "no columns": (np.ones((3, 0)), "0 feature"),
+    "no columns sparse": (sp.csr_array((3, 0)), "0 feature"),
+    "complex": (X.toarray() * 1j, "Complex data not supported"),
+    "None": (None, "Expected 2D array|NoneType"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_MATRICES)
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
+def test_training_refuses_a_bad_matrix(method, kind):
+    counts, message = BAD_MATRICES[kind]
+    model = make_model()
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(model, method)(counts)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("kind", BAD_MATRICES)
+@pytest.mark.parametrize("method", ["transform", "score", "perplexity", "partial_fit"])
+def test_a_fitted_model_refuses_a_bad_matrix(method, kind):
+    counts, message = BAD_MATRICES[kind]
+    model = make_model().fit(X)
+    before = state(model)
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(model, method)(counts)
+    assert_same_state(state(model), before)
+
+
+@pytest.mark.parametrize("method", ["transform", "score", "perplexity", "partial_fit"])
+def test_another_number_of_columns_is_refused(method):
+    model = make_model().fit(X)
+    before = state(model)
+    with pytest.raises(ValueError, match="X has 7 features, but OnlineEMLDA is expecting 12 features"):
+        getattr(model, method)(OTHER)
+    assert_same_state(state(model), before)
+
+
+@pytest.mark.parametrize("method", ["transform", "score", "partial_fit"])
+def test_other_column_names_are_refused(method):
+    pd = pytest.importorskip("pandas")
+    model = make_model().fit(pd.DataFrame(X.toarray(), columns=[f"a{i}" for i in range(12)]))
+    with pytest.raises(ValueError, match="feature names should match"):
+        getattr(model, method)(pd.DataFrame(X.toarray(), columns=[f"b{i}" for i in range(12)]))
+
+
+@pytest.mark.parametrize("method", ["transform", "score", "perplexity"])
+def test_unfitted_model_refuses_to_answer(method):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(make_model(), method)(X)
+
+
+@pytest.mark.parametrize("attribute", ["components_", "topic_word_counts_"])
+def test_unfitted_model_has_no_topics(attribute):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(make_model(), attribute)
+    assert not hasattr(make_model(), attribute)
+
+
+def test_unfitted_model_has_no_names():
+    with pytest.raises(NotFittedError):
+        make_model().get_feature_names_out()
+
+
+@every_metric
+def test_metrics_refuse_an_unfitted_model(metric):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        metric(make_model(), X)
+
+
+# Parameters that are refused
+
+NAN, INF = float("nan"), float("inf")
+BAD_PARAMETERS = {
+    "n_components": [0, -1, 2.5, "3", None, [3]],
+    "inference": ["mcmc", None, 1],
+    "boost": [2, None, "yes"],
+    "doc_topic_prior": [0, -0.5, 0.0, NAN, INF, "automatic", ""],
+    "topic_word_prior": [-0.01, NAN, INF, "auto", [0.1] * 12],
+    "learning_decay": [-0.1, 1.1, NAN, None, "0.7"],
+    "learning_offset": [-1, NAN, INF, None, "1"],
+    "average": [2, None, "yes"],
+    "max_iter": [0, -1, 1.5, None, "5"],
+    "batch_size": [0, -1, 1.5, None, "all"],
+    "total_samples": [0, -1, NAN, INF, "all"],
+    "shuffle": [2, None, "yes"],
+    "doc_burn_in": [-1, 1.5, None],
+    "doc_sweeps": [0, -1, 1.5, None],
+    "transform_burn_in": [-1, 1.5, None],
+    "transform_sweeps": [0, -1, 1.5, None],
+    "max_doc_update_iter": [0, -1, 1.5, None],
+    "mean_change_tol": [-1e-3, NAN, None, "small"],
+    "early_stopping": [2, None, "yes"],
+    "validation_fraction": [0, 0.0, 1, 1.0, -0.1, NAN, None],
+    "n_iter_no_change": [0, -1, 1.5, None],
+    "tol": [-1e-3, NAN, None],
+    "n_jobs": [0, 1.5, "all"],
+    "random_state": [-1, 1.5, "seed", np.random.default_rng(0)],
+    "verbose": [-1, None, "yes"],
+}
+BAD_VALUES = [
+    pytest.param(name, value, id=f"{name}={value!r}" if name != "random_state" else f"{name}-{i}")
+    for name, values in BAD_PARAMETERS.items()
+    for i, value in enumerate(values)
+]
+
+
+def test_every_parameter_is_in_the_table():
+    assert BAD_PARAMETERS.keys() == OnlineEMLDA().get_params().keys()
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_VALUES)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_message_names_the_bad_parameter_and_its_value(method, name, value):
+    model = make_model(**{name: value})
+    with pytest.raises(ValueError, match=name) as caught:
+        getattr(model, method)(X)
+    shown = str(value) if isinstance(value, str) else repr(value)
+    assert shown in str(caught.value)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_VALUES)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_parameter_leaves_an_earlier_fit_intact(method, name, value):
+    model = make_model().fit(X)
+    theta = model.transform(X)
+    before = state(model)
+    good = model.get_params()[name]
+    with pytest.raises(ValueError, match=name):
+        getattr(model.set_params(**{name: value}), method)(X)
+    model.set_params(**{name: good})
+    assert_same_state(state(model), before)
+    assert_array_equal(model.transform(X), theta)
+
+
+USED_BY_TRANSFORM = {
+    "transform_burn_in",
+    "transform_sweeps",
+    "max_doc_update_iter",
+    "mean_change_tol",
+    "inference",
+    "n_jobs",
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [p for p in BAD_VALUES if p.values[0] in USED_BY_TRANSFORM])
+@pytest.mark.parametrize("method", ["transform", "score"])
+@pytest.mark.parametrize("inference", ["gibbs", "variational"])
+def test_parameter_made_bad_after_fit_is_refused(inference, method, name, value):
+    """Kernels trust what they are given, so what changed since fit has to be looked at again."""
+    model = make_model(inference=inference).fit(X)
+    with pytest.raises(ValueError, match=name):
+        getattr(model.set_params(**{name: value}), method)(X)
+
+
+BAD_PRIORS = {
+    "too short": ([0.1, 0.2], r"doc_topic_prior.*\(2,\).*\(3,\)"),
+    "too long": ([0.1] * 4, r"doc_topic_prior.*\(4,\).*\(3,\)"),
+    "empty": ([], r"doc_topic_prior.*\(0,\).*\(3,\)"),
+    "two dimensions": ([[0.1, 0.2, 0.3]], r"doc_topic_prior.*\(1, 3\).*\(3,\)"),
+    "zero": ([0.1, 0.0, 0.3], "doc_topic_prior.*positive"),
+    "negative": (np.array([0.1, -1.0, 0.3]), "doc_topic_prior.*positive"),
+    "NaN": ([0.1, np.nan, 0.3], "doc_topic_prior.*positive finite"),
+    "infinite": ([0.1, np.inf, 0.3], "doc_topic_prior.*positive finite"),
+    "unknown string": ("symmetric", "doc_topic_prior.*auto.*symmetric"),
+    "strings": (["a", "b", "c"], "doc_topic_prior"),
+    "ragged": ([[0.1], [0.2, 0.3], 0.4], "doc_topic_prior"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_PRIORS)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_doc_topic_prior_is_refused(method, kind):
+    prior, message = BAD_PRIORS[kind]
+    model = make_model(doc_topic_prior=prior)
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(X)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+    # Training may start once it is put right, on any number of words.
+    model.set_params(doc_topic_prior=0.1)
+    assert getattr(model, method)(OTHER).n_features_in_ == 7
+
+
+@pytest.mark.parametrize("kind", ["too short", "zero", "strings"])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_doc_topic_prior_leaves_an_earlier_fit_intact(method, kind):
+    model = make_model().fit(X)
+    before = state(model)
+    theta = model.transform(X)
+    model.set_params(doc_topic_prior=BAD_PRIORS[kind][0])
+    with pytest.raises(ValueError, match="doc_topic_prior"):
+        getattr(model, method)(X[:, :7] if method == "fit" else X)
+    assert model.n_features_in_ == 12
+    assert_same_state(state(model.set_params(doc_topic_prior=None)), before)
+    assert_array_equal(model.transform(X), theta)
+
+
+def test_n_components_may_not_change_between_partial_fits():
+    model = make_model().partial_fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match="n_components=5 differs from the 3 topics in training"):
+        model.set_params(n_components=5).partial_fit(X)
+    assert_array_equal(model.components_, before)
+    # Set back, training goes on; fit starts anew.
+    expected = make_model().partial_fit(X).partial_fit(X).components_
+    assert_array_equal(model.set_params(n_components=3).partial_fit(X).components_, expected)
+    assert model.set_params(n_components=5).fit(X).components_.shape == (5, 12)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_bad_matrix_leaves_an_earlier_fit_intact():
+    pd = pytest.importorskip("pandas")
+    words = [f"word{i}" for i in range(12)]
+    table = pd.DataFrame(X.toarray(), columns=words)
+    model = make_model().fit(table)
+    components, theta = model.components_, model.transform(table)
+    bad = [
+        pd.DataFrame(-np.ones((3, 5)), columns=[f"other{i}" for i in range(5)]),
+        pd.DataFrame(np.full((3, 5), np.nan), columns=[f"other{i}" for i in range(5)]),
+        -np.ones((3, 5)),
+        np.ones((3, 5, 2)),
+        np.ones((0, 5)),
+        sp.csr_array(with_value(np.inf)),
+    ]
+    for method in (model.fit, model.partial_fit, model.fit_transform):
+        for counts in bad:
+            with pytest.raises(ValueError, match=r"."):
+                method(counts)
+            assert model.n_features_in_ == 12
+            assert model.feature_names_in_.tolist() == words
+            assert_array_equal(model.components_, components)
+            assert_array_equal(model.transform(table), theta)
+
+
+# Odd input that works
+
+
+@every_variant
+def test_document_of_zeros_gets_the_prior_mean(variant):
+    prior = np.array([0.1, 0.2, 0.7])
+    counts = X.copy().tolil()
+    counts[[0, 29]] = 0
+    model = make_model(doc_topic_prior=prior, **variant).fit(counts)
+    theta = model.transform(counts)
+    assert np.isfinite(theta).all() and np.isfinite(model.components_).all()
+    assert_allclose(theta[[0, 29]], prior * np.ones((2, 1)), rtol=1e-12)
+
+
+@every_variant
+def test_matrix_of_zeros_can_be_fitted_and_transformed(variant):
+    """Nothing is learned, and nothing breaks; training can go on with words."""
+    zeros = sp.csr_array((5, 12))
+    model = make_model(**variant).fit(zeros)
+    assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert_allclose(model.transform(zeros), 1 / 3)
+    assert model.score(zeros) == 0.0
+    assert model.perplexity(zeros) == 1.0
+    assert np.isfinite(model.transform(X)).all()
+    assert np.isfinite(model.partial_fit(X).components_).all()
+    assert make_model(**variant).fit(X).score(zeros) == 0.0
+
+
+@every_variant
+def test_zeros_in_partial_fit_do_not_move_topics(variant):
+    model = make_model(total_samples=50, **variant).partial_fit(X)
+    before = model.components_
+    model.partial_fit(np.zeros((3, 12)))
+    assert_array_equal(model.components_, before)
+
+
+@pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
+def test_zeros_do_not_disturb_learning_of_the_prior(prior):
+    model = make_model(doc_topic_prior=prior).fit(np.zeros((5, 12)))
+    assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
+    model.partial_fit(X)
+    assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
+
+
+@every_variant
+def test_one_word(variant):
+    counts = X[:, [0]].toarray() + 1
+    model = make_model(**variant).fit(counts)
+    assert_array_equal(model.components_, np.ones((3, 1)))
+    assert_allclose(model.transform(counts).sum(axis=1), 1.0)
+    assert model.score(counts) == pytest.approx(0.0, abs=1e-12)
+
+
+@every_variant
+def test_one_document(variant):
+    model = make_model(**variant).fit(X[[0]])
+    assert np.isfinite(model.components_).all()
+    assert model.transform(X[[0]]).shape == (1, 3)
+    assert np.isfinite(model.score(X[[0]]))
+
+
+@every_variant
+def test_one_document_of_one_word(variant):
+    model = make_model(**variant).fit([[0, 1, 0]])
+    assert np.isfinite(model.components_).all()
+    assert model.components_[:, 1].max() > 0.4
+    assert np.isfinite(model.score([[0, 1, 0], [0, 0, 1]]))
+
+
+@every_variant
+def test_one_topic(variant):
+    model = make_model(n_components=1, **variant).fit(X)
+    assert_array_equal(model.transform(X), np.ones((30, 1)))
+    assert np.isfinite(model.score(X))
+
+
+def test_early_stopping_on_one_document_fits_or_says_why_not():
+    model = make_model(early_stopping=True)
+    try:
+        model.fit(X[[0]])
+    except ValueError as error:
+        assert "early_stopping" in str(error) or "validation_fraction" in str(error)  # noqa: PT017
+    else:
+        assert np.isfinite(model.components_).all()
+
+
+def test_early_stopping_on_two_documents():
+    model = make_model(early_stopping=True).fit(X[:2])
+    assert np.isfinite(model.validation_scores_).all()
+
+
+@every_variant
+def test_partial_fit_of_single_rows(variant):
+    model = make_model(**variant)
+    for row in range(10):
+        model.partial_fit(X[[row]])
+    assert model.n_samples_seen_ == model.n_batch_iter_ == 10
+    assert np.isfinite(model.components_).all()
+    assert_allclose(model.components_.sum(axis=1), 1.0)
+
+
+@every_variant
+def test_a_huge_count_is_cheap(variant):
+    """A billion tokens in one cell, in training, transform and score: under a second and 20 MB."""
+    counts = X.toarray()
+    counts[3, 5] = 1e9
+    tracemalloc.start()
+    start = time.perf_counter()
+    model = make_model(**variant).fit(counts)
+    theta = model.transform(counts)
+    score = model.score(counts)
+    elapsed = time.perf_counter() - start
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert elapsed < 1.0
+    assert peak < 20e6
+    assert np.isfinite(theta).all() and np.isfinite(score) and np.isfinite(model.components_).all()
+    assert model.components_[:, 5].max() > 0.9
+
+
+@pytest.mark.parametrize("value", [1e-6, 0.3, 1e20])
+@every_variant
+def test_real_valued_counts_of_any_size(variant, value):
+    counts = X.toarray() * value
+    model = make_model(**variant).fit(counts)
+    assert np.isfinite(model.components_).all()
+    assert_allclose(model.transform(counts).sum(axis=1), 1.0)
+    assert np.isfinite(model.score(counts))
+
+
+@every_variant
+def test_more_topics_than_tokens(variant):
+    counts = np.eye(3, 12)
+    model = make_model(n_components=40, **variant).fit(counts)
+    assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert_allclose(model.transform(counts).sum(axis=1), 1.0)
+    assert np.isfinite(model.score(counts))
+
+
+@every_variant
+def test_a_thousand_topics_on_fifty_documents(variant):
+    """Finite, and no two topics the same."""
+    counts = make_lda_documents(50, n_features=100, mean_length=30, random_state=0).data
+    model = make_model(n_components=1000, **{**variant, "max_doc_update_iter": 5}).fit(counts)
+    assert np.isfinite(model.components_).all()
+    assert len(np.unique(model.components_, axis=0)) == 1000
+    assert np.isfinite(model.transform(counts)).all()
+    assert np.isfinite(model.score(counts))
+
+
+@every_variant
+def test_words_without_smoothing_that_training_never_saw(variant):
+    """With topic_word_prior=0 unseen words get no probability: -inf in score, never NaN or a warning."""
+    counts = X.toarray()
+    counts[:, 7] = 0
+    model = make_model(topic_word_prior=0.0, learning_offset=0.0, batch_size=30, max_iter=1, **variant)
+    model.fit(counts)
+    assert_array_equal(model.components_[:, 7], 0.0)
+    unseen = np.eye(1, 12, 7) * 10
+    assert np.isfinite(model.transform(unseen)).all()
+    assert_allclose(model.transform(unseen).sum(axis=1), 1.0)
+    assert model.score(unseen) == -np.inf
+    assert model.perplexity(unseen) == np.inf
+
+
+@pytest.mark.parametrize("average", [False, True])
+@every_variant
+def test_topics_that_lose_all_words_do_no_harm(variant, average):
+    """Without smoothing and with steps of one, topics that explain nothing in a batch end up empty."""
+    counts = make_lda_documents(60, n_features=25, mean_length=100, random_state=0).data
+    model = make_model(
+        n_components=100,
+        topic_word_prior=0.0,
+        learning_decay=0.0,
+        batch_size=5,
+        max_iter=8,
+        average=average,
+        **variant,
+    )
+    model.fit(counts)
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.transform(counts)).all()
+
+
+# Metrics
+
+
+@every_metric
+def test_metrics_refuse_negative_components(metric):
+    components = np.full((3, 12), 0.1)
+    components[1, 2] = -0.1
+    with pytest.raises(ValueError, match="Negative values in data passed to components"):
+        metric(components, X, doc_topic_prior=0.1)
+
+
+@every_metric
+def test_metrics_refuse_components_with_nan(metric):
+    with pytest.raises(ValueError, match="components contains NaN"):
+        metric(np.full((3, 12), np.nan), X, doc_topic_prior=0.1)
+
+
+@every_metric
+def test_metrics_refuse_a_topic_of_zeros(metric):
+    components = np.ones((3, 12))
+    components[1] = 0
+    with pytest.raises(ValueError, match="components has only zeros in row 1"):
+        metric(components, X, doc_topic_prior=0.1)
+
+
+@every_metric
+def test_metrics_refuse_components_of_the_wrong_width(metric):
+    with pytest.raises(ValueError, match="X has 12 features, but the topics have 7 words"):
+        metric(np.ones((3, 7)), X, doc_topic_prior=0.1)
+    with pytest.raises(ValueError, match="X has 7 features, but the topics have 12 words"):
+        metric(make_model().fit(X), OTHER)
+
+
+@every_metric
+def test_metrics_refuse_components_of_one_dimension(metric):
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        metric(np.ones(12), X, doc_topic_prior=0.1)
+
+
+@every_metric
+def test_metrics_ask_for_the_prior_of_plain_components(metric):
+    with pytest.raises(ValueError, match="doc_topic_prior=None"):
+        metric(np.ones((3, 12)), X)
+
+
+@pytest.mark.parametrize("prior", [0.0, -1.0, np.nan, [0.1, 0.1], [0.1, 0.0, 0.1], "auto", ["a", "b", "c"]])
+@every_metric
+def test_metrics_refuse_a_bad_prior(metric, prior):
+    with pytest.raises(ValueError, match="doc_topic_prior"):
+        metric(np.ones((3, 12)), X, doc_topic_prior=prior)
+
+
+@pytest.mark.parametrize("kind", BAD_MATRICES)
+@every_metric
+def test_metrics_refuse_a_bad_matrix(metric, kind):
+    counts, message = BAD_MATRICES[kind]
+    with pytest.raises((ValueError, TypeError), match=message):
+        metric(np.ones((3, 12)), counts, doc_topic_prior=0.1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "option", "values"),
+    [
+        (document_completion, "hidden_fraction", [0.0, 1.0, -0.1, NAN, "0.2"]),
+        (document_completion, "n_repeats", [0, 1.5]),
+        (document_completion, "burn_in", [-1, 1.5]),
+        (document_completion, "sweeps", [0, 1.5]),
+        (document_completion, "n_jobs", [1.5, "all", 0]),
+        (left_to_right, "estimator", ["chib", None]),
+        (left_to_right, "n_particles", [0, 1.5]),
+        (left_to_right, "n_resampling", [0, 1.5]),
+        (left_to_right, "random_state", [-1, None, 1.5]),
+        (left_to_right, "per_document", ["yes"]),
+        (left_to_right, "n_jobs", [1.5, "all", 0]),
+    ],
+)
+def test_metrics_name_a_bad_option(metric, option, values):
+    for value in values:
+        with pytest.raises(ValueError, match=option):
+            metric(np.ones((3, 12)), X, doc_topic_prior=0.1, **{option: value})
+
+
+def test_metrics_of_documents_without_words_are_zero():
+    zeros = np.zeros((4, 12))
+    components = np.ones((3, 12))
+    assert document_completion(components, zeros, doc_topic_prior=0.1) == 0.0
+    assert perplexity(components, zeros, doc_topic_prior=0.1) == 1.0
+    assert left_to_right(components, zeros, doc_topic_prior=0.1) == 0.0
+    assert_array_equal(left_to_right(components, zeros, doc_topic_prior=0.1, per_document=True), np.zeros(4))

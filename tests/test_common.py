@@ -1,0 +1,638 @@
+"""What every estimator promises: scikit-learn's checks, and the invariances these cannot see.
+
+scikit-learn's invariance checks run with one topic, where every document has the proportions [1.0]; here they
+are repeated with four.
+"""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from sktopic.datasets import make_lda_documents
+from sktopic.lda import OnlineEMLDA
+
+from .conftest import assert_same_state, state
+
+# Every estimator, in each of its variants: one line.
+ESTIMATORS = [
+    OnlineEMLDA(),
+    OnlineEMLDA(boost=True),
+    OnlineEMLDA(inference="variational"),
+    OnlineEMLDA(inference="variational", boost=True),
+]
+
+# What the tests below set where an estimator has it: they do not depend on defaults.
+SETTINGS = {"n_components": 4, "max_iter": 2, "batch_size": 16, "random_state": 0, "max_doc_update_iter": 20}
+# With these, fit makes the same updates as partial_fit.
+AS_STREAM = {"max_iter": 1, "shuffle": False, "early_stopping": False}
+
+CORPUS = make_lda_documents(40, n_features=30, n_components=4, mean_length=20, random_state=0)
+# Float counts, with a document that has no words.
+X = sp.csr_array(sp.vstack([CORPUS.data, sp.csr_matrix((1, 30))]), dtype=np.float64)
+EMPTY = X.shape[0] - 1
+HELD_OUT = sp.csr_array(
+    make_lda_documents(25, components=CORPUS.components, mean_length=20, random_state=1).data,
+    dtype=np.float64,
+)
+
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+every_stream = pytest.mark.parametrize(
+    "estimator", [estimator for estimator in ESTIMATORS if hasattr(estimator, "partial_fit")], ids=repr
+)
+
+
+def new(estimator, **params):
+    """A clone with the settings above and the given ones, as far as it has them."""
+    known = estimator.get_params()
+    wanted = {**SETTINGS, **params}
+    return clone(estimator).set_params(**{name: wanted[name] for name in wanted if name in known})
+
+
+_FITTED = {}
+
+
+def fitted(estimator):
+    """The estimator fitted to X, shared between tests that do not change it."""
+    if id(estimator) not in _FITTED:
+        _FITTED[id(estimator)] = new(estimator).fit(X)
+    return _FITTED[id(estimator)]
+
+
+def assert_same_model(one, other):
+    """The same topics, prior and answers, bit for bit."""
+    assert_array_equal(one.components_, other.components_)
+    assert_array_equal(one.doc_topic_prior_, other.doc_topic_prior_)
+    assert_array_equal(one.transform(HELD_OUT), other.transform(HELD_OUT))
+    assert one.score(HELD_OUT) == other.score(HELD_OUT)
+
+
+# scikit-learn's own checks
+
+
+def scikit_learn_checks():
+    """Every estimator with every check (parametrize_with_checks of old hands pytest an iterator)."""
+    for estimator in ESTIMATORS:
+        for fresh, check in estimator_checks_generator(estimator, mark="skip"):
+            name = getattr(check, "func", check).__name__
+            settings = ", ".join(f"{key}={value}" for key, value in getattr(check, "keywords", {}).items())
+            yield pytest.param(fresh, check, id=f"{estimator!r}-{name}({settings})")
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# Repetition
+
+
+@every_estimator
+def test_same_seed_gives_the_same_model(estimator):
+    assert_same_model(new(estimator).fit(X), fitted(estimator))
+
+
+@every_estimator
+def test_transform_and_score_give_the_same_answer_twice(estimator):
+    model = fitted(estimator)
+    assert_array_equal(model.transform(HELD_OUT), model.transform(HELD_OUT))
+    assert model.score(HELD_OUT) == model.score(HELD_OUT)
+
+
+@every_estimator
+def test_transform_and_score_leave_the_model_as_it_was(estimator):
+    model = new(estimator).fit(X)
+    before = state(model)
+    model.transform(HELD_OUT)
+    model.score(HELD_OUT)
+    model.perplexity(HELD_OUT)
+    _ = model.components_
+    assert_same_state(state(model), before)
+
+
+@every_estimator
+def test_another_seed_gives_another_model(estimator):
+    other = new(estimator, random_state=1).fit(X)
+    assert np.abs(other.components_ - fitted(estimator).components_).max() > 1e-6
+
+
+@every_estimator
+def test_random_state_instance_is_read_once_a_fit(estimator):
+    """Equal generators give equal models; transform draws nothing from them."""
+    generator = np.random.RandomState(5)
+    model = new(estimator, random_state=generator).fit(X)
+    state = generator.get_state()[1].copy()
+    theta = model.transform(HELD_OUT)
+    assert_array_equal(model.transform(HELD_OUT), theta)
+    assert_array_equal(generator.get_state()[1], state)
+    assert_same_model(new(estimator, random_state=np.random.RandomState(5)).fit(X), model)
+
+
+@every_estimator
+def test_global_random_state_is_not_touched(estimator):
+    before = np.random.get_state()[1].copy()
+    new(estimator).fit(X).transform(HELD_OUT)
+    assert_array_equal(np.random.get_state()[1], before)
+
+
+@every_estimator
+def test_refit_forgets_the_earlier_fit(estimator):
+    model = new(estimator).fit(HELD_OUT[:, :20])
+    assert_same_model(model.fit(X), fitted(estimator))
+
+
+@every_estimator
+def test_clone_is_unfitted_and_fits_the_same(estimator):
+    copied = clone(fitted(estimator))
+    assert not hasattr(copied, "components_")
+    assert_same_model(copied.fit(X), fitted(estimator))
+
+
+@every_estimator
+def test_fit_transform_equals_fit_then_transform(estimator):
+    assert_array_equal(new(estimator).fit_transform(X), fitted(estimator).transform(X))
+
+
+# What is learned and returned
+
+
+@every_estimator
+def test_rows_of_transform_are_distributions(estimator):
+    theta = fitted(estimator).transform(HELD_OUT)
+    assert theta.shape == (25, fitted(estimator).n_components_)
+    assert np.all(theta >= 0)
+    assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@every_estimator
+def test_documents_get_different_proportions(estimator):
+    """Guards the invariances below against a transform that is constant."""
+    theta = fitted(estimator).transform(HELD_OUT)
+    assert len(np.unique(theta.round(6), axis=0)) > 15
+
+
+@every_estimator
+def test_rows_of_components_are_distributions(estimator):
+    components = fitted(estimator).components_
+    assert components.shape == (fitted(estimator).n_components_, 30)
+    assert components.dtype == np.float64
+    assert np.all(components >= 0)
+    assert_allclose(components.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@every_estimator
+def test_components_are_a_copy(estimator):
+    model = fitted(estimator)
+    before = model.components_
+    model.components_[:] = -1.0
+    assert_array_equal(model.components_, before)
+
+
+@every_estimator
+def test_doc_topic_prior_is_positive(estimator):
+    prior = fitted(estimator).doc_topic_prior_
+    assert prior.shape == (fitted(estimator).n_components_,)
+    assert np.all(prior > 0)
+
+
+@every_estimator
+def test_empty_document_gets_the_prior_mean(estimator):
+    model = fitted(estimator)
+    mean = model.doc_topic_prior_ / model.doc_topic_prior_.sum()
+    assert_allclose(model.transform(X)[EMPTY], mean, rtol=1e-12)
+
+
+@every_estimator
+def test_score_is_a_mean_per_word_and_perplexity_its_exponential(estimator):
+    model = fitted(estimator)
+    assert np.log(1 / 30) - 2 < model.score(HELD_OUT) < 0
+    assert model.perplexity(HELD_OUT) == pytest.approx(np.exp(-model.score(HELD_OUT)), rel=1e-12)
+
+
+@every_estimator
+def test_feature_names_out_are_numbered_class_names(estimator):
+    model = fitted(estimator)
+    name = type(estimator).__name__.lower()
+    expected = [f"{name}{i}" for i in range(model.n_components_)]
+    assert model.get_feature_names_out().tolist() == expected
+
+
+@every_estimator
+def test_pandas_in_and_out(estimator):
+    pd = pytest.importorskip("pandas")
+    words = [f"word{i}" for i in range(30)]
+    documents = [f"document {i}" for i in range(25)]
+    model = new(estimator).set_output(transform="pandas")
+    model.fit(pd.DataFrame(X.toarray(), columns=words))
+    assert model.feature_names_in_.tolist() == words
+    theta = model.transform(pd.DataFrame(HELD_OUT.toarray(), columns=words, index=documents))
+    assert theta.index.tolist() == documents
+    assert theta.columns.tolist() == model.get_feature_names_out().tolist()
+    assert_array_equal(theta.to_numpy(), fitted(estimator).transform(HELD_OUT))
+
+
+# Documents are treated one by one
+
+
+@every_estimator
+def test_transform_is_invariant_to_row_order(estimator):
+    order = np.random.RandomState(0).permutation(25)
+    theta = fitted(estimator).transform(HELD_OUT)
+    assert_array_equal(fitted(estimator).transform(HELD_OUT[order]), theta[order])
+
+
+@every_estimator
+def test_transform_of_one_row_at_a_time_is_the_same(estimator):
+    model = fitted(estimator)
+    alone = [model.transform(HELD_OUT[[row]]) for row in range(25)]
+    assert_array_equal(np.concatenate(alone), model.transform(HELD_OUT))
+
+
+@every_estimator
+def test_transform_of_equal_documents_is_equal(estimator):
+    theta = fitted(estimator).transform(HELD_OUT[[3, 7, 3, 3]])
+    assert_array_equal(theta[[0, 2, 3]], theta[[0, 0, 0]])
+
+
+@every_estimator
+def test_transform_is_invariant_to_batch_mates_beyond_one_group(estimator):
+    """More documents than are treated together."""
+    many = HELD_OUT[np.arange(1100) % 25]
+    theta = fitted(estimator).transform(many)
+    assert_array_equal(theta, fitted(estimator).transform(HELD_OUT)[np.arange(1100) % 25])
+
+
+@every_estimator
+def test_score_is_invariant_to_row_order(estimator):
+    order = np.random.RandomState(0).permutation(25)
+    assert fitted(estimator).score(HELD_OUT[order]) == fitted(estimator).score(HELD_OUT)
+
+
+@every_estimator
+def test_score_is_the_mean_of_its_parts(estimator):
+    """A document's share does not depend on the others; each weighs its number of hidden words."""
+
+    def n_hidden(documents):
+        return sum(n if n < 2 else max(1, round(0.2 * n)) for n in documents.sum(axis=1))
+
+    model = fitted(estimator)
+    parts = [HELD_OUT[:10], HELD_OUT[10:11], HELD_OUT[11:]]
+    total = sum(model.score(part) * n_hidden(part) for part in parts)
+    assert model.score(HELD_OUT) == pytest.approx(total / n_hidden(HELD_OUT), rel=1e-12)
+
+
+@every_estimator
+def test_score_is_invariant_to_repeating_everything(estimator):
+    many = HELD_OUT[np.arange(1100) % 25]
+    assert fitted(estimator).score(many) == pytest.approx(fitted(estimator).score(HELD_OUT), rel=1e-12)
+
+
+# Containers and dtypes
+
+
+def rebuilt(counts, data, indices, indptr):
+    """A CSR array of exactly these parts."""
+    result = sp.csr_array(counts.shape, dtype=data.dtype)
+    result.data, result.indices, result.indptr = data, indices, indptr
+    return result
+
+
+def with_index_dtype(counts, dtype):
+    return rebuilt(counts, counts.data, counts.indices.astype(dtype), counts.indptr.astype(dtype))
+
+
+def unsorted(counts):
+    """Entries of each row in descending order."""
+    order = np.concatenate(
+        [np.arange(a, b)[::-1] for a, b in zip(counts.indptr[:-1], counts.indptr[1:])] + [[]]
+    ).astype(int)
+    return rebuilt(counts, counts.data[order], counts.indices[order], counts.indptr.copy())
+
+
+def duplicated(counts):
+    """Every entry twice: all but a quarter of it, and the quarter."""
+    data = np.column_stack([counts.data * 0.75, counts.data * 0.25]).ravel()
+    return rebuilt(counts, data.astype(counts.dtype), counts.indices.repeat(2), counts.indptr * 2)
+
+
+def with_explicit_zeros(counts):
+    """A zero is stored wherever nothing was in the first columns."""
+    dense = counts.toarray()
+    rows, columns = np.nonzero((dense != 0) | (np.arange(counts.shape[1]) < 10))
+    indptr = np.searchsorted(rows, np.arange(counts.shape[0] + 1)).astype(np.int32)
+    return rebuilt(counts, dense[rows, columns], columns.astype(np.int32), indptr)
+
+
+def read_only(counts):
+    result = counts.copy()
+    parts = (result,) if isinstance(result, np.ndarray) else (result.data, result.indices, result.indptr)
+    for part in parts:
+        part.flags.writeable = False
+    return result
+
+
+def memory_mapped(counts, folder):
+    """The same on disk, opened for reading."""
+    path = folder / "counts.joblib"
+    joblib.dump(counts, path)
+    return joblib.load(path, mmap_mode="r")
+
+
+SPARSE = {
+    "unsorted": unsorted,
+    "duplicated": duplicated,
+    "explicit zeros": with_explicit_zeros,
+    "unsorted duplicates": lambda counts: unsorted(duplicated(counts)),
+    "int64 indices": lambda counts: with_index_dtype(counts, np.int64),
+    "unsorted int64 indices": lambda counts: with_index_dtype(unsorted(counts), np.int64),
+    "read-only": read_only,
+    "read-only unsorted": lambda counts: read_only(unsorted(counts)),
+    "csr_matrix": sp.csr_matrix,
+    "csc_array": sp.csc_array,
+    "csc_matrix": sp.csc_matrix,
+    "coo_array": sp.coo_array,
+    "lil_array": sp.lil_array,
+}
+CONTAINERS = {
+    **SPARSE,
+    "ndarray": lambda counts: counts.toarray(),
+    "Fortran order": lambda counts: np.asfortranarray(counts.toarray()),
+    "strided": lambda counts: np.repeat(np.repeat(counts.toarray(), 2, axis=0), 3, axis=1)[::2, ::3],
+    "read-only ndarray": lambda counts: read_only(counts.toarray()),
+    "lists": lambda counts: counts.toarray().tolist(),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@every_estimator
+def test_fit_transform_and_score_are_invariant_to_the_container(estimator, container):
+    make = CONTAINERS[container]
+    model = fitted(estimator)
+    assert_array_equal(model.transform(make(HELD_OUT)), model.transform(HELD_OUT))
+    assert model.score(make(HELD_OUT)) == model.score(HELD_OUT)
+    assert_same_model(new(estimator).fit(make(X)), model)
+
+
+@pytest.mark.parametrize("dense", [False, True], ids=["sparse", "dense"])
+@every_estimator
+def test_memory_mapped_counts_are_accepted(estimator, dense, tmp_path):
+    counts = X.toarray() if dense else X
+    held_out = HELD_OUT.toarray() if dense else HELD_OUT
+    model = new(estimator).fit(memory_mapped(counts, tmp_path))
+    assert_same_model(model, fitted(estimator))
+    assert_array_equal(model.transform(memory_mapped(held_out, tmp_path)), model.transform(HELD_OUT))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int32, np.int16, np.uint8])
+@pytest.mark.parametrize("dense", [False, True], ids=["sparse", "dense"])
+@every_estimator
+def test_dtype_of_counts(estimator, dense, dtype):
+    """theta is float32 where the counts are, else float64, and the same to that precision."""
+    model = fitted(estimator)
+    held_out = HELD_OUT.astype(dtype)
+    theta = model.transform(held_out.toarray() if dense else held_out)
+    assert theta.dtype == (np.float32 if dtype == np.float32 else np.float64)
+    assert_allclose(theta, model.transform(HELD_OUT), rtol=1e-6)
+    assert model.score(held_out) == pytest.approx(model.score(HELD_OUT), rel=1e-6)
+    refitted = new(estimator).fit(X.astype(dtype))
+    assert refitted.components_.dtype == np.float64
+    assert_allclose(refitted.components_, model.components_, rtol=1e-6)
+
+
+@every_estimator
+def test_fractional_counts_agree_between_float32_and_float64(estimator):
+    model = new(estimator).fit(X * 0.375)
+    theta = model.transform(HELD_OUT * 0.375)
+    assert_allclose(model.transform((HELD_OUT * 0.375).astype(np.float32)), theta, rtol=1e-6)
+    other = new(estimator).fit((X * 0.375).astype(np.float32))
+    assert_allclose(other.components_, model.components_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize("container", [*SPARSE, "ndarray"])
+@every_estimator
+def test_counts_of_the_caller_are_not_changed(estimator, container, dtype):
+    # Quarters of entries are whole numbers.
+    counts = CONTAINERS[container]((X * 4).astype(dtype))
+
+    def parts(counts):
+        if isinstance(counts, np.ndarray):
+            return {"array": counts}
+        return {
+            name: np.array(value) for name, value in vars(counts).items() if isinstance(value, np.ndarray)
+        }
+
+    before = pickle.loads(pickle.dumps(parts(counts)))
+    model = new(estimator).fit(counts)
+    model.transform(counts)
+    model.score(counts)
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(counts)
+    after = parts(counts)
+    assert after.keys() == before.keys()
+    for name, value in before.items():
+        assert after[name].dtype == value.dtype
+        assert_array_equal(after[name], value)
+    if hasattr(counts, "has_sorted_indices"):
+        fresh = type(counts)((counts.data, counts.indices, counts.indptr), shape=counts.shape)
+        assert counts.has_sorted_indices == fresh.has_sorted_indices
+        assert counts.has_canonical_format == fresh.has_canonical_format
+
+
+# Workers
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@every_estimator
+def test_fit_transform_and_score_do_not_depend_on_n_jobs(estimator, n_jobs):
+    assert_same_model(new(estimator, n_jobs=n_jobs).fit(X), fitted(estimator))
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+@every_estimator
+def test_fit_transform_and_score_do_not_depend_on_the_backend(estimator, backend):
+    with joblib.parallel_config(backend, n_jobs=2):
+        model = new(estimator).fit(X)
+        theta = model.transform(HELD_OUT)
+        score = model.score(HELD_OUT)
+    assert_same_model(model, fitted(estimator))
+    assert_array_equal(theta, fitted(estimator).transform(HELD_OUT))
+    assert score == fitted(estimator).score(HELD_OUT)
+
+
+@every_estimator
+def test_processes_may_get_their_arguments_memory_mapped(estimator):
+    with joblib.parallel_config("loky", n_jobs=2, max_nbytes=100):
+        model = new(estimator).fit(X)
+        theta = model.transform(HELD_OUT)
+    assert_same_model(model, fitted(estimator))
+    assert_array_equal(theta, fitted(estimator).transform(HELD_OUT))
+
+
+@every_estimator
+def test_long_documents_do_not_depend_on_n_jobs(estimator):
+    """Batches of so many words that they are cut finer than into one piece a worker."""
+    long = make_lda_documents(48, n_features=200, n_components=4, mean_length=1200, random_state=2).data
+    settings = {"batch_size": 48, "max_iter": 1, "max_doc_update_iter": 5}
+    models = [new(estimator, n_jobs=n_jobs, **settings).fit(long) for n_jobs in (1, 2, 3)]
+    for model in models[1:]:
+        assert_array_equal(model.components_, models[0].components_)
+        assert_array_equal(model.transform(long), models[0].transform(long))
+        assert model.score(long) == models[0].score(long)
+
+
+@every_estimator
+def test_verbosity_does_not_change_the_result(estimator, capsys):
+    if "verbose" not in estimator.get_params():
+        pytest.skip("has no verbose")
+    for n_jobs in (1, 2):
+        assert_same_model(new(estimator, verbose=1, n_jobs=n_jobs).fit(X), fitted(estimator))
+    assert capsys.readouterr().out
+
+
+@every_estimator
+def test_one_model_can_transform_in_several_threads_at_once(estimator):
+    model = fitted(estimator)
+    expected = model.transform(HELD_OUT)
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(model.transform, [HELD_OUT] * 12))
+    for answer in answers:
+        assert_array_equal(answer, expected)
+
+
+# Keeping models
+
+
+@every_estimator
+def test_pickling_round_trip(estimator):
+    model = fitted(estimator)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert_same_model(pickle.loads(pickle.dumps(model, protocol)), model)
+
+
+@every_estimator
+def test_model_loaded_as_memory_map_transforms(estimator, tmp_path):
+    """As happens when joblib hands a large fitted model to other processes."""
+    joblib.dump(fitted(estimator), tmp_path / "model.joblib")
+    assert_same_model(joblib.load(tmp_path / "model.joblib", mmap_mode="r"), fitted(estimator))
+
+
+@every_estimator
+def test_skops_round_trip_needs_no_trust_but_in_the_class(estimator):
+    skops = pytest.importorskip("skops.io")
+    stored = skops.dumps(fitted(estimator))
+    own = f"{type(estimator).__module__}.{type(estimator).__qualname__}"
+    assert set(skops.get_untrusted_types(data=stored)) <= {own}
+    assert_same_model(skops.loads(stored, trusted=[own]), fitted(estimator))
+
+
+@every_estimator
+def test_fitted_state_is_plain(estimator):
+    """Arrays, numbers and strings only: nothing that another version could not read."""
+    for name, value in vars(fitted(estimator)).items():
+        plain = isinstance(value, (np.ndarray, np.number, int, float, str, bool, type(None)))
+        assert plain, f"{name} is a {type(value).__name__}"
+        assert not (isinstance(value, np.ndarray) and value.dtype == object), name
+
+
+# Continuation
+
+
+def documents(n_documents):
+    """Short documents on the topics of CORPUS."""
+    return make_lda_documents(n_documents, components=CORPUS.components, mean_length=6, random_state=3).data
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "batch_size"), [(30, 5), (30, 7), (30, 30), (30, 100), (2300, 1100), (1500, 1500)]
+)
+@every_stream
+def test_fit_equals_partial_fit_of_equal_batches(estimator, n_documents, batch_size):
+    counts = documents(n_documents)
+    settings = {**AS_STREAM, "batch_size": batch_size, "total_samples": n_documents, "max_doc_update_iter": 5}
+    whole = new(estimator, **settings).fit(counts)
+    stream = new(estimator, **settings)
+    for first in range(0, n_documents, batch_size):
+        stream.partial_fit(counts[first : first + batch_size])
+    assert_same_model(stream, whole)
+    assert stream.n_batch_iter_ == whole.n_batch_iter_ == -(-n_documents // batch_size)
+    assert stream.n_samples_seen_ == whole.n_samples_seen_ == n_documents
+    # One call cuts its documents into the same batches.
+    assert_same_model(new(estimator, **settings).partial_fit(counts), whole)
+
+
+@every_stream
+def test_fit_equals_partial_fit_with_a_learned_prior(estimator):
+    if "doc_topic_prior" not in estimator.get_params():
+        pytest.skip("has no doc_topic_prior")
+    counts = documents(30)
+    for prior in ("auto", "auto-symmetric"):
+        settings = {**AS_STREAM, "batch_size": 7, "total_samples": 30, "doc_topic_prior": prior}
+        try:
+            whole = new(estimator, **settings).fit(counts)
+        except ValueError as error:
+            pytest.skip(str(error))
+        stream = new(estimator, **settings)
+        for first in range(0, 30, 7):
+            stream.partial_fit(counts[first : first + 7])
+        assert_same_model(stream, whole)
+
+
+@every_stream
+def test_partial_fit_does_not_depend_on_n_jobs(estimator):
+    models = [new(estimator, n_jobs=n_jobs).partial_fit(X).partial_fit(HELD_OUT) for n_jobs in (1, 2, 3)]
+    for model in models[1:]:
+        assert_same_model(model, models[0])
+
+
+@every_stream
+def test_partial_fit_after_pickling_continues_identically(estimator):
+    model = new(estimator).partial_fit(X)
+    copied = pickle.loads(pickle.dumps(model))
+    assert_same_model(copied.partial_fit(HELD_OUT), model.partial_fit(HELD_OUT))
+
+
+@every_stream
+def test_partial_fit_after_skops_continues_identically(estimator):
+    skops = pytest.importorskip("skops.io")
+    model = new(estimator).partial_fit(X)
+    stored = skops.dumps(model)
+    copied = skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
+    assert_same_model(copied.partial_fit(HELD_OUT), model.partial_fit(HELD_OUT))
+
+
+@every_stream
+def test_copies_train_on_their_own(estimator):
+    """A pickled copy shares nothing with its original."""
+    model = new(estimator).partial_fit(X)
+    before = model.components_
+    pickle.loads(pickle.dumps(model)).partial_fit(HELD_OUT)
+    assert_array_equal(model.components_, before)
+
+
+@every_stream
+def test_partial_fit_after_fit_goes_on(estimator):
+    model = new(estimator).fit(X)
+    updates, seen, before = model.n_batch_iter_, model.n_samples_seen_, model.components_
+    model.partial_fit(HELD_OUT)
+    assert model.n_batch_iter_ > updates
+    assert model.n_samples_seen_ == seen + 25
+    assert np.isfinite(model.components_).all()
+    assert np.abs(model.components_ - before).max() > 0
+    # It is a continuation, not a new start.
+    started = new(estimator).partial_fit(HELD_OUT)
+    assert np.abs(model.components_ - started.components_).max() > 0
+
+
+@every_stream
+def test_transform_between_partial_fits_does_not_disturb_training(estimator):
+    model = new(estimator).partial_fit(X)
+    model.transform(HELD_OUT)
+    model.score(HELD_OUT)
+    assert_same_model(model.partial_fit(HELD_OUT), new(estimator).partial_fit(X).partial_fit(HELD_OUT))

@@ -1,0 +1,268 @@
+"""Properties of the tables and plots of topics, and of the arrays for pyLDAvis."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sktopic.datasets import make_bars
+from sktopic.inspection import plot_scores, plot_topics, pyldavis_data, top_documents, top_words
+from sktopic.inspection._tables import largest
+from sktopic.lda import OnlineEMLDA
+
+COMPONENTS = np.array([[0.1, 0.4, 0.1, 0.4], [0.25, 0.25, 0.25, 0.25], [0.7, 0.0, 0.2, 0.1]])
+NAMES = ["a", "b", "c", "d"]
+
+
+@pytest.fixture(scope="module")
+def bars():
+    return make_bars(60, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def lda(bars):
+    return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(bars)
+
+
+@pytest.fixture
+def plt():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+# Tables
+
+
+def test_top_words_are_the_most_probable_and_ties_go_by_column():
+    expected = [["b", "d", "a"], ["a", "b", "c"], ["a", "c", "d"]]
+    words = top_words(COMPONENTS, NAMES, n_words=3)
+    assert words.dtype == object and words.tolist() == expected
+    words, weights = top_words(COMPONENTS.tolist(), np.array(NAMES), n_words=3, return_weights=True)
+    assert words.tolist() == expected
+    np.testing.assert_allclose(weights, [[0.4, 0.4, 0.1], [0.25, 0.25, 0.25], [0.7, 0.2, 0.1]])
+
+
+def test_top_words_are_all_words_of_a_small_vocabulary():
+    assert top_words(COMPONENTS, NAMES, n_words=10).shape == (3, 4)
+    assert top_words(COMPONENTS[:, :1] + 1, n_words=10).tolist() == [["x0"], ["x0"], ["x0"]]
+
+
+def test_rows_of_components_need_not_be_normalised():
+    scaled = COMPONENTS * [[10], [3], [0.1]]
+    words, weights = top_words(scaled, NAMES, return_weights=True)
+    expected, expected_weights = top_words(COMPONENTS, NAMES, return_weights=True)
+    np.testing.assert_array_equal(words, expected)
+    np.testing.assert_allclose(weights, expected_weights)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+
+
+def test_an_estimator_and_its_components_have_the_same_words(lda):
+    words, weights = top_words(lda, return_weights=True)
+    from_array = top_words(lda.components_, return_weights=True)
+    np.testing.assert_array_equal(words, from_array[0])
+    np.testing.assert_allclose(weights, from_array[1], rtol=1e-12)
+
+
+def test_words_are_named_as_the_estimator_names_its_columns(bars):
+    pandas = pytest.importorskip("pandas")
+    names = [f"pixel{i}" for i in range(bars.shape[1])]
+    frame = pandas.DataFrame(bars.toarray(), columns=names)
+    lda = OnlineEMLDA(n_components=3, max_iter=1, random_state=0).fit(frame)
+    assert all(word.startswith("pixel") for word in top_words(lda).ravel())
+    upper = [name.upper() for name in names]
+    np.testing.assert_array_equal(top_words(lda, upper), np.char.upper(top_words(lda).astype(str)))
+    data = pyldavis_data(lda, frame)
+    assert data["vocab"].tolist() == names
+
+
+def test_scikit_learns_own_estimator_is_accepted(bars, plt):
+    lda = LatentDirichletAllocation(n_components=3, max_iter=2, random_state=0).fit(bars)
+    weights = top_words(lda, n_words=25, return_weights=True)[1]
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert top_documents(lda, bars)[0].shape == (3, 5)
+    np.testing.assert_allclose(pyldavis_data(lda, bars)["topic_term_dists"].sum(axis=1), 1)
+    assert len(plot_topics(lda).axes) == 3
+
+
+def test_largest_agrees_with_a_stable_sort():
+    values = np.random.RandomState(0).randint(0, 8, size=(50, 30)).astype(float)
+    expected = np.argsort(-values, axis=1, kind="stable")
+    for n in (1, 2, 7, 29, 30, 31):
+        np.testing.assert_array_equal(largest(values, n), expected[:, :n])
+
+
+def test_top_documents_have_the_largest_proportions(lda, bars):
+    theta = lda.transform(bars)
+    documents, proportions = top_documents(lda, bars, n_documents=3)
+    assert documents.shape == proportions.shape == (4, 3)
+    for topic in range(4):
+        np.testing.assert_array_equal(proportions[topic], np.sort(theta[:, topic])[::-1][:3])
+        np.testing.assert_array_equal(theta[documents[topic], topic], proportions[topic])
+
+
+def test_top_documents_are_all_documents_of_a_small_corpus_and_ties_go_by_row(lda, bars):
+    same = sparse.vstack([bars[:1]] * 3).tocsr()
+    documents, proportions = top_documents(lda, same, n_documents=10)
+    np.testing.assert_array_equal(documents, [[0, 1, 2]] * 4)
+    assert proportions.dtype == np.float64
+
+
+def test_top_documents_of_a_pipeline_are_texts():
+    texts = ["red blue red", "cat dog dog", "blue red blue", "dog cat cat"] * 5
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
+    documents, _ = top_documents(pipe, texts, n_documents=2)
+    np.testing.assert_array_equal(
+        documents, top_documents(pipe[-1], pipe[0].transform(texts), n_documents=2)[0]
+    )
+
+
+# pyLDAvis
+
+
+def test_pyldavis_data_has_the_arguments_of_prepare(lda, bars):
+    names = [f"w{i}" for i in range(bars.shape[1])]
+    data = pyldavis_data(lda, bars, names)
+    assert list(data) == ["topic_term_dists", "doc_topic_dists", "doc_lengths", "vocab", "term_frequency"]
+    np.testing.assert_array_equal(data["topic_term_dists"], lda.components_)
+    np.testing.assert_allclose(data["doc_topic_dists"], lda.transform(bars), rtol=1e-12)
+    np.testing.assert_array_equal(data["doc_lengths"], np.full(60, 100))
+    np.testing.assert_array_equal(data["term_frequency"], bars.toarray().sum(axis=0))
+    assert data["vocab"].tolist() == names
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pyldavis_data_leaves_out_documents_without_words(lda, bars, dtype):
+    X = bars.toarray().astype(dtype)
+    X[[0, 7, 59]] = 0
+    data = pyldavis_data(lda, X)
+    assert data["doc_lengths"].shape == (57,) and data["doc_lengths"].min() > 0
+    for name in ("topic_term_dists", "doc_topic_dists"):
+        assert data[name].dtype == np.float64
+        np.testing.assert_allclose(data[name].sum(axis=1), 1, rtol=1e-14)
+    assert data["doc_lengths"].sum() == data["term_frequency"].sum() == 5700
+    with pytest.raises(ValueError, match="X has no document with words"):
+        pyldavis_data(lda, X[:1])
+
+
+def test_pyldavis_takes_the_data(lda, bars):
+    pyldavis = pytest.importorskip("pyLDAvis")
+    prepared = pyldavis.prepare(**pyldavis_data(lda, bars), n_jobs=1)
+    assert sorted(prepared.topic_order) == [1, 2, 3, 4]
+
+
+# Plots
+
+
+def test_plot_topics_shows_the_words_and_their_probabilities(plt):
+    fig = plot_topics(COMPONENTS, NAMES, n_words=2, n_columns=2)
+    assert len(fig.axes) == 3
+    for topic, ax in enumerate(fig.axes):
+        words, weights = top_words(COMPONENTS, NAMES, n_words=2, return_weights=True)
+        assert [label.get_text() for label in ax.get_yticklabels()] == words[topic].tolist()
+        assert [bar.get_width() for bar in ax.patches] == pytest.approx(weights[topic])
+        assert ax.get_title(loc="left") == f"Topic {topic}"
+    assert fig.axes[0].yaxis_inverted()  # the first word is on top
+
+
+def test_plot_topics_draws_chosen_topics_where_it_is_told_to(plt):
+    whole = plt.figure(layout="constrained")
+    part = whole.subfigures(1, 2)[1]
+    assert plot_topics(COMPONENTS, NAMES, topics=[2, 0], titles=["two", "zero"], fig=part) is part
+    assert [ax.get_title(loc="left") for ax in part.axes] == ["two", "zero"]
+    assert part.axes[0].get_yticklabels()[0].get_text() == "a"
+    assert plt.get_fignums() == [whole.number]
+
+
+def test_labels_of_plotted_topics_do_not_overlap(plt):
+    rng = np.random.RandomState(0)
+    components = rng.dirichlet(np.full(50, 0.1), size=7)
+    names = [("long" * (i % 6)) + f"word{i}" for i in range(50)]
+    fig = plot_topics(components, names)
+    fig.canvas.draw()
+    boxes = []
+    for ax in fig.axes:
+        texts = [*ax.get_yticklabels(), *ax.get_xticklabels(), ax.title, ax._left_title]
+        boxes += [text.get_window_extent() for text in texts if text.get_text()]
+    assert len(boxes) == 7 * (10 + 2 + 1)
+    inside = fig.bbox.padded(1)
+    for i, box in enumerate(boxes):
+        assert inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
+        assert box.count_overlaps(boxes[:i]) == 0
+
+
+def test_words_with_dollar_signs_are_plotted_as_they_are(plt):
+    fig = plot_topics([[0.6, 0.4]], ["$\\nonsense{$", "a_b$"])
+    fig.canvas.draw()
+    assert fig.axes[0].get_yticklabels()[0].get_text() == "$\\nonsense{$"
+
+
+def test_plot_scores_draws_one_curve_or_several(plt):
+    ax = plot_scores([1, 2, 3], [-3.0, -2.0, -1.5])
+    (line,) = ax.lines
+    np.testing.assert_array_equal(line.get_xydata(), [[1, -3], [2, -2], [3, -1.5]])
+    assert ax.get_legend() is None
+
+    ax = plt.figure().subplots()
+    assert plot_scores([10, 2000], [[-3, -2], [-4, -1]], labels=["A", "B"], ax=ax) is ax
+    assert [line.get_label() for line in ax.lines] == ["A", "B"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A", "B"]
+    np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[10, -4], [2000, -1]])
+    plot_scores([[1, 2], [5]], [[-3, -2], [-4]], ax=ax)
+    plot_scores(np.array([1, 2]), np.array([-3, -2]), labels="C", ax=ax)
+    assert [len(line.get_xdata()) for line in ax.lines] == [2, 2, 2, 1, 2]
+    ax.figure.canvas.draw()
+
+
+def test_matplotlib_is_imported_only_when_it_is_needed():
+    code = "import sys, sktopic.inspection; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_missing_matplotlib_is_reported_with_the_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for plot in (lambda: plot_topics(COMPONENTS), lambda: plot_scores([1], [-1])):
+        with pytest.raises(ImportError, match=r"pip install sktopic\[plot\]"):
+            plot()
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: top_words(COMPONENTS, n_words=0), ValueError, "'n_words' .* range .* Got 0"),
+        (lambda: top_words(COMPONENTS, ["a"]), ValueError, r"feature_names has shape \(1,\).*\(4,\)"),
+        (lambda: top_words(COMPONENTS, "abcd"), ValueError, r"feature_names has shape \(\)"),
+        (lambda: top_words(-COMPONENTS), ValueError, "Negative values in data passed to components"),
+        (lambda: top_words(COMPONENTS * [[1], [0], [1]]), ValueError, "only zeros in row 1"),
+        (lambda: top_words(OnlineEMLDA()), NotFittedError, "not fitted"),
+        (lambda: top_words(make_pipeline(OnlineEMLDA())), TypeError, "Pipeline.*last step"),
+        (lambda: top_documents(COMPONENTS, [[1, 0, 0, 0]]), TypeError, "model is a ndarray.*transform"),
+        (lambda: pyldavis_data(COMPONENTS, [[1, 0, 0, 0]]), TypeError, "model is a ndarray.*transform"),
+        (lambda: plot_topics(COMPONENTS, n_columns=0), ValueError, "'n_columns' .* Got 0"),
+        (lambda: plot_topics(COMPONENTS, topics=[3]), ValueError, r"topics=\[3\].*from 0 to 2"),
+        (lambda: plot_topics(COMPONENTS, topics=[]), ValueError, "from 0 to 2"),
+        (lambda: plot_topics(COMPONENTS, topics=1), ValueError, "topics=1"),
+        (lambda: plot_topics(COMPONENTS, topics=[0.5]), ValueError, "from 0 to 2"),
+        (lambda: plot_topics(COMPONENTS, titles=["a"]), ValueError, "titles has 1 entries; 3 are needed"),
+        (lambda: plot_scores([], []), ValueError, "scores is empty"),
+        (lambda: plot_scores([1, 2], [-1]), ValueError, r"shape \(2,\) and scores \(1,\) in curve 0"),
+        (lambda: plot_scores([[1], [2]], [[-1]]), ValueError, "2 curves, but scores has 1"),
+        (lambda: plot_scores([1], [-1], labels=["a", "b"]), ValueError, "labels has 2 entries; 1 are"),
+    ],
+)
+@pytest.mark.usefixtures("plt")
+def test_errors_name_the_parameter_and_what_is_allowed(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,306 @@
+"""Properties of the measures of held-out likelihood."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln, logsumexp
+from sklearn.decomposition import LatentDirichletAllocation
+
+from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import document_completion, left_to_right, perplexity
+
+METRICS = [document_completion, left_to_right, perplexity]
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+
+CORPUS = make_lda_documents(120, n_features=40, n_components=4, mean_length=25, random_state=0)
+HELD_OUT = make_lda_documents(60, components=CORPUS.components, mean_length=25, random_state=1)
+X = HELD_OUT.data
+TRUTH = {"doc_topic_prior": CORPUS.doc_topic_prior}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return OnlineEMLDA(4, doc_topic_prior=0.1, max_iter=5, batch_size=20, random_state=0).fit(CORPUS.data)
+
+
+# What is accepted
+
+
+@every_metric
+def test_fitted_estimator_and_its_arrays_give_the_same(metric, model):
+    arrays = metric(model.components_, X, doc_topic_prior=model.doc_topic_prior_)
+    assert metric(model, X) == pytest.approx(arrays, rel=1e-6)
+
+
+@every_metric
+def test_prior_can_be_given_in_place_of_the_model_s(metric, model):
+    given = metric(model, X, doc_topic_prior=[0.4, 0.3, 0.2, 0.1])
+    assert given == pytest.approx(
+        metric(model.components_, X, doc_topic_prior=[0.4, 0.3, 0.2, 0.1]), rel=1e-6
+    )
+    assert given != metric(model, X)
+    assert metric(model, X, doc_topic_prior=0.3) == metric(model, X, doc_topic_prior=np.full(4, 0.3))
+
+
+@every_metric
+def test_components_are_normalised(metric):
+    weights = np.array([[0.5], [3.0], [100.0], [1e-3]])
+    expected = metric(CORPUS.components, X, **TRUTH)
+    assert metric(CORPUS.components * weights, X, **TRUTH) == pytest.approx(expected, rel=1e-6)
+
+
+@every_metric
+def test_lists_are_accepted(metric):
+    answer = metric(CORPUS.components.tolist(), X[:5].toarray().tolist(), doc_topic_prior=[0.1] * 4)
+    assert answer == metric(CORPUS.components, X[:5], **TRUTH)
+
+
+@every_metric
+def test_latent_dirichlet_allocation_of_scikit_learn_is_accepted(metric):
+    """Its components_ are pseudo-counts, and its prior a number."""
+    theirs = LatentDirichletAllocation(4, max_iter=3, random_state=0).fit(CORPUS.data)
+    components = theirs.components_ / theirs.components_.sum(axis=1, keepdims=True)
+    expected = metric(components, X, doc_topic_prior=theirs.doc_topic_prior_)
+    assert metric(theirs, X) == pytest.approx(expected, rel=1e-12)
+
+
+@every_metric
+def test_inputs_are_not_changed(metric):
+    components, counts, prior = CORPUS.components * 7.0, X.toarray() * 1.0, np.full(4, 0.1)
+    before = components.copy(), counts.copy(), prior.copy()
+    metric(components, counts, doc_topic_prior=prior)
+    for array, original in zip((components, counts, prior), before):
+        assert_array_equal(array, original)
+
+
+@every_metric
+def test_result_is_a_float(metric):
+    assert type(metric(CORPUS.components, X, **TRUTH)) is float
+
+
+# Invariances
+
+
+@every_metric
+def test_invariant_to_row_order(metric):
+    order = np.random.RandomState(0).permutation(60)
+    assert metric(CORPUS.components, X[order], **TRUTH) == metric(CORPUS.components, X, **TRUTH)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+@every_metric
+def test_invariant_to_n_jobs(metric, n_jobs):
+    assert metric(CORPUS.components, X, n_jobs=n_jobs, **TRUTH) == metric(CORPUS.components, X, **TRUTH)
+
+
+@pytest.mark.parametrize(
+    "container",
+    [sp.csr_array, sp.csc_matrix, sp.coo_array, lambda X: X.toarray(), lambda X: X.astype(np.float32)],
+    ids=["csr_array", "csc_matrix", "coo_array", "ndarray", "float32"],
+)
+@every_metric
+def test_invariant_to_the_container(metric, container):
+    assert metric(CORPUS.components, container(X), **TRUTH) == metric(CORPUS.components, X, **TRUTH)
+
+
+@every_metric
+def test_invariant_to_documents_without_words(metric):
+    padded = sp.vstack([X, sp.csr_matrix((5, 40))])
+    assert metric(CORPUS.components, padded, **TRUTH) == metric(CORPUS.components, X, **TRUTH)
+
+
+@every_metric
+def test_same_answer_twice(metric):
+    assert metric(CORPUS.components, X, **TRUTH) == metric(CORPUS.components, X, **TRUTH)
+
+
+def test_likelihood_of_a_document_does_not_depend_on_the_others():
+    each = left_to_right(CORPUS.components, X, per_document=True, **TRUTH)
+    assert each.shape == (60,)
+    alone = [left_to_right(CORPUS.components, X[[i]], per_document=True, **TRUTH)[0] for i in range(60)]
+    assert_array_equal(each, alone)
+    assert left_to_right(CORPUS.components, X, **TRUTH) == pytest.approx(each.sum() / X.sum(), rel=1e-12)
+
+
+@every_metric
+def test_many_documents_are_treated_in_groups_without_a_trace(metric):
+    """1100 documents: the mean over copies of the same ones stays the same."""
+    copies = sp.vstack([X[:11]] * 100)
+    expected = metric(CORPUS.components, X[:11], **TRUTH)
+    assert metric(CORPUS.components, copies, **TRUTH) == pytest.approx(expected, rel=1e-12)
+
+
+@every_metric
+def test_order_of_topics_does_not_matter_but_for_noise(metric):
+    value = metric(CORPUS.components, X, **TRUTH)
+    assert metric(CORPUS.components[::-1], X, **TRUTH) == pytest.approx(value, rel=0.02)
+
+
+# Values
+
+
+def test_perplexity_is_the_exponential_of_completion(model):
+    assert perplexity(model, X) == pytest.approx(np.exp(-document_completion(model, X)), rel=1e-15)
+    options = {"hidden_fraction": 0.5, "n_repeats": 2, "sweeps": 10, "burn_in": 5}
+    expected = np.exp(-document_completion(model, X, **options))
+    assert perplexity(model, X, **options) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("metric", [document_completion, left_to_right], ids=lambda metric: metric.__name__)
+def test_equal_topics_give_the_unigram_likelihood(metric):
+    """With all topics the same, nothing is left to infer."""
+    unigram = np.random.RandomState(0).dirichlet(np.ones(40))
+    documents = 3 * np.eye(40)[:10]
+    value = metric(np.tile(unigram, (4, 1)), documents, doc_topic_prior=0.1)
+    assert value == pytest.approx(np.log(unigram[:10]).mean(), rel=1e-6)
+
+
+def test_one_topic_gives_the_unigram_likelihood():
+    unigram = CORPUS.components[:1]
+    expected = (X @ np.log(unigram[0])).sum() / X.sum()
+    assert left_to_right(unigram, X, doc_topic_prior=0.5) == pytest.approx(expected, rel=1e-6)
+
+
+def test_completion_of_single_words_is_their_prior_probability():
+    """A document of one word is hidden as a whole, and predicted from the prior mean."""
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    single = np.eye(40)[[0, 3, 9]]
+    expected = np.log(prior @ CORPUS.components)[[0, 3, 9]].mean()
+    value = document_completion(CORPUS.components, single, doc_topic_prior=prior)
+    assert value == pytest.approx(expected, rel=1e-6)
+    value = left_to_right(CORPUS.components, single, doc_topic_prior=prior)
+    assert value == pytest.approx(expected, rel=1e-6)
+
+
+def exact_log_likelihood(words, components, prior):
+    """log p(words) of tokens in order, by summing over all assignments of topics."""
+    terms = []
+    for topics in itertools.product(range(len(prior)), repeat=len(words)):
+        counts = np.bincount(topics, minlength=len(prior))
+        term = gammaln(prior.sum()) - gammaln(prior.sum() + len(words))
+        term += (gammaln(prior + counts) - gammaln(prior)).sum()
+        terms.append(term + np.log(components[list(topics), list(words)]).sum())
+    return logsumexp(terms)
+
+
+@pytest.mark.parametrize("estimator", ["wallach", "unbiased"])
+def test_left_to_right_converges_to_the_exact_likelihood(estimator):
+    """Documents of up to six words, summed over all assignments: within 0.01 nats a document."""
+    rng = np.random.RandomState(0)
+    components, prior = rng.dirichlet(np.full(6, 0.5), size=3), np.array([0.2, 0.5, 0.8])
+    documents = [[0, 1], [2, 2, 3], [0, 1, 2, 3, 4], [5, 5, 5, 0, 0, 1]]
+    counts = np.array([np.bincount(words, minlength=6) for words in documents])
+    exact = [exact_log_likelihood(words, components, prior) for words in documents]
+    options = {"estimator": estimator, "n_particles": 20_000, "n_resampling": 5, "per_document": True}
+    estimated = left_to_right(components, counts, doc_topic_prior=prior, **options)
+    assert_allclose(estimated, exact, atol=0.01)
+
+
+def test_both_estimators_are_near_each_other_on_short_documents():
+    short = make_lda_documents(200, components=CORPUS.components, mean_length=8, random_state=3).data
+    values = [
+        left_to_right(CORPUS.components, short, estimator=estimator, n_particles=200, **TRUTH)
+        for estimator in ("wallach", "unbiased")
+    ]
+    assert values[0] == pytest.approx(values[1], abs=0.01)
+
+
+def test_random_state_names_other_particles():
+    values = [left_to_right(CORPUS.components, X, random_state=seed, **TRUTH) for seed in (0, 0, 1)]
+    assert values[0] == values[1] != values[2]
+    assert values[0] == pytest.approx(values[2], abs=0.02)
+
+
+def test_repeats_average_over_choices_of_hidden_words():
+    """The first choice is the one of n_repeats=1, and more of them vary less around the same mean."""
+    one = document_completion(CORPUS.components, X, **TRUTH)
+    many = document_completion(CORPUS.components, X, n_repeats=20, **TRUTH)
+    two = document_completion(CORPUS.components, X, n_repeats=2, **TRUTH)
+    assert one != two != many
+    assert many == pytest.approx(one, abs=0.2)
+    assert document_completion(CORPUS.components, X, n_repeats=20, **TRUTH) == many
+    larger = make_lda_documents(2000, components=CORPUS.components, mean_length=25, random_state=5).data
+    precise = document_completion(CORPUS.components, larger, **TRUTH)
+    assert document_completion(CORPUS.components, larger, n_repeats=3, **TRUTH) == pytest.approx(
+        precise, abs=0.03
+    )
+
+
+def test_hiding_more_makes_prediction_harder():
+    bars = make_bars(300, random_state=0)
+    options = {"doc_topic_prior": bars.doc_topic_prior, "n_repeats": 2}
+    values = [
+        document_completion(bars.components, bars.data, hidden_fraction=fraction, **options)
+        for fraction in (0.1, 0.5, 0.95)
+    ]
+    assert values[0] > values[1] > values[2]
+
+
+@pytest.mark.parametrize("metric", [document_completion, left_to_right], ids=lambda metric: metric.__name__)
+def test_true_parameters_score_at_least_as_well_as_perturbed_ones(metric):
+    """More perturbation of the topics, lower scores; and so with the prior, a factor of ten off."""
+    bars = make_bars(100, doc_length=50, random_state=0)
+    rng = np.random.RandomState(0)
+    noise = rng.dirichlet(np.full(25, 0.3), size=10)
+
+    def value(share, prior=0.1):
+        return metric((1 - share) * bars.components + share * noise, bars.data, doc_topic_prior=prior)
+
+    values = [value(share) for share in (0.0, 0.1, 0.3, 0.8)]
+    assert np.all(np.diff(values) < 0)
+    assert value(0.0) > value(0.0, 1.0)
+    assert value(0.0) > value(0.0, 0.005)
+
+
+@pytest.mark.parametrize("metric", [document_completion, left_to_right], ids=lambda metric: metric.__name__)
+def test_impossible_words_give_minus_infinity_without_warnings(metric):
+    components = CORPUS.components.copy()
+    components[:, 7] = 0
+    impossible = np.zeros((3, 40))
+    impossible[:, 7] = 10
+    impossible[:, 3] = 1
+    assert metric(components, impossible, doc_topic_prior=0.1) == -np.inf
+    assert perplexity(components, impossible, doc_topic_prior=0.1) == np.inf
+    mixed = sp.vstack([X, sp.csr_matrix(impossible)])
+    assert metric(components, mixed, doc_topic_prior=0.1) == -np.inf
+    # Words that no topic has and no document either do no harm.
+    kept = X.toarray()
+    kept[:, 7] = 0
+    assert np.isfinite(metric(components, kept, doc_topic_prior=0.1))
+
+
+def test_impossible_documents_alone_are_minus_infinite_in_left_to_right():
+    components = CORPUS.components.copy()
+    components[:, 7] = 0
+    documents = np.zeros((3, 40))
+    documents[:, 3] = 2
+    documents[1, 7] = 1
+    each = left_to_right(components, documents, doc_topic_prior=0.1, per_document=True)
+    assert_array_equal(np.isneginf(each), [False, True, False])
+    assert np.isfinite(each[[0, 2]]).all()
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "variational"])
+def test_own_score_is_close_to_completion_with_the_common_fold_in(inference):
+    """They hide the same words and differ in the inference of proportions alone."""
+    bars = make_bars(400, random_state=0)
+    held_out = make_bars(200, random_state=1).data
+    settings = {"doc_topic_prior": 0.05, "max_iter": 4, "batch_size": 25, "random_state": 0}
+    model = OnlineEMLDA(20, inference=inference, **settings).fit(bars.data)
+    assert model.score(held_out) == pytest.approx(document_completion(model, held_out), abs=0.03)
+
+
+def test_real_valued_counts_are_accepted():
+    for metric in METRICS:
+        assert np.isfinite(metric(CORPUS.components, X * 0.37, **TRUTH))
+
+
+def test_a_huge_count_is_cheap():
+    counts = X.toarray().astype(float)
+    counts[0, 0] = 1e9
+    for metric in METRICS:
+        assert np.isfinite(metric(CORPUS.components, counts, **TRUTH))

@@ -1,0 +1,167 @@
+"""Estimators as parts of scikit-learn's pipelines, searches and unions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
+from sklearn.pipeline import FeatureUnion, make_pipeline
+
+from sktopic.datasets import load_docstrings, make_bars
+from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import document_completion, left_to_right, perplexity
+
+# What LogisticRegression of an older scikit-learn meets in a newer SciPy.
+pytestmark = pytest.mark.filterwarnings("ignore:scipy.optimize. The `disp`:DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Docstrings of three subpackages: texts to train on, their labels, and others to test on."""
+    docs = load_docstrings()
+    data, target = [], []
+    for label in ("scipy.stats", "sklearn.linear_model", "numpy"):
+        chosen = np.flatnonzero(docs.target == docs.target_names.index(label))[:80]
+        data += [docs.data[i] for i in chosen]
+        target += [label] * len(chosen)
+    order = np.random.RandomState(0).permutation(len(data))
+    data, target = np.array(data, dtype=object)[order], np.array(target)[order]
+    cut = 2 * len(data) // 3
+    return data[:cut], target[:cut], data[cut:], target[cut:]
+
+
+@pytest.fixture(scope="module")
+def bars():
+    return make_bars(240, size=4, doc_length=60, random_state=0)
+
+
+def make_model(n_components=8, **params):
+    settings = {
+        "doc_topic_prior": 0.1,
+        "learning_decay": 0.6,
+        "learning_offset": 1.0,
+        "max_iter": 3,
+        "batch_size": 20,
+        "doc_burn_in": 4,
+        "doc_sweeps": 4,
+        "random_state": 0,
+    }
+    return OnlineEMLDA(n_components, **{**settings, **params})
+
+
+def make_vectorizer():
+    return CountVectorizer(stop_words="english", min_df=3, max_features=1500)
+
+
+def test_counting_topics_and_a_classifier_in_a_pipeline(texts):
+    """Topics tell three subpackages apart far better than chance, which is a third."""
+    train, y_train, test, y_test = texts
+    pipeline = make_pipeline(make_vectorizer(), make_model(15, max_iter=10), LogisticRegression(C=10.0))
+    pipeline.fit(train, y_train)
+    assert pipeline.score(test, y_test) > 0.7
+    assert pipeline[:-1].transform(test).shape == (len(test), 15)
+    assert_array_equal(pipeline.predict(test[:3]), pipeline.predict(test)[:3])
+
+
+def test_pipeline_that_ends_in_a_topic_model(texts):
+    train, _, test, _ = texts
+    pipeline = make_pipeline(make_vectorizer(), make_model(8))
+    theta = pipeline.fit_transform(train)
+    assert_array_equal(theta, pipeline.transform(train))
+    assert pipeline.score(test) == pipeline[-1].score(pipeline[0].transform(test))
+    assert pipeline.get_feature_names_out().tolist() == [f"onlineemlda{i}" for i in range(8)]
+
+
+def test_text_without_known_words_passes_the_pipeline(texts):
+    pipeline = make_pipeline(make_vectorizer(), make_model(8)).fit(texts[0])
+    assert_allclose(pipeline.transform(["", "xyzzy"]), 1 / 8)
+
+
+@pytest.mark.parametrize(
+    "scoring", [None, document_completion, left_to_right], ids=["own", "completion", "left to right"]
+)
+def test_grid_search(bars, scoring):
+    """One topic is never the best for the bars, and the refitted model is usable."""
+    grid = {"n_components": [1, 8], "learning_decay": [0.5, 0.9]}
+    search = GridSearchCV(make_model(), grid, scoring=scoring, cv=2).fit(bars.data)
+    assert search.best_params_["n_components"] == 8
+    assert search.best_estimator_.learning_decay == search.best_params_["learning_decay"]
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all() and (scores < 0).all()
+    assert search.transform(bars.data).shape == (240, 8)
+    assert search.score(bars.data) > scores.min()
+
+
+def test_grid_search_in_processes_gives_the_same_scores(bars):
+    grid = {"n_components": [2, 8]}
+    one = GridSearchCV(make_model(), grid, cv=2).fit(bars.data)
+    two = GridSearchCV(make_model(), grid, cv=2, n_jobs=2).fit(bars.data)
+    assert_array_equal(two.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
+
+
+def test_grid_search_over_a_pipeline_with_a_classifier(texts):
+    train, y_train, test, y_test = texts
+    pipeline = make_pipeline(make_vectorizer(), make_model(), LogisticRegression(C=10.0))
+    search = GridSearchCV(pipeline, {"onlineemlda__n_components": [1, 12]}, cv=2).fit(train, y_train)
+    assert search.best_params_ == {"onlineemlda__n_components": 12}
+    assert search.score(test, y_test) > 0.5
+
+
+def test_cross_val_score(bars):
+    scores = cross_val_score(make_model(), bars.data, cv=3)
+    assert scores.shape == (3,)
+    train, test = next(KFold(3).split(bars.data))
+    assert scores[0] == make_model().fit(bars.data[train]).score(bars.data[test])
+
+
+def test_cross_validate_with_several_metrics(bars):
+    scoring = {"completion": document_completion, "left to right": left_to_right}
+    results = cross_validate(make_model(), bars.data, scoring=scoring, cv=2, return_estimator=True)
+    for name in scoring:
+        scores = results[f"test_{name}"]
+        assert np.isfinite(scores).all() and (scores < 0).all()
+    train, test = next(KFold(2).split(bars.data))
+    assert results["test_completion"][0] == document_completion(results["estimator"][0], bars.data[test])
+    assert results["estimator"][0].n_samples_seen_ == 3 * len(train)
+
+
+def test_metrics_agree_with_scorers(bars):
+    """A metric called as a scorer gets a y, which it ignores."""
+    model = make_model().fit(bars.data)
+    y = np.zeros(240)
+    assert document_completion(model, bars.data, y) == document_completion(model, bars.data)
+    assert left_to_right(model, bars.data[:20], y[:20]) == left_to_right(model, bars.data[:20])
+    assert perplexity(model, bars.data, y) == perplexity(model, bars.data)
+    assert model.score(bars.data, y) == model.score(bars.data)
+
+
+def test_feature_union_beside_another_transformer(bars):
+    union = FeatureUnion([("topics", make_model()), ("axes", TruncatedSVD(3, random_state=0))])
+    features = union.fit_transform(bars.data.astype(float))
+    assert features.shape == (240, 11)
+    assert_array_equal(features[:, :8], make_model().fit_transform(bars.data))
+    assert union.get_feature_names_out()[:2].tolist() == ["topics__onlineemlda0", "topics__onlineemlda1"]
+
+
+def test_set_output_through_a_pipeline(texts):
+    pytest.importorskip("pandas")
+    vectorizer = make_vectorizer()
+    counts = vectorizer.fit_transform(texts[0])
+    pipeline = make_pipeline(make_model(8)).set_output(transform="pandas")
+    table = pipeline.fit_transform(counts)
+    assert table.columns.tolist() == [f"onlineemlda{i}" for i in range(8)]
+    assert_allclose(table.sum(axis=1), 1.0)
+
+
+def test_stream_of_texts_by_hashing_or_counting(texts):
+    """partial_fit on chunks of a fixed vocabulary."""
+    train = texts[0]
+    vectorizer = make_vectorizer().fit(train)
+    model = make_model(8, total_samples=len(train))
+    for first in range(0, len(train), 40):
+        model.partial_fit(vectorizer.transform(train[first : first + 40]))
+    assert model.n_samples_seen_ == len(train)
+    whole = make_model(8, total_samples=len(train), max_iter=1, shuffle=False)
+    assert_array_equal(model.components_, whole.fit(vectorizer.transform(train)).components_)
