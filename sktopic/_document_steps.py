@@ -93,7 +93,6 @@ class SampledCounts:
         return sampled_proportions(
             self.batch.indptr,
             self.batch.cell_word,
-            self.batch.lengths,
             self.slot_indptr,
             self.slot_topic,
             self.values,

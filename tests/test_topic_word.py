@@ -220,9 +220,7 @@ class TestSubset:
         assert not subset.averages
 
     @pytest.mark.parametrize("scale", [1.0, 1.5 * SMALLEST_SCALE], ids=["usual", "folded in by the step"])
-    def test_steps_are_those_of_the_whole(self, workers, scale, request):
-        if scale < 1.0:
-            request.applymarker(pytest.mark.xfail(reason="folding sums the rows of the subset", strict=True))
+    def test_steps_are_those_of_the_whole(self, workers, scale):
         statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
         statistics.scale[0] = scale
         subset = statistics.subset(self.WORDS).copy()

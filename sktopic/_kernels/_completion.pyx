@@ -20,7 +20,7 @@ def hide_tokens(
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell
     cdef int64_t base = indptr[0], left, to_hide
-    cdef int32_t n_parts, i
+    cdef int32_t n_parts, n_hidden, i
     cdef Stream stream
     hidden_array = np.zeros(cell_count.shape[0], dtype=np.float64)
     cdef double[::1] hidden = hidden_array
@@ -33,9 +33,13 @@ def hide_tokens(
             seed_stream(&stream, keys[d])
             for cell in range(indptr[d] - base, indptr[d + 1] - base):
                 n_parts = n_clumps(cell_count[cell])
+                n_hidden = 0
                 for i in range(n_parts):
                     if next_uniform(&stream) * left < to_hide:
                         hidden[cell] += clump_weight(cell_count[cell], n_parts, i)
+                        n_hidden += 1
                         to_hide -= 1
                     left -= 1
+                if n_hidden == n_parts:  # whatever the weights' sum was rounded to
+                    hidden[cell] = cell_count[cell]
     return hidden_array

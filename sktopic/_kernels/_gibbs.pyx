@@ -196,7 +196,7 @@ def sweep_documents(
     keys : (n_documents,) stream of each document                                                 IN
     z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
         clumps one after the other, each given those before it)                                   IN/OUT
-    n_burn_in, n_kept : sweeps thrown away, then sweeps summed
+    n_burn_in, n_kept : sweeps thrown away (>= 0), then sweeps summed (>= 1)
     with_log_theta : whether to compute log_theta
 
     Returns

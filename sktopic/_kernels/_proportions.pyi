@@ -8,7 +8,6 @@ Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
 def sampled_proportions(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     cell_word: NDArray[np.int32],  # (n_cells,)
-    lengths: NDArray[np.float64],  # (n_documents,)
     slot_indptr: NDArray[np.int64],  # (n_documents + 1,)
     slot_topic: NDArray[np.int32],  # (n_slots,)
     values: Real,  # (n_values,)

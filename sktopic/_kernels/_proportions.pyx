@@ -11,7 +11,6 @@ from sktopic._kernels._slots cimport real
 def sampled_proportions(
     const int64_t[::1] indptr,
     const int32_t[::1] cell_word,
-    const double[::1] lengths,
     const int64_t[::1] slot_indptr,
     const int32_t[::1] slot_topic,
     const real[::1] values,

@@ -4,7 +4,7 @@ from libc.math cimport exp, log
 
 
 cdef inline double digamma(double x) noexcept nogil:
-    """psi(x) for x > 0: recurrence up to 6, then the asymptotic series (error below 1e-13 |psi|)."""
+    """psi(x) for x > 0: recurrence up to 6, then the asymptotic series (error below 2e-13 max(1, |psi|))."""
     cdef double shift = 0.0, f
     while x < 6.0:
         shift -= 1.0 / x
