@@ -38,7 +38,7 @@ test: $(VENV)/.kernels $(VENV)/.extra-test
 lint: $(VENV)/.extra-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint sktopic/_kernels
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint sktopic/_kernels
 	$(BIN)/codespell $(PROSE)
 
 bench: $(VENV)/.kernels $(VENV)/.extra-bench

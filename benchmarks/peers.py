@@ -247,8 +247,12 @@ def jobs(report, train, test, n_components):
 
 
 def peak_megabytes():
-    unit = 2**10 if sys.platform == "linux" else 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    """Peak memory of this process so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count the memory of the parent before the start
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return float(line.split()[1]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def memory_child(path, n_components):

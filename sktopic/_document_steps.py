@@ -51,15 +51,15 @@ class SampledCounts:
     topics: GatheredTopics
     prior: np.ndarray
     n_kept: int
-    slot_indptr: np.ndarray
-    slot_topic: np.ndarray
+    column_indptr: np.ndarray
+    column_topic: np.ndarray
     values: np.ndarray
     fixed: np.ndarray
     log_theta: np.ndarray
 
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
         value_indptr = np.zeros(self.batch.n_documents + 1, dtype=np.int64)
-        np.cumsum(np.diff(self.batch.indptr) * np.diff(self.slot_indptr), out=value_indptr[1:])
+        np.cumsum(np.diff(self.batch.indptr) * np.diff(self.column_indptr), out=value_indptr[1:])
         _add_by_parts(
             add_sampled_counts,
             workers,
@@ -68,8 +68,8 @@ class SampledCounts:
             self.batch.word_cell,
             self.batch.cell_document(),
             self.batch.indptr,
-            self.slot_indptr,
-            self.slot_topic,
+            self.column_indptr,
+            self.column_topic,
             value_indptr,
             self.values,
             self.fixed,
@@ -85,7 +85,7 @@ class SampledCounts:
 
     def log_theta_sum(self):
         lengths = self.batch.lengths[self.batch.lengths > 0]
-        present = np.bincount(self.slot_topic, weights=self.log_theta, minlength=len(self.prior))
+        present = np.bincount(self.column_topic, weights=self.log_theta, minlength=len(self.prior))
         absent = len(lengths) * digamma(self.prior) - digamma(self.prior.sum() + lengths).sum()
         return absent + present / self.n_kept, len(lengths)
 
@@ -93,8 +93,8 @@ class SampledCounts:
         return sampled_proportions(
             self.batch.indptr,
             self.batch.cell_word,
-            self.slot_indptr,
-            self.slot_topic,
+            self.column_indptr,
+            self.column_topic,
             self.values,
             self.fixed,
             self.topics.rows,
@@ -123,9 +123,9 @@ class GibbsStep:
         parts = workers.map(_sweep, pieces)
         assignments[:] = np.concatenate([part[0] for part in parts])
         bounds = np.cumsum([0, *(len(part[2]) for part in parts)])
-        slot_indptr = np.concatenate([[0], *(part[1][1:] + bound for part, bound in zip(parts, bounds))])
+        column_indptr = np.concatenate([[0], *(part[1][1:] + bound for part, bound in zip(parts, bounds))])
         joined = (_join([part[i] for part in parts]) for i in range(2, 6))
-        return SampledCounts(batch, topics, prior, self.sweeps, slot_indptr, *joined)
+        return SampledCounts(batch, topics, prior, self.sweeps, column_indptr, *joined)
 
 
 def _sweep(cells, given, keys, assignments, settings):

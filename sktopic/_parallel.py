@@ -4,7 +4,8 @@ Pieces are pure functions of their arguments, or write rows of an array that no 
 and their results come back in order: so the bits do not depend on how many run at once, or where.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib._parallel_backends import SequentialBackend, ThreadingBackend
@@ -55,16 +56,27 @@ class Workers:
         """The same in this process whatever the backend: for pieces that write to shared arrays."""
         if self._pool is None or len(pieces) < 2:
             return [function(*piece) for piece in pieces]
-        futures = [self._pool.submit(function, *piece) for piece in pieces[1:]]
+        results = [None] * len(pieces)
+        waiting = deque(range(len(pieces)))
+
+        def work():
+            while waiting:
+                try:
+                    i = waiting.popleft()
+                except IndexError:  # another took the last one meanwhile
+                    return
+                results[i] = function(*pieces[i])
+
+        futures = [self._pool.submit(work) for _ in range(min(self.n_jobs, len(pieces)) - 1)]
         try:
-            first = function(*pieces[0])
+            work()
         finally:
             # Nobody may still be writing when an exception leaves this call.
-            others = [future.exception() for future in futures]
-        for error in others:
-            if error is not None:
-                raise error
-        return [first, *(future.result() for future in futures)]
+            waiting.clear()
+            wait(futures)
+        for future in futures:
+            future.result()
+        return results
 
     def ranges(self, n):
         """Cut range(n) into at most n_jobs ranges (first, last) of about equal size."""

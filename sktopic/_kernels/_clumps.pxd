@@ -1,6 +1,5 @@
 """How a real count becomes tokens ("clumps"); the one place that knows the rule."""
 
-from libc.math cimport ceil
 from libc.stdint cimport int32_t
 
 cdef enum:
@@ -9,9 +8,11 @@ cdef enum:
 
 cdef inline int32_t n_clumps(double count) noexcept nogil:
     """Unit clumps and one of the remaining weight up to 64; beyond that 64 equal ones."""
+    cdef int32_t whole
     if count > MAX_CLUMPS:
         return MAX_CLUMPS
-    return <int32_t>ceil(count)
+    whole = <int32_t>count  # ceil would be a call into the C library on some machines
+    return whole + (whole < count)
 
 
 cdef inline double clump_weight(double count, int32_t n, int32_t i) noexcept nogil:

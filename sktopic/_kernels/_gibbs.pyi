@@ -18,10 +18,10 @@ def sweep_documents(
     n_kept: int,  # >= 1
     with_log_theta: bool,
 ) -> tuple[
-    NDArray[np.int64],  # slot_indptr (n_documents + 1,)
-    NDArray[np.int32],  # slot_topic (n_slots,)
+    NDArray[np.int64],  # column_indptr (n_documents + 1,)
+    NDArray[np.int32],  # column_topic (n_columns,)
     Real,  # values (sum over documents of cells * slots,)
     NDArray[np.float64],  # fixed (n_cells,)
-    NDArray[np.float64],  # log_theta (n_slots,), or (0,)
+    NDArray[np.float64],  # log_theta (n_columns,), or (0,)
 ]:
-    """slot_indptr, slot_topic, values, fixed, log_theta."""
+    """column_indptr, column_topic, values, fixed, log_theta."""

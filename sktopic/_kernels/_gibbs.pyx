@@ -24,6 +24,30 @@ from sktopic._kernels._slots cimport (
 from sktopic._kernels._special cimport digamma
 
 
+cdef struct Columns:
+    # The topics that kept sweeps met in one document: columns of its block. Unlike slots they stay.
+    int32_t n
+    int32_t* topic       # topic of a column
+    int32_t* position    # column of a topic, or -1
+    int32_t* of_slot     # column of a slot
+
+
+cdef inline void name_column(Columns* columns, int32_t topic, int32_t slot) noexcept nogil:
+    """Set the column of a slot, opening one if its topic has none."""
+    if columns.position[topic] < 0:
+        columns.position[topic] = columns.n
+        columns.topic[columns.n] = topic
+        columns.n += 1
+    columns.of_slot[slot] = columns.position[topic]
+
+
+cdef inline void clear_columns(Columns* columns) noexcept nogil:
+    cdef int32_t j
+    for j in range(columns.n):
+        columns.position[columns.topic[j]] = -1
+    columns.n = 0
+
+
 cdef struct Buffer:
     # A growing array of bytes, owned by one call of the kernel.
     char* data
@@ -89,6 +113,7 @@ cdef int sweep_document(
     Stream* stream,
     int32_t* z,
     Slots* slots,
+    Columns* columns,
     real* mass,
     real* product,
     real* partial_sum,
@@ -96,8 +121,8 @@ cdef int sweep_document(
     double* fixed,
     double* log_theta,
 ) noexcept nogil:
-    """All sweeps over one document: leaves its topics in slots, appends its block (one row a cell, one
-    column a slot) to values and adds to the cells' fixed parts. -1 when there is no memory."""
+    """All sweeps over one document: leaves its topics in columns, appends its block (one row a cell, one
+    entry a column) to values and adds to the cells' fixed parts. -1 when there is no memory."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
     cdef Py_ssize_t cell, token, stride = 0, wider
     cdef int32_t i, j, k, n_parts, n_before, topic
@@ -119,10 +144,11 @@ cdef int sweep_document(
 
     for sweep in range(n_burn_in + n_kept):
         keep = sweep >= n_burn_in
-        if sweep <= n_burn_in:  # once sums are kept, slots must not move
-            drop_empty_slots(slots)
-            for j in range(slots.n):
-                mass[j] = <real>slots.weight[j]
+        drop_empty_slots(slots)
+        for j in range(slots.n):
+            mass[j] = <real>slots.weight[j]
+            if keep:
+                name_column(columns, slots.topic[j], j)
         if sweep == n_burn_in:
             stride = min(<Py_ssize_t>n_topics, (2 * slots.n + 16) // 8 * 8)
             if reserve(values, n_cells * stride * sizeof(real)) != 0:
@@ -148,26 +174,28 @@ cdef int sweep_document(
                 z[token] = topic
                 token += 1
                 if keep:
-                    if slots.n > stride:
+                    if slots.n > n_before:
+                        name_column(columns, topic, j)
+                    if columns.n > stride:
                         wider = min(<Py_ssize_t>n_topics, 2 * stride)
                         if reserve(values, n_cells * wider * sizeof(real)) != 0:
                             return -1
-                        restride(<real*>(values.data + start), n_cells, n_before, stride, wider)
+                        restride(<real*>(values.data + start), n_cells, stride, stride, wider)
                         stride = wider
                     share = <real>(w / (total + 1))
                     fixed[cell] += share
                     out = <real*>(values.data + start) + cell * stride
                     for k in range(n_before):
-                        out[k] += share * product[k]
+                        out[columns.of_slot[k]] += share * product[k]
         if keep and log_theta != NULL:
             if sweep == n_burn_in:
                 for j in range(n_topics):
                     log_theta[j] = 0.0
             for j in range(slots.n):
                 k = slots.topic[j]
-                log_theta[j] += digamma(prior[k] + slots.weight[j]) - digamma(prior[k])
-    restride(<real*>(values.data + start), n_cells, slots.n, stride, slots.n)
-    values.used = start + n_cells * slots.n * sizeof(real)
+                log_theta[columns.of_slot[j]] += digamma(prior[k] + slots.weight[j]) - digamma(prior[k])
+    restride(<real*>(values.data + start), n_cells, columns.n, stride, columns.n)
+    values.used = start + n_cells * columns.n * sizeof(real)
     return 0
 
 
@@ -201,10 +229,11 @@ def sweep_documents(
 
     Returns
     -------
-    slot_indptr (n_documents + 1,) int64, slot_topic (n_slots,) int32 : topics of each document;
-    values : for each document in turn its (cells, slots) block, the sums of w phi_kw n_k / T;
+    column_indptr (n_documents + 1,) int64, column_topic (n_columns,) int32 : topics of each document
+    in the kept sweeps;
+    values : for each document in turn its (cells, columns) block, the sums of w phi_kw n_k / T;
     fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k;
-    log_theta (n_slots,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
+    log_theta (n_columns,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell, token = 0
     cdef int32_t n_topics = <int32_t>rows.shape[1]
@@ -212,22 +241,26 @@ def sweep_documents(
     cdef int status = 0
     cdef Stream stream
     cdef Slots slots
+    cdef Columns columns
     cdef Buffer values, topics, logs
     cdef double* log_theta = NULL
 
     dtype = np.float32 if real is float else np.float64
-    slot_indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
+    column_indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
     fixed_array = np.zeros(cell_word.shape[0], dtype=np.float64)
-    cdef int64_t[::1] slot_indptr = slot_indptr_array
+    cdef int64_t[::1] column_indptr = column_indptr_array
     cdef double[::1] fixed = fixed_array
-    cdef int32_t[:, ::1] ints = np.full((3, n_topics), -1, dtype=np.int32)
+    cdef int32_t[:, ::1] ints = np.full((6, n_topics), -1, dtype=np.int32)
     cdef real[:, ::1] reals = np.empty((3, n_topics), dtype=dtype)
     cdef double[:, ::1] doubles = np.empty((2, n_topics), dtype=np.float64)
-    slots.n = 0
+    slots.n = columns.n = 0
     slots.topic = &ints[0, 0]
     slots.members = &ints[1, 0]
     slots.position = &ints[2, 0]
     slots.weight = &doubles[0, 0]
+    columns.topic = &ints[3, 0]
+    columns.position = &ints[4, 0]
+    columns.of_slot = &ints[5, 0]
     if with_log_theta:
         log_theta = &doubles[1, 0]
     values.data = topics.data = logs.data = NULL
@@ -240,23 +273,24 @@ def sweep_documents(
                 seed_stream(&stream, keys[d])
                 status = sweep_document(
                     n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0], &prior[0],
-                    n_topics, n_burn_in, n_kept, &stream, &z[token], &slots,
+                    n_topics, n_burn_in, n_kept, &stream, &z[token], &slots, &columns,
                     &reals[0, 0], &reals[1, 0], &reals[2, 0], &values, &fixed[first], log_theta,
                 )
-                status |= append(&topics, slots.topic, slots.n * sizeof(int32_t))
+                status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
                 if with_log_theta:
-                    status |= append(&logs, log_theta, slots.n * sizeof(double))
+                    status |= append(&logs, log_theta, columns.n * sizeof(double))
                 if status != 0:
                     break
                 for cell in range(first, first + n_cells):
                     token += n_clumps(cell_count[cell])
-            slot_indptr[d + 1] = slot_indptr[d] + slots.n
+            column_indptr[d + 1] = column_indptr[d] + columns.n
             clear_slots(&slots)
+            clear_columns(&columns)
     try:
         if status != 0:
             raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")
         return (
-            slot_indptr_array,
+            column_indptr_array,
             to_array(&topics, np.int32),
             to_array(&values, dtype),
             fixed_array,

@@ -11,8 +11,8 @@ from sktopic._kernels._slots cimport real
 def sampled_proportions(
     const int64_t[::1] indptr,
     const int32_t[::1] cell_word,
-    const int64_t[::1] slot_indptr,
-    const int32_t[::1] slot_topic,
+    const int64_t[::1] column_indptr,
+    const int32_t[::1] column_topic,
     const real[::1] values,
     const double[::1] fixed,
     const real[:, ::1] rows,
@@ -25,8 +25,8 @@ def sampled_proportions(
     (its arguments and results under the same names). A document without words gets the prior mean.
     Returns theta (n_documents, n_topics) float64, rows summing to one.
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, _cell, k, j, n_slots
-    cdef Py_ssize_t value = 0, first_slot
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, _cell, k, j
+    cdef Py_ssize_t value = 0, first_column, n_columns
     cdef int64_t base = indptr[0]
     cdef double share, total
     theta_array = np.zeros((n_documents, n_topics), dtype=np.float64)
@@ -36,8 +36,8 @@ def sampled_proportions(
     with nogil:
         for d in range(n_documents):
             out = &theta[d, 0]
-            first_slot = slot_indptr[d]
-            n_slots = slot_indptr[d + 1] - first_slot
+            first_column = column_indptr[d]
+            n_columns = column_indptr[d + 1] - first_column
             for cell in range(indptr[d] - base, indptr[d + 1] - base):
                 row = &rows[cell_word[cell], 0]
                 share = fixed[cell] / n_kept
@@ -47,8 +47,8 @@ def sampled_proportions(
             for k in range(n_topics):
                 out[k] = prior[k] * (1.0 + out[k])
             for _cell in range(indptr[d + 1] - indptr[d]):
-                for j in range(n_slots):
-                    out[slot_topic[first_slot + j]] += values[value] / n_kept
+                for j in range(n_columns):
+                    out[column_topic[first_column + j]] += values[value] / n_kept
                     value += 1
             for k in range(n_topics):
                 total += out[k]

@@ -14,7 +14,7 @@ cdef enum:
 
 
 cdef struct Slots:
-    int32_t n            # slots in use; emptied slots stay until drop_empty_slots
+    int32_t n            # slots in use; emptied ones stay until drop_empty_slots
     int32_t* topic       # topic of a slot
     int32_t* members     # clumps now in a slot
     double* weight       # weight now in a slot

@@ -26,8 +26,8 @@ def add_sampled_counts(
     const int64_t[::1] word_cell,
     const int32_t[::1] cell_document,
     const int64_t[::1] indptr,
-    const int64_t[::1] slot_indptr,
-    const int32_t[::1] slot_topic,
+    const int64_t[::1] column_indptr,
+    const int32_t[::1] column_topic,
     const int64_t[::1] value_indptr,
     const real[::1] values,
     const double[::1] fixed,
@@ -47,7 +47,7 @@ def add_sampled_counts(
     first_part, last_part : parts to treat; part p owns words part_bounds[p] to part_bounds[p + 1]  IN
     word_indptr, word_cell : the cells of each word, documents ascending                          IN
     cell_document, indptr : document of each cell, first cell of each document                    IN
-    slot_indptr, slot_topic, values, fixed : what sweep_documents returned                        IN
+    column_indptr, column_topic, values, fixed : what sweep_documents returned                        IN
     value_indptr : (n_documents + 1,) start of each document's block in values                    IN
     rows, prior : as handed to sweep_documents                                                    IN
     target_row : (n_words,) row of the target for each word                                       IN
@@ -55,7 +55,7 @@ def add_sampled_counts(
     totals : (n_parts, n_topics) what was added to each topic by each part                        IN/OUT
     averaged : like target, receives the increments times average_weight; no rows: not wanted     IN/OUT
     """
-    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, j, n_slots, first_slot
+    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, j, n_columns, first_column
     cdef double share
     cdef double* out
     cdef double* average_out = NULL
@@ -80,13 +80,13 @@ def add_sampled_counts(
                 for i in range(word_indptr[w], word_indptr[w + 1]):
                     cell = word_cell[i]
                     d = cell_document[cell]
-                    first_slot = slot_indptr[d]
-                    n_slots = slot_indptr[d + 1] - first_slot
-                    if n_slots == 0:
+                    first_column = column_indptr[d]
+                    n_columns = column_indptr[d + 1] - first_column
+                    if n_columns == 0:
                         continue
-                    block = &values[value_indptr[d] + (cell - indptr[d]) * n_slots]
-                    for j in range(n_slots):
-                        k = slot_topic[first_slot + j]
+                    block = &values[value_indptr[d] + (cell - indptr[d]) * n_columns]
+                    for j in range(n_columns):
+                        k = column_topic[first_column + j]
                         add_entry(out, &totals[p, 0], average_out, weight, k, factor * block[j])
 
 

@@ -65,9 +65,9 @@ default=None
         Gibbs sweeps over a document in training that are thrown away, >= 0.
     doc_sweeps : int, default=3
         Gibbs sweeps over a document in training that are used, >= 1.
-    transform_burn_in : int, default=5
+    transform_burn_in : int, default=4
         As doc_burn_in, in `transform` and `score`.
-    transform_sweeps : int, default=10
+    transform_sweeps : int, default=6
         As doc_sweeps, in `transform` and `score`.
     max_doc_update_iter : int, default=100
         Limit of the iterations over a document with ``inference='variational'``.
@@ -194,8 +194,8 @@ default=None
         shuffle=True,
         doc_burn_in=7,
         doc_sweeps=3,
-        transform_burn_in=5,
-        transform_sweeps=10,
+        transform_burn_in=4,
+        transform_sweeps=6,
         max_doc_update_iter=100,
         mean_change_tol=1e-3,
         early_stopping=False,

@@ -33,14 +33,14 @@ def run(corpus, n_burn_in, n_kept, z=None, with_log_theta=True, keys=None):
     )
 
 
-def dense(corpus, slot_indptr, slot_topic, values, fixed, log_theta=()):
+def dense(corpus, column_indptr, column_topic, values, fixed, log_theta=()):
     return reference.dense(
         corpus.indptr,
         corpus.cell_word,
         corpus.rows,
         corpus.prior,
-        slot_indptr,
-        slot_topic,
+        column_indptr,
+        column_topic,
         values,
         fixed,
         log_theta,
@@ -154,11 +154,11 @@ def test_fixed_part_is_drawn_by_the_prior_times_the_topics(n_topics, dtype, seed
 @pytest.mark.parametrize("n_topics", [1, 2, 7, 40])
 def test_every_draw_is_that_of_the_reference(n_topics, n_burn_in, n_kept, counts):
     corpus = random_corpus(n_topics, n_topics=n_topics, counts=counts)
-    z, slot_indptr, slot_topic, *_ = run(corpus, n_burn_in, n_kept)
+    z, column_indptr, column_topic, *_ = run(corpus, n_burn_in, n_kept)
     expected_z, *_, orders = run_reference(corpus, n_burn_in, n_kept)
     np.testing.assert_array_equal(z, expected_z)
-    np.testing.assert_array_equal(slot_topic, np.concatenate(orders))
-    np.testing.assert_array_equal(np.diff(slot_indptr), [len(order) for order in orders])
+    np.testing.assert_array_equal(column_topic, np.concatenate(orders))
+    np.testing.assert_array_equal(np.diff(column_indptr), [len(order) for order in orders])
 
 
 @for_both_precisions
@@ -187,10 +187,10 @@ def test_sums_are_those_of_the_dense_conditionals_of_the_same_draws(
 @pytest.mark.parametrize("n_topics", [1, 5, 100])
 def test_expected_counts_of_a_cell_sum_to_its_count(n_topics, counts, dtype):
     corpus = random_corpus(7, 60, n_topics=n_topics, counts=counts, dtype=dtype)
-    _, slot_indptr, slot_topic, values, fixed, _ = run(corpus, 3, 4)
+    _, column_indptr, column_topic, values, fixed, _ = run(corpus, 3, 4)
     assert np.all(values >= 0)
     assert np.all(fixed > 0)
-    expected, _ = dense(corpus, slot_indptr, slot_topic, values, fixed)
+    expected, _ = dense(corpus, column_indptr, column_topic, values, fixed)
     # A cell has up to 64 clumps in each of the four sweeps: as many additions, each rounded once.
     rtol = 4 * 64 * np.finfo(dtype).eps
     np.testing.assert_allclose(expected.sum(axis=1), 4 * corpus.cell_count, rtol=rtol)
@@ -237,16 +237,16 @@ def test_sweeps_continue_from_the_assignments_given(counts, dtype):
     for step in range(4):
         before = z
         keys = corpus.keys + np.uint64(1000 * step)
-        z, slot_indptr, slot_topic, values, fixed, log_theta = run(corpus, 0, 1, before, keys=keys)
+        z, column_indptr, column_topic, values, fixed, log_theta = run(corpus, 0, 1, before, keys=keys)
         for d in range(corpus.n_documents):
             clumps = slice(corpus.clump_indptr[d], corpus.clump_indptr[d + 1])
-            topics = slot_topic[slot_indptr[d] : slot_indptr[d + 1]]
+            topics = column_topic[column_indptr[d] : column_indptr[d + 1]]
             assert len(set(topics)) == len(topics)
             assert set(z[clumps]) <= set(topics)
             # Topics the document had come first, in the order in which its clumps show them.
             had = [k for k in dict.fromkeys(before[clumps].tolist()) if k >= 0]
             assert topics[: len(had)].tolist() == had
-        expected, _ = dense(corpus, slot_indptr, slot_topic, values, fixed, log_theta)
+        expected, _ = dense(corpus, column_indptr, column_topic, values, fixed, log_theta)
         np.testing.assert_allclose(expected.sum(axis=1), corpus.cell_count, rtol=ROUNDING[dtype])
 
 
@@ -302,8 +302,8 @@ def test_empty_documents_leave_the_others_as_they_are(dtype):
     corpus = random_corpus(8, 20, n_topics=6, counts="mixed", dtype=dtype)
     sizes = np.diff(corpus.indptr)
     assert np.any(sizes[1:-1] == 0)
-    z, slot_indptr, *result = run(corpus, 2, 2)
-    assert np.all(np.diff(slot_indptr)[sizes == 0] == 0)
+    z, column_indptr, *result = run(corpus, 2, 2)
+    assert np.all(np.diff(column_indptr)[sizes == 0] == 0)
     kept = np.flatnonzero(sizes)
     without = Corpus(
         np.concatenate([[0], np.cumsum(sizes[kept])]),
@@ -313,9 +313,9 @@ def test_empty_documents_leave_the_others_as_they_are(dtype):
         corpus.prior,
     )
     without.rows, without.cumulative = corpus.rows, corpus.cumulative
-    other_z, other_slot_indptr, *other = run(without, 2, 2, keys=corpus.keys[kept])
+    other_z, other_column_indptr, *other = run(without, 2, 2, keys=corpus.keys[kept])
     np.testing.assert_array_equal(z, other_z)
-    np.testing.assert_array_equal(np.diff(slot_indptr)[kept], np.diff(other_slot_indptr))
+    np.testing.assert_array_equal(np.diff(column_indptr)[kept], np.diff(other_column_indptr))
     for array, expected in zip(result, other):
         np.testing.assert_array_equal(array, expected)
 
@@ -324,8 +324,8 @@ def test_documents_without_any_words_are_fine():
     corpus = Corpus(
         np.zeros(4, dtype=np.int64), np.empty(0, np.int32), np.empty(0), np.ones((1, 2)), np.ones(2)
     )
-    z, slot_indptr, *arrays = run(corpus, 2, 2)
-    np.testing.assert_array_equal(slot_indptr, 0)
+    z, column_indptr, *arrays = run(corpus, 2, 2)
+    np.testing.assert_array_equal(column_indptr, 0)
     assert len(z) == 0 and all(len(array) == 0 for array in arrays)
 
 
@@ -333,7 +333,7 @@ def test_documents_without_any_words_are_fine():
 @pytest.mark.parametrize("bounds", [[0, 1, 20], [0, 7, 7, 13, 20], list(range(21))], ids=str)
 def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, dtype):
     corpus = random_corpus(9, 20, n_topics=18, counts="mixed", dtype=dtype)
-    z, slot_indptr, *whole = run(corpus, 2, 3)
+    z, column_indptr, *whole = run(corpus, 2, 3)
     pieces, sizes, continued = [], [], corpus.unassigned()
     for first, last in pairwise(bounds):
         clumps = slice(corpus.clump_indptr[first], corpus.clump_indptr[last])
@@ -351,7 +351,7 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, dtype):
         pieces.append(piece)
         sizes.append(np.diff(piece_indptr))
     np.testing.assert_array_equal(continued, z)
-    np.testing.assert_array_equal(np.concatenate(sizes), np.diff(slot_indptr))
+    np.testing.assert_array_equal(np.concatenate(sizes), np.diff(column_indptr))
     for i, array in enumerate(whole):
         np.testing.assert_array_equal(np.concatenate([piece[i] for piece in pieces]), array)
 

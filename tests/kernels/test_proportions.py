@@ -19,7 +19,7 @@ from tests.reference.gibbs import dense
 
 
 def sampled(corpus, n_burn_in, n_kept):
-    """slot_indptr, slot_topic, values, fixed."""
+    """column_indptr, column_topic, values, fixed."""
     given = corpus.rows, corpus.cumulative, corpus.prior, corpus.keys, corpus.unassigned()
     return sweep_documents(*corpus.documents, *given, n_burn_in, n_kept, False)[:-1]
 

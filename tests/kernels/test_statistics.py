@@ -55,7 +55,7 @@ class Case:
 
 def sampled_arguments(case):
     corpus = case.corpus
-    slot_indptr, slot_topic, values, fixed, _ = sweep_documents(
+    column_indptr, column_topic, values, fixed, _ = sweep_documents(
         *corpus.documents,
         corpus.rows,
         corpus.cumulative,
@@ -67,11 +67,11 @@ def sampled_arguments(case):
         False,
     )
     value_indptr = np.zeros(corpus.n_documents + 1, dtype=np.int64)
-    np.cumsum(np.diff(corpus.indptr) * np.diff(slot_indptr), out=value_indptr[1:])
+    np.cumsum(np.diff(corpus.indptr) * np.diff(column_indptr), out=value_indptr[1:])
     expected = dense(
-        corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, slot_indptr, slot_topic, values, fixed
+        corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, column_indptr, column_topic, values, fixed
     )[0]
-    given = corpus.indptr, slot_indptr, slot_topic, value_indptr, values, fixed, corpus.rows, corpus.prior
+    given = corpus.indptr, column_indptr, column_topic, value_indptr, values, fixed, corpus.rows, corpus.prior
     return (case.part_bounds, *case.words, *given, FACTOR / N_KEPT, *case.statistics), expected / N_KEPT
 
 

@@ -59,7 +59,7 @@ def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_
     expected : (n_cells, n_topics) sums over the kept sweeps and a cell's clumps of w p(z = k | rest)
     fixed : (n_cells,) sums of w / sum_k phi_kw (alpha_k + n_k)
     log_theta : (n_documents, n_topics) sums over the kept sweeps of psi(alpha_k + n_k) - psi(alpha_k)
-    orders : for each document its topics, in the order of the kernel's slots
+    orders : for each document its topics in the kept sweeps, in the order of the kernel's columns
     """
     rows = np.asarray(rows, dtype=np.float64)
     n_documents, n_topics = len(indptr) - 1, rows.shape[1]
@@ -75,9 +75,10 @@ def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_
         for token, (_, w) in clumps:
             if z[token] >= 0:
                 assignments.put(z[token], w)
+        columns = []
         for sweep in range(n_burn_in + n_kept if clumps else 0):
-            if sweep <= n_burn_in:
-                assignments.drop_empty()
+            assignments.drop_empty()
+            before = list(assignments.order)
             for token, (cell, w) in clumps:
                 if z[token] >= 0:
                     assignments.take(z[token], w)
@@ -88,21 +89,23 @@ def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_
                     fixed[cell] += w / p.sum()
                 z[token] = draw(phi, prior, assignments, stream.uniform())
                 assignments.put(z[token], w)
+                if sweep >= n_burn_in:
+                    columns.extend(k for k in [*before, z[token]] if k not in columns)
             if sweep >= n_burn_in:
                 log_theta[d] += psi(prior + assignments.n) - psi(prior)
-        orders.append(assignments.order)
+        orders.append(columns)
         first_token += len(clumps)
     return expected, fixed, log_theta, orders
 
 
-def dense(indptr, cell_word, rows, prior, slot_indptr, slot_topic, values, fixed, log_theta=()):
+def dense(indptr, cell_word, rows, prior, column_indptr, column_topic, values, fixed, log_theta=()):
     """What the kernel returns, as expected (n_cells, n_topics) and log_theta (n_documents, n_topics)."""
     expected = fixed[:, None] * prior * np.asarray(rows, dtype=np.float64)[cell_word]
     sums = np.zeros((len(indptr) - 1, len(prior)))
     value = 0
     for d in range(len(indptr) - 1):
-        slots = slice(slot_indptr[d], slot_indptr[d + 1])
-        topics = slot_topic[slots]
+        slots = slice(column_indptr[d], column_indptr[d + 1])
+        topics = column_topic[slots]
         for cell in cells_of(indptr, d):
             expected[cell, topics] += values[value : value + len(topics)]
             value += len(topics)
