@@ -73,7 +73,7 @@ $(VENV)/.kernels: $(VENV)/.package $(KERNELS)
 # The requirements of an extra, as the installed package states them.
 $(VENV)/.extra-%: $(VENV)/.package
 	@echo "Installing what '$*' needs into $(VENV)"
-	@$(BIN)/python -c "from importlib.metadata import requires; \
+	@$(BIN)/python -I -c "from importlib.metadata import requires; \
 	    print(*(r.split(';')[0] for r in requires('sktopic') if 'extra == \"$*\"' in r), sep='\n')" \
 	    > $(VENV)/$*.txt
 	@$(PIP_INSTALL) -r $(VENV)/$*.txt

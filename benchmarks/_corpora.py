@@ -1,4 +1,4 @@
-"""The corpora of the benchmarks: .npz files in the folder named by SKTOPIC_DATA."""
+"""The corpora of the benchmarks: .npz files in the folder named by SKTOPIC_DATA, and the embedded one."""
 
 import os
 from pathlib import Path
@@ -9,8 +9,15 @@ import scipy.sparse as sp
 N_TEST = 500
 
 
+def default_corpus():
+    """KOS where there are corpus files, else the embedded corpus."""
+    return "kos" if os.environ.get("SKTOPIC_DATA") else "docstrings"
+
+
 def load(name):
-    """Return (training counts, at most 500 test documents, vocabulary) of a corpus file."""
+    """Return (training counts, test counts, vocabulary) of a corpus file, or of "docstrings"."""
+    if name == "docstrings":
+        return _docstrings()
     folder = os.environ.get("SKTOPIC_DATA")
     if not folder:
         raise SystemExit("Set SKTOPIC_DATA to a folder with NAME.npz files (see CONTRIBUTING.md).")
@@ -23,6 +30,17 @@ def load(name):
         counts = sp.csr_matrix((parts["data"], indices, indptr), shape=tuple(parts["shape"]))
         is_test = parts["is_test"].astype(bool)
         return counts[~is_test], counts[is_test], parts["vocab"]
+
+
+def _docstrings():
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    from sktopic.datasets import load_docstrings
+
+    words = CountVectorizer(min_df=5, max_df=0.2, stop_words="english", token_pattern=r"[a-zA-Z]{3,}")
+    counts = words.fit_transform(load_docstrings().data).astype(np.int32)
+    is_test = np.arange(counts.shape[0]) % 10 == 0
+    return counts[~is_test], counts[is_test], words.get_feature_names_out()
 
 
 def environment():

@@ -1,7 +1,8 @@
 """How the defaults of OnlineEMLDA were chosen: each parameter moved away from its default, alone.
 
 Run as ``python benchmarks/defaults.py``; needs SKTOPIC_DATA. Writes doc/benchmarks/defaults.csv and goes
-on where an earlier run stopped. The score is the held-out nats per word by document completion, with the
+on where an earlier run stopped; then defaults_summary.csv, the mean over corpora of the difference to the
+default. The score is the held-out nats per word by document completion, with the
 same fold-in for all.
 """
 
@@ -9,6 +10,7 @@ import csv
 import time
 from pathlib import Path
 
+import numpy as np
 from _corpora import environment, load
 
 from sktopic import OnlineEMLDA
@@ -17,6 +19,7 @@ from sktopic.metrics import document_completion
 
 CORPORA = ["kos", "nips1740", "reuters21578", "20news", "arxiv_0"]
 OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "defaults.csv"
+SUMMARY = OUTPUT.with_name("defaults_summary.csv")
 FIELDS = ["n_components", "max_iter", "parameter", "value", "corpus", "score", "seconds"]
 
 
@@ -50,11 +53,34 @@ def variants(n_components, max_iter):
 
 
 def measured():
-    """Rows of an earlier run, by everything but the result."""
+    """Scores measured so far, by everything else but the seconds."""
     if not OUTPUT.exists():
-        return set()
+        return {}
     lines = [line for line in OUTPUT.read_text().splitlines() if not line.startswith("#")]
-    return {tuple(row[field] for field in FIELDS[:5]) for row in csv.DictReader(lines)}
+    return {tuple(row[field] for field in FIELDS[:5]): float(row["score"]) for row in csv.DictReader(lines)}
+
+
+def summarise():
+    """Write the mean over corpora of each variant's score less the default's."""
+    scores = measured()
+    settings = sorted({key[:2] for key in scores}, key=lambda setting: tuple(map(int, setting)))
+    names = list(dict.fromkeys(key[2:4] for key in scores if key[2] != "default"))
+    with SUMMARY.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        passes = {"1": "1 pass"}
+        heads = [f"{k} topics, {passes.get(n, n + ' passes')}" for k, n in settings]
+        writer.writerow(["parameter", "value", *heads])
+        for name in names:
+            cells = []
+            for setting in settings:
+                gains = [
+                    scores[(*setting, *name, corpus)] - scores[(*setting, "default", "", corpus)]
+                    for corpus in CORPORA
+                    if (*setting, *name, corpus) in scores
+                ]
+                whole = len(gains) == len(CORPORA)
+                cells.append(f"{np.mean(gains):+.3f}" if whole else "")
+            writer.writerow([*name, *cells])
 
 
 def main():
@@ -81,6 +107,7 @@ def main():
                         writer.writerow([*row, f"{score:.4f}", f"{seconds:.2f}"])
                         file.flush()
                         print(*row, f"{score:.4f}", f"{seconds:.1f} s", flush=True)
+    summarise()
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
     python benchmarks/peers.py CORPUS [--measures race draws ...] [--n-components 100 1000]
 
-CORPUS is the name of a file CORPUS.npz in the folder named by SKTOPIC_DATA. Every model is scored by the
-same document completion (long Gibbs fold-in, a fifth of the tokens of at most 500 test documents hidden).
-OnlineEMLDA runs with its defaults and a random_state. Each line gives both sides, measured in this run, and
-their ratio; lines are appended to doc/benchmarks/peers.csv.
+CORPUS is the name of a file CORPUS.npz in the folder named by SKTOPIC_DATA, or "docstrings". Every model is
+scored by the same document completion (long Gibbs fold-in, a fifth of the tokens of at most 500 test
+documents hidden). OnlineEMLDA runs with its defaults and a random_state. Each line gives both sides, measured
+in this run, and their ratio; lines are appended to doc/benchmarks/peers.csv.
 
 race      seconds of training until the score that tomotopy, scikit-learn and gensim end with
 draws     tokens sampled per second, against tomotopy
@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from _corpora import N_TEST, environment, load
+from _corpora import N_TEST, default_corpus, environment, load
 
 from sktopic import OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -327,7 +327,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("corpus", nargs="?", default="kos")
+    parser.add_argument("corpus", nargs="?", default=default_corpus())
     parser.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
     parser.add_argument("--n-components", nargs="+", type=int, default=[100])
     parser.add_argument("--memory-child", help=argparse.SUPPRESS)
