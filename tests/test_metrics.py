@@ -290,7 +290,8 @@ def test_own_score_is_close_to_completion_with_the_common_fold_in(inference):
     bars = make_bars(400, random_state=0)
     held_out = make_bars(200, random_state=1).data
     settings = {"doc_topic_prior": 0.05, "max_iter": 4, "batch_size": 25, "random_state": 0}
-    model = OnlineEMLDA(20, inference=inference, **settings).fit(bars.data)
+    long = {"transform_burn_in": 20, "transform_sweeps": 20}
+    model = OnlineEMLDA(20, inference=inference, **settings, **long).fit(bars.data)
     assert model.score(held_out) == pytest.approx(document_completion(model, held_out), abs=0.03)
 
 
