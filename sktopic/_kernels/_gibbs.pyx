@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memmove, memset
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._rng cimport Stream, seed_stream
 from sktopic._kernels._slots cimport (
-    BLOCK, Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
+    BLOCK, Slots, clear_slots, draw_slot, drop_empty_slots, put, real, scan, slot_of, take,
 )
 from sktopic._kernels._special cimport digamma
 
@@ -125,7 +125,7 @@ cdef int sweep_document(
     entry a column) to values and adds to the cells' fixed parts. -1 when there is no memory."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
     cdef Py_ssize_t cell, token, stride = 0, wider
-    cdef int32_t i, j, k, n_parts, n_before, topic
+    cdef int32_t i, j, k, n_parts, n_before
     cdef int sweep
     cdef bint keep
     cdef double w
@@ -167,15 +167,14 @@ cdef int sweep_document(
                 n_before = slots.n
                 total = scan(row, slots, mass, product, partial_sum)
                 sums = cumulative + cell_word[cell] * n_blocks
-                topic = draw_topic(row, sums, prior, n_topics, slots, partial_sum, total, stream)
-                j = slot_of(slots, topic)
+                j = draw_slot(row, sums, prior, n_topics, slots, partial_sum, total, stream)
                 put(slots, j, w)
                 mass[j] = <real>slots.weight[j]
-                z[token] = topic
+                z[token] = slots.topic[j]
                 token += 1
                 if keep:
                     if slots.n > n_before:
-                        name_column(columns, topic, j)
+                        name_column(columns, slots.topic[j], j)
                     if columns.n > stride:
                         wider = min(<Py_ssize_t>n_topics, 2 * stride)
                         if reserve(values, n_cells * wider * sizeof(real)) != 0:

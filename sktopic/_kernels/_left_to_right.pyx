@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._rng cimport Stream, combine, next_below, seed_stream
 from sktopic._kernels._slots cimport (
-    BLOCK, Slots, clear_slots, draw_topic, drop_empty_slots, put, real, scan, slot_of, take,
+    BLOCK, Slots, clear_slots, draw_slot, drop_empty_slots, put, real, scan, take,
 )
 
 
@@ -59,7 +59,7 @@ cdef void run_particle(
     """Fill predictive with p(w_n | z_<n) at each position n, sampling z_n after it, and before it
     n_resampling sweeps over z_<n."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK
-    cdef int32_t n, i, j, topic
+    cdef int32_t n, i, j
     cdef int _sweep
     cdef const real* row
     cdef const real* sums
@@ -77,20 +77,18 @@ cdef void run_particle(
                 row = rows + tokens.word[i] * n_topics
                 sums = cumulative + tokens.word[i] * n_blocks
                 total = scan(row, slots, mass, product, partial_sum)
-                topic = draw_topic(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
-                j = slot_of(slots, topic)
+                j = draw_slot(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
                 put(slots, j, tokens.weight[i])
                 mass[j] = <real>slots.weight[j]
-                tokens.topic[i] = topic
+                tokens.topic[i] = slots.topic[j]
         row = rows + tokens.word[n] * n_topics
         sums = cumulative + tokens.word[n] * n_blocks
         total = scan(row, slots, mass, product, partial_sum)
         predictive[n] = evidence[tokens.word[n]] * (total + 1) / (prior_total + seen)
-        topic = draw_topic(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
-        j = slot_of(slots, topic)
+        j = draw_slot(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
         put(slots, j, tokens.weight[n])
         mass[j] = <real>slots.weight[j]
-        tokens.topic[n] = topic
+        tokens.topic[n] = slots.topic[j]
         seen += tokens.weight[n]
 
 

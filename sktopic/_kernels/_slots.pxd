@@ -118,21 +118,22 @@ cdef inline int32_t draw_fixed(
     return k
 
 
-cdef inline int32_t draw_topic(
+cdef inline int32_t draw_slot(
     const real* row,
     const real* cumulative,
     const double* prior,
     int32_t n_topics,
-    const Slots* slots,
+    Slots* slots,
     const real* partial_sum,
     real total,
     Stream* stream,
 ) noexcept nogil:
-    """Draw a topic with probability (phi_kw n_k + alpha_k phi_kw) / (total + 1)."""
-    cdef real u = <real>(next_uniform(stream) * (total + 1))
+    """Draw a topic with probability (phi_kw n_k + alpha_k phi_kw) / (total + 1); return its slot, opened if
+    the document did not have it."""
+    cdef real u = <real>next_uniform(stream) * (total + 1)
     cdef int32_t j = 0, k
     if u < total:
         for k in range(slots.n):
             j += partial_sum[k] <= u
-        return slots.topic[j]
-    return draw_fixed(row, cumulative, prior, n_topics, u - total)
+        return j
+    return slot_of(slots, draw_fixed(row, cumulative, prior, n_topics, u - total))
