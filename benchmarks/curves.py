@@ -109,7 +109,7 @@ def main():
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     path = OUTPUT / f"curves_{arguments.corpus}.csv"
     with path.open("w", newline="") as file:
-        file.write(f"# {environment()}\n")
+        path.with_name("curves_environment.txt").write_text(environment() + "\n")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["system", "seconds", "score"])
         for system, curve in CURVES.items():

@@ -56,8 +56,10 @@ def measured():
     """Scores measured so far, by everything else but the seconds."""
     if not OUTPUT.exists():
         return {}
-    lines = [line for line in OUTPUT.read_text().splitlines() if not line.startswith("#")]
-    return {tuple(row[field] for field in FIELDS[:5]): float(row["score"]) for row in csv.DictReader(lines)}
+    with OUTPUT.open(newline="") as file:
+        return {
+            tuple(row[field] for field in FIELDS[:5]): float(row["score"]) for row in csv.DictReader(file)
+        }
 
 
 def summarise():
@@ -89,7 +91,7 @@ def main():
     with OUTPUT.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not done:
-            file.write(f"# {environment()}\n")
+            OUTPUT.with_name("defaults_environment.txt").write_text(environment() + "\n")
             writer.writerow(FIELDS)
         for max_iter in (1, 3):
             for n_components in (20, 100, 1000):

@@ -43,11 +43,9 @@ class Report:
     def __init__(self, corpus):
         self.corpus = corpus
         OUTPUT.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not OUTPUT.exists()
-        with OUTPUT.open("a") as file:
-            file.write(f"# {environment()}\n")
-            if is_new:
-                file.write("corpus,n_components,measure,peer,peer_value,sktopic_value,ratio\n")
+        OUTPUT.with_name("peers_environment.txt").write_text(environment() + "\n")
+        if not OUTPUT.exists():
+            OUTPUT.write_text("corpus,topics,measure,peer,peer's,sktopic's,ratio or difference\n")
 
     def line(self, n_components, measure, peer, peer_value, own_value, ratio):
         row = [self.corpus, n_components, measure, peer, _short(peer_value), _short(own_value), _short(ratio)]

@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sktopic._completion import mean_log_predictive
-from sktopic._documents import canonical_counts, check_counts, document_groups
+from sktopic._document_steps import infer_proportions
+from sktopic._documents import canonical_counts, check_counts
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
 
@@ -75,15 +76,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _proportions(self, counts, workers, dtype):
         """theta of canonical counts, ndarray of shape (n_documents, n_components_)."""
-        topics = self._topic_probabilities()
-        step = self._transform_step()
+        topics, step = self._topic_probabilities(), self._transform_step()
         key = combine_keys(self._seed, TRANSFORM_KEY)
-        theta = np.empty((counts.shape[0], self.n_components_), dtype=dtype)
-        for first, last, batch in document_groups(counts):
-            gathered = topics.gather(batch.words, self.doc_topic_prior_, workers)
-            done = step(batch, gathered, self.doc_topic_prior_, batch.content_keys(key), workers)
-            theta[first:last] = done.proportions()
-        return theta
+        return infer_proportions(counts, topics, self.doc_topic_prior_, step, key, workers, dtype)
 
     def transform(self, X):
         """Infer the topic proportions of documents.

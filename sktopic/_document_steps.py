@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma
 
-from sktopic._documents import DocumentBatch
+from sktopic._documents import DocumentBatch, document_groups
 from sktopic._kernels._gibbs import sweep_documents
 from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._statistics import add_rows, add_sampled_counts, add_variational_counts
@@ -200,9 +200,17 @@ def _vary(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol):
 
 
 class DenseCounts:
-    """Expected counts of a large batch, summed over groups of its documents as they are treated."""
+    """Expected counts of a batch summed into one array: over groups of its documents, or over repeats.
 
-    def __init__(self, n_features, n_components, with_log_theta):
+    Parameters
+    ----------
+    n_features, n_components : shape of the array
+    with_log_theta : whether log_theta_sum will be asked for
+    n_repeats : how often each document is included; results are divided by it
+    """
+
+    def __init__(self, n_features, n_components, with_log_theta, n_repeats=1):
+        self.n_repeats = n_repeats
         self._counts = np.zeros((n_features, n_components))
         self._totals = np.zeros((N_PARTS, n_components))
         self._with_log_theta = with_log_theta
@@ -210,7 +218,7 @@ class DenseCounts:
         self._n_documents = 0
 
     def include(self, counts, words, workers):
-        """Take in the counts of a group whose local words are these columns of the matrix."""
+        """Take in the counts of some documents whose local words are these rows of the array."""
         none = np.empty((0, self._counts.shape[1]))
         counts.add_to(self._counts, words, 1.0, self._totals, none, none[:, 0], workers)
         if self._with_log_theta:
@@ -219,12 +227,24 @@ class DenseCounts:
             self._n_documents += n_documents
 
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
-        self._counts *= factor
+        factor = factor / self.n_repeats
         totals += self._totals * factor
         ranges = workers.ranges(len(self._counts))
-        workers.map_here(
-            add_rows, [(*piece, self._counts, rows, target, averaged, average_weight) for piece in ranges]
-        )
+        settings = self._counts, factor, rows, target, averaged, average_weight
+        workers.map_here(add_rows, [(*piece, *settings) for piece in ranges])
 
     def log_theta_sum(self):
-        return self._log_theta, self._n_documents
+        return self._log_theta / self.n_repeats, self._n_documents // self.n_repeats
+
+
+def infer_proportions(counts, topics, prior, step, key, workers, dtype=np.float64):
+    """theta of canonical counts, ndarray of shape (n_documents, n_components).
+
+    Each document is treated by the step with the topics (TopicProbabilities) and prior held fixed; its
+    stream is named by the key and its own content, so other rows leave no trace.
+    """
+    theta = np.empty((counts.shape[0], len(prior)), dtype=dtype)
+    for first, last, batch in document_groups(counts):
+        gathered = topics.gather(batch.words, prior, workers)
+        theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
+    return theta

@@ -11,8 +11,8 @@ from sktopic._kernels._rng import content_keys
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
-# Sums of larger counts could leave the range of float32, in which kernels draw.
-LARGEST_COUNT = 1e30
+# With this and the bounds of priors (see _prior), draws stay inside the range of float32.
+LARGEST_COUNT = 1e20
 
 
 def check_counts(X, name):

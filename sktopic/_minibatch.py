@@ -59,8 +59,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     _with_log_theta = False
 
     @abstractmethod
-    def _initialize(self, n_features):
-        """Set the fitted state from which the first update starts."""
+    def _initialize(self, n_features, seed):
+        """Set the fitted state from which the first update starts; allocate before anything is set."""
 
     @abstractmethod
     def _adopt_settings(self):
@@ -130,11 +130,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
-        if not first and self.n_components != self._n_trained:
-            raise ValueError(
-                f"n_components={self.n_components!r} differs from the {self._n_trained} topics in training; "
-                "set it back, or call fit to start anew."
-            )
+        if not first:
+            self._check_continuation()
         counts = self._validate_counts(X, reset=first)
         if first:
             self._start(counts.shape[1])
@@ -175,14 +172,23 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """rho of the next update, (learning_offset + t)^-learning_decay with t = 1, 2, ..."""
         return (self.learning_offset + self.n_batch_iter_ + 1.0) ** -self.learning_decay
 
+    def _check_continuation(self):
+        """Raise ValueError for parameters that cannot change once training has begun."""
+        if self.n_components != self._n_trained:
+            raise ValueError(
+                f"n_components={self.n_components!r} differs from the {self._n_trained} topics in training; "
+                "set it back, or call fit to start anew."
+            )
+
     def _start(self, n_features):
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._initialize(n_features, seed)
+        self._seed = seed
         self.n_iter_ = 0
         self.n_batch_iter_ = 0
         self.n_samples_seen_ = 0
         self._corpus_size = 0
         vars(self).pop("validation_scores_", None)
-        self._initialize(n_features)
 
     def _key(self, *names):
         return combine_keys(self._seed, *names)

@@ -7,7 +7,7 @@ import numpy as np
 
 
 class FitMonitor:
-    """Follows one call of fit or partial_fit: printed progress, scikit-learn callbacks, early stop.
+    """Follows one call of fit or partial_fit: printed progress and early stop.
 
     Parameters
     ----------

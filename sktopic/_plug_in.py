@@ -1,5 +1,7 @@
 """The plug-in model: topics and the prior of their proportions, wherever they come from."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
@@ -11,6 +13,18 @@ from sktopic._prior import check_prior
 from sktopic._topic_word import TopicProbabilities
 
 
+def _is_estimator(value):
+    """Whether it has a fit method, and is not a table with a column of that name."""
+    return hasattr(value, "fit") and not hasattr(value, "__array__")
+
+
+def after_pipeline(model, X):
+    """Return the last step of a fitted pipeline and X as that step sees it; others as they are."""
+    if isinstance(model, Pipeline) and len(model) > 1:
+        return model[-1], model[:-1].transform(X)
+    return model, X
+
+
 def plug_in_topics(model_or_components):
     """Return the topics of a fitted estimator or of an array of components, a TopicProbabilities.
 
@@ -20,7 +34,7 @@ def plug_in_topics(model_or_components):
         check_is_fitted(model_or_components)
         return model_or_components._topic_probabilities()
     components = model_or_components
-    if hasattr(model_or_components, "fit"):
+    if _is_estimator(model_or_components):
         if not isinstance(model_or_components, Pipeline):
             check_is_fitted(model_or_components)
         if not hasattr(model_or_components, "components_"):
@@ -29,6 +43,11 @@ def plug_in_topics(model_or_components):
                 "give a topic model (of a pipeline: its last step) or an array of components."
             )
         components = model_or_components.components_
+    elif not hasattr(components, "__array__") and not isinstance(components, Sequence):
+        raise TypeError(
+            f"model_or_components is a {type(components).__name__}; give a fitted scikit-learn estimator, or "
+            "the topics as an array of shape (n_components, n_features) and doc_topic_prior."
+        )
     components = check_array(components, dtype=np.float64, input_name="components")
     check_non_negative(components, "components")
     sums = components.sum(axis=1)
@@ -44,7 +63,7 @@ def plug_in_model(model_or_components, doc_topic_prior):
     for an array of components the prior must be given.
     """
     topics = plug_in_topics(model_or_components)
-    if doc_topic_prior is None and hasattr(model_or_components, "fit"):
+    if doc_topic_prior is None and _is_estimator(model_or_components):
         doc_topic_prior = getattr(model_or_components, "doc_topic_prior_", None)
     return topics, _prior(doc_topic_prior, len(topics.scale))
 

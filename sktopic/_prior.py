@@ -8,13 +8,13 @@ from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
 MAX_ITER = 30
 TOL = 1e-4
 
-# Entries outside could leave the range of float32, in which kernels draw.
-SMALLEST, LARGEST = 1e-20, 1e20
+# With these and the largest count (see _documents), draws stay inside the range of float32.
+SMALLEST, LARGEST = 1e-12, 1e12
 
 LEARNED = ("auto", "auto-symmetric")
 
 
-# Measured over five corpora at 20, 100 and 1000 topics (see the documentation's table of defaults).
+# Measured over five corpora at 20, 100 and 1000 topics: see doc/benchmarks.rst.
 def default_prior(n_components):
     """The default Dirichlet parameter of topic proportions: n_components ** -0.55."""
     return n_components**-0.55
@@ -62,5 +62,5 @@ def learned_prior(kind, mean_log_theta, prior):
         updated = prior.copy()
         fit_dirichlet(mean_log_theta, updated, MAX_ITER, TOL)
         return updated
-    value = fit_symmetric_dirichlet(mean_log_theta.mean(), len(prior), prior[0], MAX_ITER, TOL)
+    value = fit_symmetric_dirichlet(mean_log_theta.mean(), len(prior), prior.mean(), MAX_ITER, TOL)
     return np.full(len(prior), value)

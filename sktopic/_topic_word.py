@@ -51,7 +51,11 @@ class TopicProbabilities:
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
-        n_components = len(prior)
+        n_components = self.store.shape[1]
+        lengths = {len(self.scale), len(self.offset), len(prior), n_components}
+        if len(lengths) > 1 or (len(words) and words.max() >= len(self.store)):
+            # Kernels trust their input; a model refitted by another thread meanwhile would break it.
+            raise ValueError(f"topics of shape {self.store.shape} do not fit the prior or the documents.")
         gathered = GatheredTopics(
             np.empty((len(words), n_components), dtype=dtype),
             np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
@@ -126,10 +130,16 @@ class TopicWordStatistics:
         """A copy that has the rows of some words only, and no average; totals stay those of all words."""
         none = np.empty((0, len(self.totals)))
         return TopicWordStatistics(
-            self.store[words], self.totals.copy(), self.scale.copy(), none, none[:, 0], self.n_features
+            np.array(self.store[words]),
+            self.totals.copy(),
+            self.scale.copy(),
+            none,
+            none[:, 0],
+            self.n_features,
         )
 
     def copy(self):
+        """The same rows in arrays of its own, without the average."""
         return self.subset(slice(None))
 
     @property

@@ -336,9 +336,10 @@ def test_zeros_in_partial_fit_do_not_move_topics(variant):
     assert_array_equal(model.components_, before)
 
 
+@every_variant
 @pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
-def test_zeros_do_not_disturb_learning_of_the_prior(prior):
-    model = make_model(doc_topic_prior=prior).fit(np.zeros((5, 12)))
+def test_zeros_do_not_disturb_learning_of_the_prior(prior, variant):
+    model = make_model(doc_topic_prior=prior, **variant).fit(np.zeros((5, 12)))
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
     model.partial_fit(X)
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
@@ -420,7 +421,7 @@ def test_a_huge_count_is_cheap(variant):
     assert model.components_[:, 5].max() > 0.9
 
 
-@pytest.mark.parametrize("value", [1e-6, 0.3, 1e20])
+@pytest.mark.parametrize("value", [1e-6, 0.3, 1e18])
 @every_variant
 def test_real_valued_counts_of_any_size(variant, value):
     counts = X.toarray() * value
@@ -573,3 +574,46 @@ def test_metrics_of_documents_without_words_are_zero():
     assert perplexity(components, zeros, doc_topic_prior=0.1) == 1.0
     assert left_to_right(components, zeros, doc_topic_prior=0.1) == 0.0
     assert_array_equal(left_to_right(components, zeros, doc_topic_prior=0.1, per_document=True), np.zeros(4))
+
+
+@every_variant
+def test_largest_counts_and_smallest_prior_stay_finite(variant):
+    model = make_model(doc_topic_prior=1e-12, topic_word_prior=0.0, **variant).fit(X.toarray() * 1e18)
+    assert np.isfinite(model.components_).all()
+    assert_allclose(model.transform(X.toarray() * 1e18).sum(axis=1), 1.0)
+
+
+def test_count_beyond_any_corpus_is_refused():
+    counts = X.toarray().astype(float)
+    counts[0, 0] = 1e21
+    with pytest.raises(ValueError, match=r"count of 1e\+21"):
+        make_model().fit(counts)
+
+
+def test_averaging_cannot_be_switched_during_training():
+    model = make_model().partial_fit(X)
+    with pytest.raises(ValueError, match="average=True"):
+        model.set_params(average=True).partial_fit(X)
+
+
+def test_no_memory_for_the_topics_leaves_an_earlier_fit(monkeypatch):
+    model = make_model().fit(X)
+    before = model.components_
+
+    def refuse(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr("sktopic.lda._online_em.TopicWordStatistics.random", refuse)
+    for method in (model.fit, make_model().partial_fit):
+        with pytest.raises(MemoryError):
+            method(X)
+    assert_array_equal(model.components_, before)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_prior_that_does_not_fit_the_topics_is_refused(size):
+    """As when another thread refits the model in the midst of transform."""
+    model = make_model().fit(X)
+    model.doc_topic_prior_ = np.full(size, 0.1)
+    with pytest.raises(ValueError, match="do not fit"):
+        model.transform(X)

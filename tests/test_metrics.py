@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, logsumexp
 from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineEMLDA
@@ -305,3 +307,26 @@ def test_a_huge_count_is_cheap():
     counts[0, 0] = 1e9
     for metric in METRICS:
         assert np.isfinite(metric(CORPUS.components, counts, **TRUTH))
+
+
+@pytest.mark.parametrize("metric", [document_completion, left_to_right, perplexity])
+def test_pipelines_are_scored_on_what_their_last_step_sees(metric):
+    texts = ["one two two three", "three four five", "one five five two", "four four one"] * 3
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
+    assert metric(pipe, texts) == metric(pipe[-1], pipe[0].transform(texts))
+
+
+def test_table_with_a_column_named_fit_is_an_array_of_topics():
+    pd = pytest.importorskip("pandas")
+    components = np.array([[0.5, 0.5], [0.9, 0.1]])
+    table = pd.DataFrame(components, columns=["fit", "transform"])
+    documents = np.array([[3, 1], [0, 4]])
+    given = {"doc_topic_prior": 0.5}
+    assert document_completion(table, documents, **given) == document_completion(
+        components, documents, **given
+    )
+
+
+def test_model_of_another_library_is_refused_with_a_hint():
+    with pytest.raises(TypeError, match="n_components, n_features"):
+        document_completion(object(), np.ones((2, 2)))

@@ -232,6 +232,17 @@ class TestSubset:
             subset.scale * subset.totals, statistics.scale * statistics.totals, rtol=1e-12
         )
 
+    @pytest.mark.parametrize("words", [WORDS, slice(2, 6), slice(None)], ids=["list", "slice", "all"])
+    def test_copy_is_independent(self, words, workers):
+        subset = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False).subset(words)
+        before = subset.store.copy(), subset.totals.copy(), subset.scale.copy()
+        copy = subset.copy()
+        copy.decay(0.5)
+        rows = np.arange(len(subset.store), dtype=np.int32)
+        copy.add(Counts(np.ones_like(subset.store)), rows, 0.5, workers)
+        for array, kept in zip((subset.store, subset.totals, subset.scale), before):
+            np.testing.assert_array_equal(array, kept)
+
     def test_whole_is_left_alone(self, workers):
         statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
         before = statistics.store.copy(), statistics.totals.copy()

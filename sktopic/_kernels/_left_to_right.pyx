@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -40,7 +41,7 @@ cdef void lay_out(
     tokens.n = n
 
 
-cdef void run_particle(
+cdef int run_particle(
     const Tokens* tokens,
     const real* rows,
     const real* cumulative,
@@ -55,7 +56,7 @@ cdef void run_particle(
     real* partial_sum,
     double prior_total,
     double* predictive,
-) noexcept nogil:
+) except -1 nogil:
     """Fill predictive with p(w_n | z_<n) at each position n, sampling z_n after it, and before it
     n_resampling sweeps over z_<n."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK
@@ -66,6 +67,9 @@ cdef void run_particle(
     cdef real total
     cdef double seen = 0.0
     for n in range(tokens.n):
+        if n % 256 == 255:  # a long document takes minutes: let Ctrl-C through
+            with gil:
+                PyErr_CheckSignals()
         for _sweep in range(n_resampling):
             drop_empty_slots(slots)
             for j in range(slots.n):
@@ -90,6 +94,7 @@ cdef void run_particle(
         mass[j] = <real>slots.weight[j]
         tokens.topic[n] = slots.topic[j]
         seen += tokens.weight[n]
+    return 0
 
 
 def left_to_right(

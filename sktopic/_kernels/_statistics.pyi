@@ -53,6 +53,7 @@ def add_rows(
     first_row: int,
     last_row: int,
     source: NDArray[np.float64],  # (n_words, n_topics)
+    factor: float,
     target_row: NDArray[np.int32],  # (n_words,)
     target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
     averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT

@@ -148,18 +148,20 @@ def add_rows(
     Py_ssize_t first_row,
     Py_ssize_t last_row,
     const double[:, ::1] source,
+    double factor,
     const int32_t[::1] target_row,
     double[:, ::1] target,
     double[:, ::1] averaged,
     const double[::1] average_weight,
 ):
-    """Add rows first_row to last_row of source to those of the target (and, weighted, to averaged)."""
+    """Add factor times rows first_row to last_row of source to those of the target (and, weighted, to
+    averaged)."""
     cdef Py_ssize_t n_topics = source.shape[1], i, k
     cdef double x
     with nogil:
         for i in range(first_row, last_row):
             for k in range(n_topics):
-                x = source[i, k]
+                x = factor * source[i, k]
                 target[target_row[i], k] += x
                 if averaged.shape[0] > 0:
                     averaged[target_row[i], k] += x * average_weight[k]

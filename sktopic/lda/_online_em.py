@@ -7,8 +7,8 @@ from scipy.special import digamma
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._document_steps import GibbsStep, VariationalStep
-from sktopic._kernels._rng import combine_each
+from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
+from sktopic._kernels._rng import combine_each, combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import LEARNED, check_prior, default_smoothing, learned_prior
 from sktopic._topic_word import TopicWordStatistics
@@ -135,7 +135,10 @@ default=None
     smoothed when topics are read.
 
     A count c becomes tokens: for c <= 64, whole ones and one of the remaining weight; above, 64 equal
-    ones.
+    ones. Gibbs sampling mixes slowly where tokens weigh much: for counts far above 64 prefer
+    ``inference='variational'``.
+
+    Results are for one thread at a time: a model must not be refitted while another thread uses it.
 
     References
     ----------
@@ -241,15 +244,23 @@ default=None
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
 
-    def _initialize(self, n_features):
+    def _check_continuation(self):
+        super()._check_continuation()
+        if self.average != self._statistics.averages:
+            raise ValueError(
+                f"average={self.average!r} differs from what training began with; set it back, or call fit "
+                "to start anew."
+            )
+
+    def _initialize(self, n_features, seed):
+        self._statistics = TopicWordStatistics.random(
+            n_features, self.n_components, combine_keys(seed, INITIAL_KEY), self.average
+        )
         self.n_components_ = self.n_components
         self.total_samples_ = 0.0
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
         self._mean_log_theta = digamma(self.doc_topic_prior_) - digamma(self.doc_topic_prior_.sum())
         self._n_topic_updates = 0
-        self._statistics = TopicWordStatistics.random(
-            n_features, self.n_components, self._key(INITIAL_KEY), self.average
-        )
         self._adopt_settings()
 
     def _adopt_settings(self):
@@ -284,7 +295,7 @@ default=None
         return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
 
     def _document_step(self, batch, keys, total_samples, workers):
-        if self.boost:
+        if self.boost and batch.n_words > 0:
             return self._boosted_step(batch, keys, total_samples, workers)
         topics = self._statistics.probabilities(total_samples, self.topic_word_prior_)
         prior = self.doc_topic_prior_
@@ -295,29 +306,31 @@ default=None
     def _boosted_step(self, batch, keys, total_samples, workers):
         """The document step with a provisional global step after each of its iterations (section 3.3).
 
-        Every provisional step starts from the statistics as they were before the batch; the real one,
-        from the last iteration's counts, then arrives where the last provisional one did.
+        Every provisional step starts from the statistics as they were before the batch. What is returned
+        are the counts of the last iteration; of Gibbs sampling, the mean over the kept sweeps.
         """
         before = self._statistics.subset(batch.words)
         own_words = np.arange(batch.n_words, dtype=np.int32)
-        n_tokens = batch.lengths.sum()
+        kept = DenseCounts(batch.n_words, self.n_components_, self._with_log_theta, n_repeats=0)
+        gibbs = self.inference == "gibbs"
+        n_iterations = self.doc_burn_in + self.doc_sweeps if gibbs else self.max_doc_update_iter
         present, prior, state = before, self.doc_topic_prior_, None
-        for iteration in range(self._n_boosted_iterations()):
+        for iteration in range(n_iterations):
             topics = present.probabilities(total_samples, self.topic_word_prior_)
             gathered = topics.gather(own_words, prior, workers)
             counts, state = self._boosted_iteration(batch, gathered, prior, keys, iteration, state, workers)
-            if self.inference == "variational" and counts.changes.max() < self.mean_change_tol:
-                break
+            settled = not gibbs and counts.changes.max() < self.mean_change_tol
+            if gibbs and iteration >= self.doc_burn_in:
+                kept.n_repeats += 1
+                kept.include(counts, own_words, workers)
+                counts = kept
+            if settled or iteration == n_iterations - 1:
+                return counts
             present = before.copy()
+            n_tokens = batch.lengths.sum()
             self._step_statistics(present, counts, own_words, batch.n_documents, n_tokens, workers)
             if self._with_log_theta:
                 prior = self._updated_prior(counts, prior)[1]
-        return counts
-
-    def _n_boosted_iterations(self):
-        if self.inference == "gibbs":
-            return self.doc_burn_in + self.doc_sweeps
-        return self.max_doc_update_iter
 
     def _boosted_iteration(self, batch, gathered, prior, keys, iteration, state, workers):
         """One sweep or iteration; the state is what the next one goes on from."""

@@ -7,12 +7,12 @@ import numpy as np
 
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._completion import HIDDEN_FRACTION, HIDING_KEY, mean_log_predictive
-from sktopic._document_steps import GibbsStep, chunks
+from sktopic._document_steps import GibbsStep, chunks, infer_proportions
 from sktopic._documents import document_groups
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
-from sktopic._plug_in import check_documents, plug_in_model
+from sktopic._plug_in import after_pipeline, check_documents, plug_in_model
 
 # Names the streams of the fold-in and of the particles.
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)
@@ -52,9 +52,11 @@ def document_completion(
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         An estimator with ``components_`` and ``doc_topic_prior_`` (any of this library, or scikit-learn's
-        LatentDirichletAllocation), or the topics of any other library. Rows are normalised.
+        LatentDirichletAllocation), a fitted pipeline that ends in one, or the topics of any other
+        library. Rows are normalised.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts of documents the model was not trained on.
+        Word counts of documents the model was not trained on; what the pipeline takes, where one is
+        given.
     y : None
         Ignored; there so that the function can be a scorer.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
@@ -89,6 +91,7 @@ def document_completion(
     >>> -2.6 < score < -2.0
     True
     """
+    model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     counts = check_documents(X, topics)
     step = GibbsStep(burn_in, sweeps)
@@ -96,12 +99,7 @@ def document_completion(
     with Workers(n_jobs) as workers:
 
         def proportions(observed):
-            parts = []
-            for _, _, batch in document_groups(observed):
-                gathered = topics.gather(batch.words, prior, workers)
-                keys = batch.content_keys(FOLD_IN_KEY)
-                parts.append(step(batch, gathered, prior, keys, workers).proportions())
-            return np.concatenate(parts)
+            return infer_proportions(observed, topics, prior, step, FOLD_IN_KEY, workers)
 
         for repeat in range(n_repeats):
             key = HIDING_KEY if repeat == 0 else combine_keys(HIDING_KEY, repeat)
@@ -136,7 +134,7 @@ def left_to_right(
     """Log-likelihood per word of whole documents, estimated from left to right.
 
     Each token is predicted from those before it, whose topics are sampled by particles. The tokens of a
-    document are taken in a random order that depends on the document alone.
+    document are taken in a random order that depends on the document and random_state alone.
 
     Parameters
     ----------
@@ -184,6 +182,7 @@ def left_to_right(
     >>> -2.6 < score < -2.0
     True
     """
+    model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     counts = check_documents(X, topics)
     settings = n_particles, n_resampling if estimator == "wallach" else 0, estimator == "unbiased"
@@ -208,6 +207,9 @@ def left_to_right(
 
 def perplexity(model_or_components, X, y=None, **options):
     """exp(-document_completion(...)): perplexity per held-out word; lower is better.
+
+    For model selection use `document_completion`, of which higher is better, as ``scoring``: it ranks models
+    as perplexity does.
 
     Parameters
     ----------

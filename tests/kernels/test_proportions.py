@@ -25,9 +25,7 @@ def sampled(corpus, n_burn_in, n_kept):
 
 
 def proportions(corpus, result, n_kept):
-    return sampled_proportions(
-        corpus.indptr, corpus.cell_word, *result, corpus.rows, corpus.prior, n_kept
-    )
+    return sampled_proportions(corpus.indptr, corpus.cell_word, *result, corpus.rows, corpus.prior, n_kept)
 
 
 @for_both_precisions

@@ -148,12 +148,12 @@ def test_average_receives_the_increments_times_the_weight(kernel, arguments):
 def test_rows_are_added_row_by_row(averages):
     case = Case(np.float64, 6, 16, averages)
     source = np.random.default_rng(2).random((len(case.target_row), 6))
-    given = source, case.target_row, case.target, case.averaged, case.average_weight
+    given = source, FACTOR, case.target_row, case.target, case.averaged, case.average_weight
     for first, last in ((5, len(source)), (0, 5), (3, 3)):
         add_rows(first, last, *given)
     target, _, averaged = case.before
-    target[case.target_row] += source
+    target[case.target_row] += FACTOR * source
     np.testing.assert_array_equal(case.target, target)
     if averages:
-        averaged[case.target_row] += source * case.average_weight
+        averaged[case.target_row] += FACTOR * source * case.average_weight
         np.testing.assert_allclose(case.averaged, averaged, rtol=1e-15)

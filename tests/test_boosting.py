@@ -1,0 +1,134 @@
+"""Boosting: every iteration of the document step is followed by a global step from before the batch."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import digamma
+from sklearn.base import clone
+
+from sktopic._document_steps import GibbsStep
+from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._kernels._rng import combine_each, combine_keys, position_keys
+from sktopic._minibatch import FIT_KEY
+from sktopic._parallel import Workers
+from sktopic._prior import learned_prior
+from sktopic._topic_word import TopicProbabilities
+from sktopic.datasets import make_bars
+from sktopic.lda import OnlineEMLDA
+
+X = make_bars(24, size=4, doc_length=30, random_state=0).data.toarray().astype(float)
+N_TOPICS, N_WORDS, SIZE, CORPUS, SMOOTHING = 3, 16, 8, 500.0, 0.01
+
+
+def make_model(**settings):
+    common = {"boost": True, "topic_word_prior": SMOOTHING, "total_samples": CORPUS, "batch_size": SIZE}
+    common |= {"max_iter": 1, "shuffle": False, "random_state": 3, "doc_topic_prior": 0.3}
+    return OnlineEMLDA(N_TOPICS, **(common | settings))
+
+
+def smoothed(statistics):
+    counts = CORPUS * statistics + SMOOTHING
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def start_of(model):
+    """Statistics (n_topics, n_words) before the first batch, up to their scale."""
+    return clone(model).partial_fit(sp.csr_array((1, N_WORDS))).topic_word_counts_
+
+
+def variational_iteration(batch, topics, prior, gamma):
+    """Responsibilities' counts (equation 11) and the gamma they were made from (12), all documents."""
+
+    def responsibilities(gamma):
+        weights = topics[None] * np.exp(digamma(gamma))[:, :, None]
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    gamma = prior + (responsibilities(gamma) * batch[:, None]).sum(axis=2)
+    return (responsibilities(gamma) * batch[:, None]).sum(axis=0), gamma
+
+
+@pytest.mark.parametrize("prior", [0.3, "auto"])
+def test_boosted_variational_updates_equal_their_numpy_twin(prior):
+    n_iterations = 4
+    model = make_model(
+        inference="variational", max_doc_update_iter=n_iterations, mean_change_tol=0.0, doc_topic_prior=prior
+    )
+    s = start_of(model)
+    alpha = clone(model).partial_fit(sp.csr_array((1, N_WORDS))).doc_topic_prior_
+    mean_log = digamma(alpha) - digamma(alpha.sum())
+    for t, first in enumerate(range(0, len(X), SIZE), start=1):
+        batch, rho = X[first : first + SIZE], (1.0 + t) ** -model.learning_decay
+        if t == 1:
+            before_scaling, s = s, s * batch.sum() / SIZE / s.sum()
+            present = before_scaling / CORPUS  # what the first iteration sees
+        else:
+            present = s
+        gamma = alpha + np.repeat(batch.sum(axis=1)[:, None] / N_TOPICS, N_TOPICS, axis=1)
+        provisional = alpha
+        for _ in range(n_iterations):
+            s_hat, gamma = variational_iteration(batch, smoothed(present), provisional, gamma)
+            present = (1 - rho) * s + rho * s_hat / SIZE
+            if prior == "auto":
+                elog = (digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))).mean(axis=0)
+                updated = (1 - rho) * mean_log + rho * elog
+                provisional = learned_prior("auto", updated, provisional)
+        s = present
+        if prior == "auto":
+            mean_log, alpha = updated, learned_prior("auto", updated, alpha)
+    model.fit(X)
+    assert_allclose(model.topic_word_counts_, CORPUS * s, rtol=1e-4, atol=1e-5)
+    assert_allclose(model.doc_topic_prior_, alpha, rtol=1e-4)
+
+
+def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between():
+    """The counts that stay are the mean over the kept sweeps."""
+    burn_in, sweeps = 3, 2
+    model = make_model(doc_burn_in=burn_in, doc_sweeps=sweeps)
+    s, alpha = start_of(model), np.full(N_TOPICS, 0.3)
+    reader = DocumentReader(canonical_counts(X))
+    seed = clone(model).partial_fit(X[:1])._seed
+    with Workers(1) as workers:
+        for t, first in enumerate(range(0, len(X), SIZE), start=1):
+            batch, rho = reader.batch(np.arange(first, first + SIZE)), (1.0 + t) ** -model.learning_decay
+            keys = position_keys(combine_keys(seed, FIT_KEY, t - 1), 0, SIZE)
+            present = s / CORPUS if t == 1 else s
+            if t == 1:
+                s = s * batch.lengths.mean() / s.sum()
+            assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
+            kept = []
+            for iteration in range(burn_in + sweeps):
+                topics = TopicProbabilities.from_components(smoothed(present))
+                gathered = topics.gather(batch.words, alpha, workers)
+                step_keys = combine_each(keys, iteration)
+                counts = GibbsStep(0, 1)(batch, gathered, alpha, step_keys, workers, assignments=assignments)
+                dense = np.zeros((N_WORDS, N_TOPICS))
+                none = np.empty((0, N_TOPICS))
+                totals = np.zeros((16, N_TOPICS))
+                counts.add_to(dense, batch.words, 1.0, totals, none, none[:, 0], workers)
+                kept = [*kept, dense.T] if iteration >= burn_in else [dense.T]
+                present = (1 - rho) * s + rho * np.mean(kept, axis=0) / SIZE
+                if iteration < burn_in:
+                    kept = []
+            s = present
+    model.fit(X)
+    assert_allclose(model.topic_word_counts_, CORPUS * s, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "variational"])
+def test_boosting_changes_the_topics(inference):
+    plain = make_model(inference=inference, boost=False).fit(X).components_
+    boosted = make_model(inference=inference).fit(X).components_
+    assert np.abs(plain - boosted).max() > 1e-3
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "variational"])
+@pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
+def test_batches_without_words_leave_the_prior_alone(inference, prior):
+    model = make_model(inference=inference, doc_topic_prior=prior, mean_change_tol=0.0).fit(X)
+    before = model.doc_topic_prior_
+    model.partial_fit(np.zeros((2, N_WORDS)))
+    assert_array_equal(model.doc_topic_prior_, before)
+    with_gaps = np.insert(X, 5, 0.0, axis=0)
+    model.set_params(batch_size=1).partial_fit(with_gaps)
+    assert np.isfinite(model.doc_topic_prior_).all()
