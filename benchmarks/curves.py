@@ -126,7 +126,7 @@ def main():
         title=f"{arguments.corpus}, {arguments.n_components} topics",
     )
     axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower left")
     figure.savefig(path.with_suffix(".png"), dpi=120)
 
 

@@ -63,10 +63,6 @@ def main():
 
     model = OnlineEMLDA(
         N_TOPICS,
-        doc_topic_prior=0.1,
-        learning_decay=0.5,
-        learning_offset=10,
-        batch_size=200,
         total_samples=train.shape[0],
         random_state=0,
     )
