@@ -41,6 +41,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"^(?!plot_)",
     "abort_on_example_error": True,
     "backreferences_dir": None,
+    "capture_repr": (),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

@@ -146,7 +146,7 @@ default=None
     sampling", Journal of Machine Learning Research 18(126), 2017: algorithms 1 and 2, equations 8, 11, 12
     and 14.
 
-    T. P. Minka, "Estimating a Dirichlet distribution", 2000.
+    Thomas P. Minka, "Estimating a Dirichlet distribution", 2000.
 
     Examples
     --------
