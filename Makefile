@@ -10,7 +10,7 @@ BENCH_ARGS ?=
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
-KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd)
+KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd sktopic/_kernels/*.h)
 PROSE := README.md CHANGELOG.md CONTRIBUTING.md Makefile setup.py pyproject.toml sktopic tests examples \
 	benchmarks doc
 

@@ -25,13 +25,14 @@ directives = {
 if sys.platform == "win32":
     compile_args = ["/O2"]
 else:
-    compile_args = ["-O1"] if DEBUG else ["-O3", "-fno-math-errno"]
+    compile_args = ["-O1" if DEBUG else "-O3", "-fno-math-errno", "-fopenmp-simd"]
 
 extensions = [
     Extension(
         f"sktopic._kernels.{source.stem}",
         [source.as_posix()],
         extra_compile_args=compile_args,
+        depends=["sktopic/_kernels/_vector.h"],
         libraries=[] if sys.platform == "win32" else ["m"],
     )
     for source in sorted(Path("sktopic/_kernels").glob("*.pyx"))

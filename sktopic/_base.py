@@ -26,6 +26,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     `_transform_step`.
     """
 
+    def _keep_parameters(self, arguments):
+        """Set the arguments of __init__, given as its locals(), as attributes of the same names."""
+        for name, value in arguments.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
@@ -36,6 +42,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @abstractmethod
     def _topic_probabilities(self):
         """Return the fitted topics, a TopicProbabilities."""
+
+    def _inference_topics(self):
+        """Return the topics that documents are inferred with: those fitted, unless a method has its own."""
+        return self._topic_probabilities()
 
     @abstractmethod
     def _transform_step(self):
@@ -76,7 +86,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _proportions(self, counts, workers, dtype):
         """theta of canonical counts, ndarray of shape (n_documents, n_components_)."""
-        topics, step = self._topic_probabilities(), self._transform_step()
+        topics, step = self._inference_topics(), self._transform_step()
         key = combine_keys(self._seed, TRANSFORM_KEY)
         return infer_proportions(counts, topics, self.doc_topic_prior_, step, key, workers, dtype)
 

@@ -5,21 +5,22 @@ document; it returns an object with
 
 - ``add_to(target, rows, factor, totals, averaged, average_weight, workers)``: add factor times the
   expected counts of topics and words;
-- ``log_theta_sum()``: the sum of E[log theta] over documents with words, and their number;
+- ``prior_evidence()``: what the documents say about the prior of theta, a PriorEvidence;
 - ``proportions()``: the posterior mean of theta.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, gammaln
 
 from sktopic._documents import DocumentBatch, document_groups
 from sktopic._kernels._gibbs import sweep_documents
 from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._statistics import add_rows, add_sampled_counts, add_variational_counts
 from sktopic._kernels._variational import update_documents
-from sktopic._topic_word import N_PARTS, GatheredTopics
+from sktopic._prior import PriorEvidence
+from sktopic._topic_word import N_PARTS, GatheredTopics, part_bounds
 
 # Clumps below which cutting a batch finer than one chunk a worker costs more than it evens out.
 SMALL_BATCH = 50_000
@@ -29,10 +30,6 @@ def chunks(batch, workers):
     """Ranges of documents (first, last) for the workers to treat side by side."""
     finer = 4 if workers.n_jobs > 1 and batch.n_clumps > SMALL_BATCH else 1
     return batch.chunks(finer * workers.n_jobs)
-
-
-def _part_bounds(n_words):
-    return np.arange(N_PARTS + 1, dtype=np.int64) * n_words // N_PARTS
 
 
 def _add_by_parts(kernel, workers, *arguments):
@@ -45,7 +42,7 @@ def _join(arrays):
 
 @dataclass
 class SampledCounts:
-    """Sums over kept sweeps of the conditional probabilities of topics (see _kernels._gibbs)."""
+    """Sums over kept sweeps of the conditional probabilities of topics, or of draws (see _kernels._gibbs)."""
 
     batch: DocumentBatch
     topics: GatheredTopics
@@ -63,7 +60,7 @@ class SampledCounts:
         _add_by_parts(
             add_sampled_counts,
             workers,
-            _part_bounds(self.batch.n_words),
+            part_bounds(self.batch.n_words),
             self.batch.word_indptr,
             self.batch.word_cell,
             self.batch.cell_document(),
@@ -83,11 +80,10 @@ class SampledCounts:
             average_weight,
         )
 
-    def log_theta_sum(self):
+    def prior_evidence(self):
         lengths = self.batch.lengths[self.batch.lengths > 0]
-        present = np.bincount(self.column_topic, weights=self.log_theta, minlength=len(self.prior))
-        absent = len(lengths) * digamma(self.prior) - digamma(self.prior.sum() + lengths).sum()
-        return absent + present / self.n_kept, len(lengths)
+        gains = np.bincount(self.column_topic, weights=self.log_theta, minlength=len(self.prior))
+        return PriorEvidence.from_gains(self.prior, gains / self.n_kept, lengths)
 
     def proportions(self):
         return sampled_proportions(
@@ -105,17 +101,24 @@ class SampledCounts:
 
 @dataclass
 class GibbsStep:
-    """Gibbs sampling of each document's topics; the first burn_in sweeps are not counted."""
+    """Gibbs sampling of each document's topics.
+
+    Attributes
+    ----------
+    burn_in, sweeps : sweeps thrown away, then sweeps counted
+    drawn : whether draws are counted, not the conditional probabilities they are made from
+    """
 
     burn_in: int
     sweeps: int
+    drawn: bool = False
 
-    def __call__(self, batch, topics, prior, keys, workers, with_log_theta=False, assignments=None):
+    def __call__(self, batch, topics, prior, keys, workers, with_evidence=False, assignments=None):
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
         if assignments is None:
             assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
         given = topics.rows, topics.cumulative, prior
-        settings = self.burn_in, self.sweeps, with_log_theta
+        settings = self.burn_in, self.sweeps, self.drawn, with_evidence
         pieces = []
         for first, last in chunks(batch, workers):
             clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
@@ -140,6 +143,7 @@ class VariationalCounts:
 
     batch: DocumentBatch
     topics: GatheredTopics
+    prior: np.ndarray
     gamma: np.ndarray
     expectation: np.ndarray
     share: np.ndarray
@@ -149,7 +153,7 @@ class VariationalCounts:
         _add_by_parts(
             add_variational_counts,
             workers,
-            _part_bounds(self.batch.n_words),
+            part_bounds(self.batch.n_words),
             self.batch.word_indptr,
             self.batch.word_cell,
             self.batch.cell_document(),
@@ -165,12 +169,26 @@ class VariationalCounts:
             np.empty((N_PARTS, self.gamma.shape[1])),
         )
 
-    def log_theta_sum(self):
-        gamma = self.gamma[self.batch.lengths > 0]
-        return digamma(gamma).sum(axis=0) - digamma(gamma.sum(axis=1)).sum(), len(gamma)
+    def prior_evidence(self):
+        present = self.batch.lengths > 0
+        gamma, lengths = self.gamma[present], self.batch.lengths[present]
+        gains = digamma(gamma).sum(axis=0) - len(gamma) * digamma(self.prior)
+        return PriorEvidence.from_gains(self.prior, gains, lengths)
 
     def proportions(self):
         return self.gamma / self.gamma.sum(axis=1, keepdims=True)
+
+    def bound(self):
+        """The documents' part of the evidence lower bound in nats, given exp E[log phi] as topics."""
+        batch, gamma, prior = self.batch, self.gamma, self.prior
+        total = digamma(gamma.sum(axis=1))
+        log_theta = digamma(gamma) - total[:, None]
+        document = batch.cell_document()
+        # share is count / (expectation @ row), where expectation is exp(log theta) over its largest entry.
+        log_evidence = np.log(batch.cell_count / self.share) + self.topics.log_evidence[batch.cell_word]
+        words = batch.cell_count @ (log_evidence + log_theta.max(axis=1)[document])
+        theta = ((prior - gamma) * log_theta + gammaln(gamma) - gammaln(prior)).sum()
+        return float(words + theta + (gammaln(prior.sum()) - gammaln(gamma.sum(axis=1))).sum())
 
 
 @dataclass
@@ -180,8 +198,8 @@ class VariationalStep:
     max_iter: int
     tol: float
 
-    def __call__(self, batch, topics, prior, keys, workers, with_log_theta=False, gamma=None):
-        """keys and with_log_theta are not needed here; gamma (n_documents, n_components): the start."""
+    def __call__(self, batch, topics, prior, keys, workers, with_evidence=False, gamma=None):
+        """keys and with_evidence are not needed here; gamma (n_documents, n_components): the start."""
         if gamma is None:
             gamma = prior + batch.lengths[:, None] / len(prior)
         pieces = [
@@ -190,7 +208,7 @@ class VariationalStep:
         ]
         parts = workers.map(_vary, pieces)
         gamma, *joined = (_join([part[i] for part in parts]) for i in range(4))
-        return VariationalCounts(batch, topics, gamma, *joined)
+        return VariationalCounts(batch, topics, prior, gamma, *joined)
 
 
 def _vary(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol):
@@ -205,36 +223,38 @@ class DenseCounts:
     Parameters
     ----------
     n_features, n_components : shape of the array
-    with_log_theta : whether log_theta_sum will be asked for
+    with_evidence : whether prior_evidence will be asked for
     n_repeats : how often each document is included; results are divided by it
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_features, n_components), the sums
+    totals : ndarray of shape (N_PARTS, n_components), whose rows add up to those of the columns
     """
 
-    def __init__(self, n_features, n_components, with_log_theta, n_repeats=1):
+    def __init__(self, n_features, n_components, with_evidence, n_repeats=1):
         self.n_repeats = n_repeats
-        self._counts = np.zeros((n_features, n_components))
-        self._totals = np.zeros((N_PARTS, n_components))
-        self._with_log_theta = with_log_theta
-        self._log_theta = np.zeros(n_components)
-        self._n_documents = 0
+        self.counts = np.zeros((n_features, n_components))
+        self.totals = np.zeros((N_PARTS, n_components))
+        self._with_evidence = with_evidence
+        self._evidence = PriorEvidence.none(n_components)
 
     def include(self, counts, words, workers):
         """Take in the counts of some documents whose local words are these rows of the array."""
-        none = np.empty((0, self._counts.shape[1]))
-        counts.add_to(self._counts, words, 1.0, self._totals, none, none[:, 0], workers)
-        if self._with_log_theta:
-            log_theta, n_documents = counts.log_theta_sum()
-            self._log_theta += log_theta
-            self._n_documents += n_documents
+        none = np.empty((0, self.counts.shape[1]))
+        counts.add_to(self.counts, words, 1.0, self.totals, none, none[:, 0], workers)
+        if self._with_evidence:
+            self._evidence = self._evidence.plus(counts.prior_evidence())
 
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
         factor = factor / self.n_repeats
-        totals += self._totals * factor
-        ranges = workers.ranges(len(self._counts))
-        settings = self._counts, factor, rows, target, averaged, average_weight
+        totals += self.totals * factor
+        ranges = workers.ranges(len(self.counts))
+        settings = self.counts, factor, rows, target, averaged, average_weight
         workers.map_here(add_rows, [(*piece, *settings) for piece in ranges])
 
-    def log_theta_sum(self):
-        return self._log_theta / self.n_repeats, self._n_documents // self.n_repeats
+    def prior_evidence(self):
+        return self._evidence  # sums whose ratios matter: repeats need no division
 
 
 def infer_proportions(counts, topics, prior, step, key, workers, dtype=np.float64):

@@ -34,11 +34,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "learning_decay": [Interval(Real, 0, 1, closed="both")],
-        "learning_offset": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "total_samples": [Interval(Real, 0, None, closed="neither"), None],
         "shuffle": ["boolean"],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -55,8 +52,10 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
     # Documents whose expected counts are held in memory at once; a larger batch is summed in groups.
     _group_size = GROUP_SIZE
-    # Whether the global step uses E[log theta].
-    _with_log_theta = False
+    # Whether the global step learns the prior of topic proportions.
+    _learns_prior = False
+    # Size of the corpus, where that is a parameter.
+    total_samples = None
 
     @abstractmethod
     def _initialize(self, n_features, seed):
@@ -104,6 +103,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             if self.early_stopping and counts.shape[0] < 2:
                 raise ValueError("early_stopping=True needs at least 2 documents, one of them to hold out.")
         self._start(counts.shape[1])
+        self._whole_corpus = self._fits_whole_corpus()
         with Workers(self.n_jobs) as workers:
             self._run_epochs(X, y, counts, workers)
         return self
@@ -138,6 +138,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         else:
             self._statistics = self._statistics.writable()
             self._adopt_settings()
+        self._whole_corpus = False
         monitor = FitMonitor(self, counts.shape[0])
         with Workers(self.n_jobs) as workers:
             reader = DocumentReader(counts)
@@ -168,9 +169,9 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """Topics in training, of which n_components_ are in use."""
         return len(self._store_totals)
 
-    def _step_size(self):
-        """rho of the next update, (learning_offset + t)^-learning_decay with t = 1, 2, ..."""
-        return (self.learning_offset + self.n_batch_iter_ + 1.0) ** -self.learning_decay
+    def _fits_whole_corpus(self):
+        """Whether each update of fit is to see all documents."""
+        return False
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once training has begun."""
@@ -194,7 +195,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         return combine_keys(self._seed, *names)
 
     def _batches(self, rows):
-        return (rows[first : first + self.batch_size] for first in range(0, len(rows), self.batch_size))
+        size = len(rows) if self._whole_corpus else self.batch_size
+        return [rows[first : first + size] for first in range(0, len(rows), size)]
 
     def _order(self, rows, epoch):
         """The rows in the order of an epoch."""
@@ -223,7 +225,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         self._corpus_size = len(rows)
         total_samples = self.total_samples or len(rows)
         monitor = FitMonitor(self, len(rows) * self.max_iter, evaluate)
-        tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self.batch_size))
+        tasks = FitTasks(self, X, y, self.max_iter, len(self._batches(rows)))
         for epoch in range(self.max_iter):
             tasks.begin_epoch()
             for batch_rows in self._batches(self._order(rows, epoch)):
@@ -257,7 +259,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             keys = position_keys(key, 0, len(rows))
             counts = self._document_step(batch, keys, total_samples, workers)
             return counts, batch.words, batch.lengths.sum()
-        dense = DenseCounts(self.n_features_in_, self._n_trained, self._with_log_theta)
+        dense = DenseCounts(self.n_features_in_, self._n_trained, self._learns_prior)
         n_tokens = 0.0
         for first in range(0, len(rows), self._group_size):
             group = rows[first : first + self._group_size]

@@ -1,6 +1,9 @@
 """The Dirichlet priors: their defaults, checks, and learning that of the topic proportions."""
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.special import digamma, polygamma
 
 from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
 
@@ -10,6 +13,8 @@ TOL = 1e-4
 
 # With these and the largest count (see _documents), draws stay inside the range of float32.
 SMALLEST, LARGEST = 1e-12, 1e12
+# What learning keeps inside, as the kernels do.
+SMALLEST_LEARNED, LARGEST_LEARNED = 1e-6, 1e4
 
 LEARNED = ("auto", "auto-symmetric")
 
@@ -52,15 +57,134 @@ def check_prior(value, n_components, name="doc_topic_prior"):
     return prior.copy()
 
 
-def learned_prior(kind, mean_log_theta, prior):
-    """The Dirichlet parameters of greatest likelihood given E[log theta], starting from a prior.
+@dataclass
+class PriorEvidence:
+    """Sums over documents with words of what tells about the prior alpha of their proportions theta.
 
-    Minka's fixed point (2000), as in equation 8 of Dupuy and Bach (2017); 'auto' learns one parameter a
-    topic, 'auto-symmetric' one for all.
+    Attributes
+    ----------
+    log_theta : ndarray of shape (n_components,)
+        Of E[log theta].
+    topic_gains : ndarray of shape (n_components,)
+        Of alpha_k (E[psi(alpha_k + n_k)] - psi(alpha_k)), n_k being the tokens of topic k.
+    total_gain : float
+        Of psi(sum alpha + n) - psi(sum alpha), n being the length.
+    n_documents : float
     """
-    if kind == "auto":
-        updated = prior.copy()
-        fit_dirichlet(mean_log_theta, updated, MAX_ITER, TOL)
-        return updated
-    value = fit_symmetric_dirichlet(mean_log_theta.mean(), len(prior), prior.mean(), MAX_ITER, TOL)
-    return np.full(len(prior), value)
+
+    log_theta: np.ndarray
+    topic_gains: np.ndarray
+    total_gain: float
+    n_documents: float
+
+    @classmethod
+    def none(cls, n_components):
+        return cls(np.zeros(n_components), np.zeros(n_components), 0.0, 0.0)
+
+    @classmethod
+    def from_gains(cls, prior, gains, lengths):
+        """From the sums of E[psi(alpha_k + n_k)] - psi(alpha_k) and the documents' lengths, all > 0."""
+        total, n = prior.sum(), len(lengths)
+        total_gain = float((digamma(total + lengths) - digamma(total)).sum())
+        log_theta = gains - total_gain + n * (digamma(prior) - digamma(total))
+        return cls(log_theta, prior * gains, total_gain, n)
+
+    def plus(self, other):
+        return PriorEvidence(
+            self.log_theta + other.log_theta,
+            self.topic_gains + other.topic_gains,
+            self.total_gain + other.total_gain,
+            self.n_documents + other.n_documents,
+        )
+
+
+@dataclass
+class PriorLearner:
+    """Learns the Dirichlet parameters of topic proportions, mini-batch by mini-batch.
+
+    Attributes
+    ----------
+    kind : 'auto' or 'auto-symmetric'
+        One parameter for each topic, or one for all.
+    rule : 'fixed-point', 'gradient' or 'gamma'
+        Minka's fixed point on the average E[log theta] (2000; equation 8 of Dupuy and Bach, 2017); one
+        Newton step along the batch's gradient, scaled by the step size (Hoffman et al., 2010, after Blei
+        et al., 2003); the posterior mode under a Gamma prior (Sato et al., 2010).
+    shape, rate : float
+        Parameters of the Gamma prior of each entry.
+    """
+
+    kind: str
+    rule: str
+    shape: float = 1.0
+    rate: float = 1.0
+
+    def initial(self, prior):
+        """The averages from which learning starts: those at which the prior stays what it is (under the Gamma
+        prior of shape 1 and rate 0; under others it is pulled towards that)."""
+        if self.rule == "gamma":
+            return np.append(prior, 1.0)
+        return digamma(prior) - digamma(prior.sum())
+
+    def update(self, averages, prior, evidence, rho, n_documents):
+        """Return the averages after a step of size rho towards those of a batch, and the prior that follows.
+
+        evidence (PriorEvidence) is that of the batch, n_documents the size of the corpus.
+        """
+        if self.rule == "gamma":
+            batch = np.append(evidence.topic_gains, evidence.total_gain) / evidence.n_documents
+        else:
+            batch = evidence.log_theta / evidence.n_documents
+        averages = (1.0 - rho) * averages + rho * batch
+        if self.rule == "gradient":
+            return averages, self._newton_step(batch, prior, rho)
+        if self.rule == "gamma":
+            return averages, self._gamma_mode(averages, prior, n_documents)
+        return averages, self._fixed_point(averages, prior)
+
+    def _fixed_point(self, mean_log_theta, prior):
+        if self.kind == "auto":
+            updated = prior.copy()
+            fit_dirichlet(mean_log_theta, updated, MAX_ITER, TOL)
+            return updated
+        value = fit_symmetric_dirichlet(mean_log_theta.mean(), len(prior), prior.mean(), MAX_ITER, TOL)
+        return np.full(len(prior), value)
+
+    def _newton_step(self, mean_log_theta, prior, rho):
+        if len(prior) == 1:  # the likelihood is the same for any
+            return prior
+        if self.kind == "auto-symmetric":
+            step = symmetric_newton_step(mean_log_theta.mean(), len(prior), prior.mean())
+            return move(prior, rho * step)
+        total = prior.sum()
+        gradient = digamma(total) - digamma(prior) + mean_log_theta
+        # The Hessian is diagonal plus a constant: diag(-curvature) + polygamma(1, total).
+        curvature = polygamma(1, prior)
+        shift = (gradient / curvature).sum() / (1.0 / polygamma(1, total) - (1.0 / curvature).sum())
+        return move(prior, rho * (gradient + shift) / curvature)
+
+    def _gamma_mode(self, averages, prior, n_documents):
+        above = self.shape - 1.0 + n_documents * averages[:-1]
+        if self.kind == "auto-symmetric":
+            above = np.full(len(prior), above.mean())
+        return np.clip(above / (self.rate + n_documents * averages[-1]), SMALLEST_LEARNED, LARGEST_LEARNED)
+
+
+def symmetric_newton_step(mean_log, n, value):
+    """Newton's step for the log-likelihood of n equal Dirichlet parameters, given the mean log of a draw."""
+    if n == 1:  # the likelihood is the same for any
+        return 0.0
+    gradient = digamma(n * value) - digamma(value) + mean_log
+    return gradient / (polygamma(1, value) - n * polygamma(1, n * value))
+
+
+def move(value, step):
+    """value + step, held between half and twice the value and inside the range of learned priors."""
+    return np.clip(np.clip(value + step, value / 2, value * 2), SMALLEST_LEARNED, LARGEST_LEARNED)
+
+
+def learned_smoothing(rule, mean_log_phi, n_features, value, rho):
+    """The symmetric Dirichlet parameter of topics that follows from the mean of E[log phi]."""
+    if rule == "fixed-point":
+        return fit_symmetric_dirichlet(mean_log_phi, n_features, value, MAX_ITER, TOL)
+    return float(move(value, rho * symmetric_newton_step(mean_log_phi, n_features, value)))

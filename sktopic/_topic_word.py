@@ -1,11 +1,14 @@
 """Topic-word statistics, stored word by word, and the probabilities read from them."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from scipy.special import digamma
 
+from sktopic._kernels._dirichlet import sum_digamma
 from sktopic._kernels._rng import fill_noise
-from sktopic._kernels._topics import BLOCK_SIZE, gather_topics
+from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
 
 # Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
 N_PARTS = 16
@@ -20,7 +23,7 @@ class GatheredTopics:
 
     rows: np.ndarray
     cumulative: np.ndarray
-    evidence: np.ndarray
+    log_evidence: np.ndarray
 
 
 @dataclass
@@ -51,33 +54,56 @@ class TopicProbabilities:
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
-        n_components = self.store.shape[1]
-        lengths = {len(self.scale), len(self.offset), len(prior), n_components}
-        if len(lengths) > 1 or (len(words) and words.max() >= len(self.store)):
-            # Kernels trust their input; a model refitted by another thread meanwhile would break it.
-            raise ValueError(f"topics of shape {self.store.shape} do not fit the prior or the documents.")
-        gathered = GatheredTopics(
-            np.empty((len(words), n_components), dtype=dtype),
-            np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
-            np.empty(len(words)),
+        return _gather(gather_topics, self.store, words, (self.scale, self.offset, prior), workers, dtype)
+
+
+@dataclass
+class GeometricTopics:
+    """exp E[log phi] under a Dirichlet posterior for each topic, of parameters store * scale + offset.
+
+    It is what mean-field inference puts in the place of phi; norm is psi of the parameters' sums.
+    """
+
+    store: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+    norm: np.ndarray
+
+    def gather(self, words, prior, workers, dtype=np.float32):
+        """As TopicProbabilities.gather."""
+        given = self.scale, self.offset, self.norm, prior
+        return _gather(gather_geometric, self.store, words, given, workers, dtype)
+
+
+def _gather(kernel, store, words, given, workers, dtype):
+    """GatheredTopics by a kernel of _kernels._topics; given are its arrays of one entry a topic."""
+    n_components = store.shape[1]
+    if {len(array) for array in given} != {n_components} or (len(words) and words.max() >= len(store)):
+        # Kernels trust their input; a model refitted by another thread meanwhile would break it.
+        raise ValueError(f"topics of shape {store.shape} do not fit the prior or the documents.")
+    gathered = GatheredTopics(
+        np.empty((len(words), n_components), dtype=dtype),
+        np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
+        np.empty(len(words)),
+    )
+    pieces = [
+        (
+            store,
+            words[first:last],
+            *given,
+            gathered.rows[first:last],
+            gathered.cumulative[first:last],
+            gathered.log_evidence[first:last],
         )
-        workers.map_here(
-            gather_topics,
-            [
-                (
-                    self.store,
-                    words[first:last],
-                    self.scale,
-                    self.offset,
-                    prior,
-                    gathered.rows[first:last],
-                    gathered.cumulative[first:last],
-                    gathered.evidence[first:last],
-                )
-                for first, last in workers.ranges(len(words))
-            ],
-        )
-        return gathered
+        for first, last in workers.ranges(len(words))
+    ]
+    workers.map_here(kernel, pieces)
+    return gathered
+
+
+def part_bounds(n_rows):
+    """Bounds of the fixed parts that rows are dealt in."""
+    return np.arange(N_PARTS + 1, dtype=np.int64) * n_rows // N_PARTS
 
 
 @dataclass
@@ -186,6 +212,21 @@ class TopicWordStatistics:
         """phi proportional to n_documents * s + smoothing."""
         weight = n_documents * self.scale[0]
         return self._smoothed(self.store, weight, weight * self.totals, smoothing)
+
+    def geometric(self, weight, smoothing):
+        """Geometric means of topics under Dirichlet posteriors of parameters weight * s + smoothing."""
+        weight = weight * self.scale[0]
+        ones = np.ones(len(self.totals))
+        norm = digamma(weight * self.totals + self.n_features * smoothing)
+        return GeometricTopics(self.store, weight * ones, smoothing * ones, norm)
+
+    def mean_log_probability(self, weight, smoothing, workers):
+        """The mean of E[log phi] over words and topics under the same posteriors."""
+        topics = self.geometric(weight, smoothing)
+        bounds = part_bounds(len(self.store))
+        pieces = [(a, b, self.store, topics.scale, smoothing) for a, b in pairwise(bounds)]
+        total = sum(workers.map_here(sum_digamma, pieces))
+        return total / self.store.size - topics.norm.mean()
 
     def average_probabilities(self, n_documents, smoothing, n_updates):
         """The same from the mean of s / s.sum(axis=0) over the updates, weighing as much as s does."""

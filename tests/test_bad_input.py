@@ -1,5 +1,6 @@
 """Input that has to be refused, with a message that helps, and odd input that has to work."""
 
+import re
 import time
 import tracemalloc
 
@@ -10,35 +11,99 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sktopic.datasets import make_lda_documents
-from sktopic.lda import OnlineEMLDA
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    HybridLDA,
+    LangevinLDA,
+    OnlineEMLDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+    StreamingVariationalLDA,
+)
 from sktopic.metrics import document_completion, left_to_right, perplexity
 
 from .conftest import assert_same_state, state
 
 X = make_lda_documents(30, n_features=12, n_components=3, mean_length=15, random_state=0).data.astype(float)
 OTHER = make_lda_documents(20, n_features=7, n_components=3, mean_length=15, random_state=1).data
-VARIANTS = [
-    {"inference": "gibbs"},
-    {"inference": "gibbs", "boost": True},
-    {"inference": "variational"},
-    {"inference": "variational", "boost": True},
+ESTIMATORS = [
+    CollapsedGibbsLDA,
+    HybridLDA,
+    LangevinLDA,
+    OnlineEMLDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+    StreamingVariationalLDA,
 ]
-every_variant = pytest.mark.parametrize(
-    "variant", VARIANTS, ids=lambda v: v["inference"] + (" boosted" if v.get("boost") else "")
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
+VARIANTS = {
+    "gibbs": {"inference": "gibbs"},
+    "gibbs boosted": {"inference": "gibbs", "boost": True},
+    "variational": {"inference": "variational"},
+    "variational boosted": {"inference": "variational", "boost": True},
+    "online variational": {"estimator": OnlineVariationalLDA},
+    "batch variational": {"estimator": OnlineVariationalLDA, "learning_method": "batch"},
+    "variational, all learned": {
+        "estimator": OnlineVariationalLDA,
+        "topic_word_prior": "auto",
+        "doc_topic_prior": "auto",
+        "prior_update": "gradient",
+    },
+    "streaming variational": {"estimator": StreamingVariationalLDA},
+    "single pass": {"estimator": SinglePassLDA},
+    "hybrid": {"estimator": HybridLDA},
+    "streaming Gibbs": {"estimator": StreamingGibbsLDA},
+    "Langevin": {"estimator": LangevinLDA},
+    "collapsed Gibbs": {"estimator": CollapsedGibbsLDA, "n_kept": 1},
+    "collapsed Gibbs in shards": {"estimator": CollapsedGibbsLDA, "n_shards": 3, "kept_interval": 1},
+    "collapsed Gibbs, all learned": {
+        "estimator": CollapsedGibbsLDA,
+        "topic_word_prior": "auto",
+        "doc_topic_prior": "auto",
+        "prior_interval": 1,
+    },
+}
+
+
+def of_variants(wanted):
+    """Parametrize with the variants whose estimator is wanted."""
+    names = [name for name, variant in VARIANTS.items() if wanted(variant.get("estimator", OnlineEMLDA))]
+    return pytest.mark.parametrize("variant", [VARIANTS[name] for name in names], ids=names)
+
+
+every_variant = of_variants(lambda estimator: True)
+every_em_variant = of_variants(lambda estimator: estimator is OnlineEMLDA)
+# Topics are a point estimate, to which a pseudo-count may be added or not; others have a Dirichlet prior.
+UNSMOOTHED = (OnlineEMLDA, SinglePassLDA, StreamingGibbsLDA)
+every_unsmoothed_variant = of_variants(lambda estimator: estimator in UNSMOOTHED)
+every_bayesian = pytest.mark.parametrize(
+    "estimator", [cls for cls in ESTIMATORS if cls not in UNSMOOTHED], ids=lambda cls: cls.__name__
 )
+# A chain that starts at the prior and moves by small steps needs long to learn anything.
+every_quick_variant = of_variants(lambda estimator: estimator is not LangevinLDA)
 METRICS = [document_completion, left_to_right, perplexity]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 
 
-def make_model(**params):
-    settings = {
-        "n_components": 3,
-        "max_iter": 2,
-        "batch_size": 8,
-        "random_state": 0,
-        "max_doc_update_iter": 20,
-    }
-    return OnlineEMLDA(**{**settings, **params})
+SETTINGS = {
+    "n_components": 3,
+    "max_iter": 2,
+    "batch_size": 8,
+    "random_state": 0,
+    "max_doc_update_iter": 20,
+}
+
+
+def having(estimator, **params):
+    """Those of the parameters that the estimator has."""
+    known = estimator().get_params()
+    return {name: value for name, value in params.items() if name in known}
+
+
+def make_model(estimator=OnlineEMLDA, **params):
+    return estimator(**{**having(estimator, **SETTINGS), **params})
 
 
 def with_value(value):
@@ -70,56 +135,71 @@ BAD_MATRICES = {
 
 
 @pytest.mark.parametrize("kind", BAD_MATRICES)
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
-def test_training_refuses_a_bad_matrix(method, kind):
+@every_estimator
+def test_training_refuses_a_bad_matrix(estimator, kind):
     counts, message = BAD_MATRICES[kind]
-    model = make_model()
-    with pytest.raises((ValueError, TypeError), match=message):
-        getattr(model, method)(counts)
-    with pytest.raises(NotFittedError):
-        model.transform(X)
-    assert not hasattr(model, "n_features_in_")
+    for method in ("fit", "partial_fit", "fit_transform"):
+        model = make_model(estimator)
+        with pytest.raises((ValueError, TypeError), match=message):
+            getattr(model, method)(counts)
+        with pytest.raises(NotFittedError):
+            model.transform(X)
+        assert not hasattr(model, "n_features_in_")
+
+
+def methods_of_fitted(model):
+    """The methods that answer with the fitted topics, or go on from them."""
+    names = ("transform", "score", "perplexity", "partial_fit", "elbo")
+    return [name for name in names if hasattr(model, name)]
 
 
 @pytest.mark.parametrize("kind", BAD_MATRICES)
-@pytest.mark.parametrize("method", ["transform", "score", "perplexity", "partial_fit"])
-def test_a_fitted_model_refuses_a_bad_matrix(method, kind):
+@every_estimator
+def test_a_fitted_model_refuses_a_bad_matrix(estimator, kind):
     counts, message = BAD_MATRICES[kind]
-    model = make_model().fit(X)
+    model = make_model(estimator).fit(X)
     before = state(model)
-    with pytest.raises((ValueError, TypeError), match=message):
-        getattr(model, method)(counts)
-    assert_same_state(state(model), before)
+    for method in methods_of_fitted(model):
+        with pytest.raises((ValueError, TypeError), match=message):
+            getattr(model, method)(counts)
+        assert_same_state(state(model), before)
 
 
-@pytest.mark.parametrize("method", ["transform", "score", "perplexity", "partial_fit"])
-def test_another_number_of_columns_is_refused(method):
-    model = make_model().fit(X)
+@every_estimator
+def test_another_number_of_columns_is_refused(estimator):
+    model = make_model(estimator).fit(X)
     before = state(model)
-    with pytest.raises(ValueError, match="X has 7 features, but OnlineEMLDA is expecting 12 features"):
-        getattr(model, method)(OTHER)
-    assert_same_state(state(model), before)
+    expected = f"X has 7 features, but {estimator.__name__} is expecting 12 features"
+    for method in methods_of_fitted(model):
+        with pytest.raises(ValueError, match=expected):
+            getattr(model, method)(OTHER)
+        assert_same_state(state(model), before)
 
 
-@pytest.mark.parametrize("method", ["transform", "score", "partial_fit"])
-def test_other_column_names_are_refused(method):
+@every_estimator
+def test_other_column_names_are_refused(estimator):
     pd = pytest.importorskip("pandas")
-    model = make_model().fit(pd.DataFrame(X.toarray(), columns=[f"a{i}" for i in range(12)]))
-    with pytest.raises(ValueError, match="feature names should match"):
-        getattr(model, method)(pd.DataFrame(X.toarray(), columns=[f"b{i}" for i in range(12)]))
+    model = make_model(estimator).fit(pd.DataFrame(X.toarray(), columns=[f"a{i}" for i in range(12)]))
+    for method in methods_of_fitted(model):
+        with pytest.raises(ValueError, match="feature names should match"):
+            getattr(model, method)(pd.DataFrame(X.toarray(), columns=[f"b{i}" for i in range(12)]))
 
 
-@pytest.mark.parametrize("method", ["transform", "score", "perplexity"])
-def test_unfitted_model_refuses_to_answer(method):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        getattr(make_model(), method)(X)
+@every_estimator
+def test_unfitted_model_refuses_to_answer(estimator):
+    for method in set(methods_of_fitted(estimator())) - {"partial_fit"}:
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(make_model(estimator), method)(X)
 
 
-@pytest.mark.parametrize("attribute", ["components_", "topic_word_counts_"])
-def test_unfitted_model_has_no_topics(attribute):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        getattr(make_model(), attribute)
-    assert not hasattr(make_model(), attribute)
+@every_estimator
+def test_unfitted_model_has_no_topics(estimator):
+    model = make_model(estimator)
+    for attribute in ("components_", "topic_word_counts_", "topic_word_posterior_"):
+        if attribute in dir(estimator):
+            with pytest.raises(NotFittedError, match="not fitted yet"):
+                getattr(model, attribute)
+        assert not hasattr(model, attribute)
 
 
 def test_unfitted_model_has_no_names():
@@ -139,13 +219,24 @@ NAN, INF = float("nan"), float("inf")
 BAD_PARAMETERS = {
     "n_components": [0, -1, 2.5, "3", None, [3]],
     "inference": ["mcmc", None, 1],
+    "learning_method": ["stochastic", None, 1],
     "boost": [2, None, "yes"],
     "doc_topic_prior": [0, -0.5, 0.0, NAN, INF, "automatic", ""],
-    "topic_word_prior": [-0.01, NAN, INF, "auto", [0.1] * 12],
+    "prior_update": ["newton", None, 1],
+    "prior_shape": [0, -1.0, NAN, INF, None, "1"],
+    "prior_rate": [-1.0, NAN, INF, None, "1"],
+    "topic_word_prior": [-0.01, NAN, INF, "symmetric", [0.1] * 12],
     "learning_decay": [-0.1, 1.1, NAN, None, "0.7"],
     "learning_offset": [-1, NAN, INF, None, "1"],
+    "learning_rate": [0, -1, NAN, INF, None, "1"],
+    "decay": [0, 0.0, -0.1, 1.1, NAN, None, "0.7"],
     "average": [2, None, "yes"],
     "max_iter": [0, -1, 1.5, None, "5"],
+    "n_kept": [0, -1, 1.5, None, "all"],
+    "kept_interval": [0, -1, 1.5, None],
+    "prior_interval": [0, -1, 1.5, None],
+    "evaluate_every": [-1, 1.5, None],
+    "n_shards": [0, -1, 1.5, None, "all"],
     "batch_size": [0, -1, 1.5, None, "all"],
     "total_samples": [0, -1, NAN, INF, "all"],
     "shuffle": [2, None, "yes"],
@@ -163,61 +254,106 @@ BAD_PARAMETERS = {
     "random_state": [-1, 1.5, "seed", np.random.default_rng(0)],
     "verbose": [-1, None, "yes"],
 }
-BAD_VALUES = [
-    pytest.param(name, value, id=f"{name}={value!r}" if name != "random_state" else f"{name}-{i}")
-    for name, values in BAD_PARAMETERS.items()
-    for i, value in enumerate(values)
-]
+# What is right for one method and wrong for another.
+MORE_BAD_PARAMETERS = {
+    (CollapsedGibbsLDA, "topic_word_prior"): [0, 0.0, "auto-symmetric"],
+    (HybridLDA, "topic_word_prior"): [0, "auto"],
+    (LangevinLDA, "topic_word_prior"): [0, 0.0, "auto"],
+    (OnlineEMLDA, "topic_word_prior"): ["auto"],
+    (OnlineEMLDA, "prior_update"): ["gradient"],
+    (OnlineVariationalLDA, "topic_word_prior"): [0, 0.0, "auto-symmetric"],
+    (OnlineVariationalLDA, "prior_update"): ["gamma"],
+    (SinglePassLDA, "topic_word_prior"): ["auto"],
+    (StreamingGibbsLDA, "topic_word_prior"): ["auto"],
+    (StreamingVariationalLDA, "topic_word_prior"): [0, "auto"],
+    (StreamingVariationalLDA, "prior_update"): ["gamma"],
+}
+every_parameter = pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        pytest.param(estimator, name, id=f"{estimator.__name__}-{name}")
+        for estimator in ESTIMATORS
+        for name in having(estimator, **BAD_PARAMETERS)
+    ],
+)
+ALLOWED = re.compile(r"must be |is allowed|needs a number|must be positive|every entry must")
 
 
-def test_every_parameter_is_in_the_table():
-    assert BAD_PARAMETERS.keys() == OnlineEMLDA().get_params().keys()
+def bad_values(estimator, name):
+    return BAD_PARAMETERS[name] + MORE_BAD_PARAMETERS.get((estimator, name), [])
 
 
-@pytest.mark.parametrize(("name", "value"), BAD_VALUES)
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_message_names_the_bad_parameter_and_its_value(method, name, value):
-    model = make_model(**{name: value})
-    with pytest.raises(ValueError, match=name) as caught:
-        getattr(model, method)(X)
-    shown = str(value) if isinstance(value, str) else repr(value)
-    assert shown in str(caught.value)
-    with pytest.raises(NotFittedError):
-        model.transform(X)
+@every_estimator
+def test_every_parameter_is_in_the_table(estimator):
+    assert estimator().get_params().keys() <= BAD_PARAMETERS.keys()
 
 
-@pytest.mark.parametrize(("name", "value"), BAD_VALUES)
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_bad_parameter_leaves_an_earlier_fit_intact(method, name, value):
-    model = make_model().fit(X)
+def test_table_has_no_parameter_that_no_estimator_has():
+    assert BAD_PARAMETERS.keys() == {name for estimator in ESTIMATORS for name in estimator().get_params()}
+
+
+@every_parameter
+def test_message_names_the_bad_parameter_its_value_and_what_is_allowed(estimator, name):
+    for value in bad_values(estimator, name):
+        for method in ("fit", "partial_fit"):
+            model = make_model(estimator, **{name: value})
+            with pytest.raises(ValueError, match=name) as caught:
+                getattr(model, method)(X)
+            shown = str(value) if isinstance(value, str) else repr(value)
+            assert shown in str(caught.value)
+            assert ALLOWED.search(str(caught.value))
+            with pytest.raises(NotFittedError):
+                model.transform(X)
+            assert not hasattr(model, "n_features_in_")
+
+
+@every_parameter
+def test_bad_parameter_leaves_an_earlier_fit_intact(estimator, name):
+    model = make_model(estimator).fit(X)
     theta = model.transform(X)
     before = state(model)
     good = model.get_params()[name]
-    with pytest.raises(ValueError, match=name):
-        getattr(model.set_params(**{name: value}), method)(X)
-    model.set_params(**{name: good})
-    assert_same_state(state(model), before)
+    for value in bad_values(estimator, name):
+        for method in ("fit", "partial_fit"):
+            with pytest.raises(ValueError, match=name):
+                getattr(model.set_params(**{name: value}), method)(X)
+            model.set_params(**{name: good})
+            assert_same_state(state(model), before)
     assert_array_equal(model.transform(X), theta)
 
 
-USED_BY_TRANSFORM = {
-    "transform_burn_in",
-    "transform_sweeps",
-    "max_doc_update_iter",
-    "mean_change_tol",
-    "inference",
-    "n_jobs",
-}
+USED_BY_TRANSFORM = dict.fromkeys(
+    [
+        "transform_burn_in",
+        "transform_sweeps",
+        "max_doc_update_iter",
+        "mean_change_tol",
+        "inference",
+        "n_jobs",
+    ]
+)
 
 
-@pytest.mark.parametrize(("name", "value"), [p for p in BAD_VALUES if p.values[0] in USED_BY_TRANSFORM])
-@pytest.mark.parametrize("method", ["transform", "score"])
-@pytest.mark.parametrize("inference", ["gibbs", "variational"])
-def test_parameter_made_bad_after_fit_is_refused(inference, method, name, value):
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_parameter_made_bad_after_fit_is_refused(variant):
     """Kernels trust what they are given, so what changed since fit has to be looked at again."""
-    model = make_model(inference=inference).fit(X)
-    with pytest.raises(ValueError, match=name):
-        getattr(model.set_params(**{name: value}), method)(X)
+    model = make_model(**variant).fit(X)
+    for name in having(type(model), **USED_BY_TRANSFORM):
+        good = model.get_params()[name]
+        for value in bad_values(type(model), name):
+            model.set_params(**{name: value})
+            for method in methods_of_fitted(model):
+                with pytest.raises(ValueError, match=name):
+                    getattr(model, method)(X)
+        model.set_params(**{name: good})
+
+
+@every_bayesian
+def test_dirichlet_prior_of_topics_made_zero_after_fit_is_refused(estimator):
+    model = make_model(estimator).fit(X).set_params(topic_word_prior=0)
+    for method in methods_of_fitted(model):
+        with pytest.raises(ValueError, match="topic_word_prior"):
+            getattr(model, method)(X)
 
 
 BAD_PRIORS = {
@@ -237,9 +373,10 @@ BAD_PRIORS = {
 
 @pytest.mark.parametrize("kind", BAD_PRIORS)
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_bad_doc_topic_prior_is_refused(method, kind):
+@every_estimator
+def test_bad_doc_topic_prior_is_refused(estimator, method, kind):
     prior, message = BAD_PRIORS[kind]
-    model = make_model(doc_topic_prior=prior)
+    model = make_model(estimator, doc_topic_prior=prior)
     with pytest.raises(ValueError, match=message):
         getattr(model, method)(X)
     with pytest.raises(NotFittedError):
@@ -251,8 +388,9 @@ def test_bad_doc_topic_prior_is_refused(method, kind):
 
 @pytest.mark.parametrize("kind", ["too short", "zero", "strings"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_bad_doc_topic_prior_leaves_an_earlier_fit_intact(method, kind):
-    model = make_model().fit(X)
+@every_estimator
+def test_bad_doc_topic_prior_leaves_an_earlier_fit_intact(estimator, method, kind):
+    model = make_model(estimator, doc_topic_prior=None).fit(X)
     before = state(model)
     theta = model.transform(X)
     model.set_params(doc_topic_prior=BAD_PRIORS[kind][0])
@@ -263,24 +401,26 @@ def test_bad_doc_topic_prior_leaves_an_earlier_fit_intact(method, kind):
     assert_array_equal(model.transform(X), theta)
 
 
-def test_n_components_may_not_change_between_partial_fits():
-    model = make_model().partial_fit(X)
+@every_estimator
+def test_n_components_may_not_change_between_partial_fits(estimator):
+    model = make_model(estimator).partial_fit(X)
     before = model.components_
     with pytest.raises(ValueError, match="n_components=5 differs from the 3 topics in training"):
         model.set_params(n_components=5).partial_fit(X)
     assert_array_equal(model.components_, before)
     # Set back, training goes on; fit starts anew.
-    expected = make_model().partial_fit(X).partial_fit(X).components_
+    expected = make_model(estimator).partial_fit(X).partial_fit(X).components_
     assert_array_equal(model.set_params(n_components=3).partial_fit(X).components_, expected)
     assert model.set_params(n_components=5).fit(X).components_.shape == (5, 12)
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_bad_matrix_leaves_an_earlier_fit_intact():
+@every_estimator
+def test_bad_matrix_leaves_an_earlier_fit_intact(estimator):
     pd = pytest.importorskip("pandas")
     words = [f"word{i}" for i in range(12)]
     table = pd.DataFrame(X.toarray(), columns=words)
-    model = make_model().fit(table)
+    model = make_model(estimator).fit(table)
     components, theta = model.components_, model.transform(table)
     bad = [
         pd.DataFrame(-np.ones((3, 5)), columns=[f"other{i}" for i in range(5)]),
@@ -308,7 +448,7 @@ def test_document_of_zeros_gets_the_prior_mean(variant):
     prior = np.array([0.1, 0.2, 0.7])
     counts = X.copy().tolil()
     counts[[0, 29]] = 0
-    model = make_model(doc_topic_prior=prior, **variant).fit(counts)
+    model = make_model(**{**variant, "doc_topic_prior": prior}).fit(counts)
     theta = model.transform(counts)
     assert np.isfinite(theta).all() and np.isfinite(model.components_).all()
     assert_allclose(theta[[0, 29]], prior * np.ones((2, 1)), rtol=1e-12)
@@ -330,7 +470,9 @@ def test_matrix_of_zeros_can_be_fitted_and_transformed(variant):
 
 @every_variant
 def test_zeros_in_partial_fit_do_not_move_topics(variant):
-    model = make_model(total_samples=50, **variant).partial_fit(X)
+    known = having(variant.get("estimator", OnlineEMLDA), total_samples=50)
+    # Where the prior of topics is learned, it goes on from the counts.
+    model = make_model(**{**known, **variant, "topic_word_prior": 0.1}).partial_fit(X)
     before = model.components_
     model.partial_fit(np.zeros((3, 12)))
     assert_array_equal(model.components_, before)
@@ -339,7 +481,7 @@ def test_zeros_in_partial_fit_do_not_move_topics(variant):
 @every_variant
 @pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
 def test_zeros_do_not_disturb_learning_of_the_prior(prior, variant):
-    model = make_model(doc_topic_prior=prior, **variant).fit(np.zeros((5, 12)))
+    model = make_model(**{**variant, "doc_topic_prior": prior}).fit(np.zeros((5, 12)))
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
     model.partial_fit(X)
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
@@ -362,7 +504,7 @@ def test_one_document(variant):
     assert np.isfinite(model.score(X[[0]]))
 
 
-@every_variant
+@every_quick_variant
 def test_one_document_of_one_word(variant):
     model = make_model(**variant).fit([[0, 1, 0]])
     assert np.isfinite(model.components_).all()
@@ -377,8 +519,16 @@ def test_one_topic(variant):
     assert np.isfinite(model.score(X))
 
 
-def test_early_stopping_on_one_document_fits_or_says_why_not():
-    model = make_model(early_stopping=True)
+every_early_stopper = pytest.mark.parametrize(
+    "estimator",
+    [estimator for estimator in ESTIMATORS if having(estimator, early_stopping=True)],
+    ids=lambda cls: cls.__name__,
+)
+
+
+@every_early_stopper
+def test_early_stopping_on_one_document_fits_or_says_why_not(estimator):
+    model = make_model(estimator, early_stopping=True)
     try:
         model.fit(X[[0]])
     except ValueError as error:
@@ -387,8 +537,9 @@ def test_early_stopping_on_one_document_fits_or_says_why_not():
         assert np.isfinite(model.components_).all()
 
 
-def test_early_stopping_on_two_documents():
-    model = make_model(early_stopping=True).fit(X[:2])
+@every_early_stopper
+def test_early_stopping_on_two_documents(estimator):
+    model = make_model(estimator, early_stopping=True).fit(X[:2])
     assert np.isfinite(model.validation_scores_).all()
 
 
@@ -397,12 +548,12 @@ def test_partial_fit_of_single_rows(variant):
     model = make_model(**variant)
     for row in range(10):
         model.partial_fit(X[[row]])
-    assert model.n_samples_seen_ == model.n_batch_iter_ == 10
+    assert model.n_samples_seen_ == 10
     assert np.isfinite(model.components_).all()
     assert_allclose(model.components_.sum(axis=1), 1.0)
 
 
-@every_variant
+@every_quick_variant
 def test_a_huge_count_is_cheap(variant):
     """A billion tokens in one cell, in training, transform and score: under a second and 20 MB."""
     counts = X.toarray()
@@ -432,6 +583,24 @@ def test_real_valued_counts_of_any_size(variant, value):
 
 
 @every_variant
+def test_counts_of_very_different_sizes(variant):
+    """A cell beside which ordinary counts vanish in rounding: probabilities stay probabilities."""
+    counts = X.toarray() + 1
+    counts[3] = 1e18
+    model = make_model(**{**variant, "topic_word_prior": 1e-6, "max_iter": 20}).fit(counts)
+    assert np.isfinite(model.components_).all() and model.components_.min() >= 0
+    assert_allclose(model.transform(counts).sum(axis=1), 1.0)
+
+
+@every_variant
+def test_fractions_of_tokens_and_a_tiny_pseudo_count(variant):
+    """Sums of fractions that come and go leave rounding errors, but no negative probability."""
+    model = make_model(**{**variant, "topic_word_prior": 1e-12, "max_iter": 50}).fit((X.toarray() + 1) * 0.1)
+    assert np.isfinite(model.components_).all() and model.components_.min() >= 0
+    assert np.isfinite(model.score(X * 0.1))
+
+
+@every_variant
 def test_more_topics_than_tokens(variant):
     counts = np.eye(3, 12)
     model = make_model(n_components=40, **variant).fit(counts)
@@ -440,34 +609,48 @@ def test_more_topics_than_tokens(variant):
     assert np.isfinite(model.score(counts))
 
 
-@every_variant
-def test_a_thousand_topics_on_fifty_documents(variant):
-    """Finite, and no two topics the same."""
+def fit_a_thousand_topics(variant):
     counts = make_lda_documents(50, n_features=100, mean_length=30, random_state=0).data
-    model = make_model(n_components=1000, **{**variant, "max_doc_update_iter": 5}).fit(counts)
+    model = make_model(**{**variant, "n_components": 1000}).fit(counts)
     assert np.isfinite(model.components_).all()
-    assert len(np.unique(model.components_, axis=0)) == 1000
     assert np.isfinite(model.transform(counts)).all()
     assert np.isfinite(model.score(counts))
+    return model
 
 
 @every_variant
+def test_a_thousand_topics_on_fifty_documents_are_finite(variant):
+    fit_a_thousand_topics(variant)
+
+
+@every_em_variant
+def test_a_thousand_topics_on_fifty_documents_differ(variant):
+    """Online EM keeps some of the noise it starts from: no two topics are the same."""
+    assert len(np.unique(fit_a_thousand_topics(variant).components_, axis=0)) == 1000
+
+
+@every_unsmoothed_variant
 def test_words_without_smoothing_that_training_never_saw(variant):
     """With topic_word_prior=0 unseen words get no probability: -inf in score, never NaN or a warning."""
     counts = X.toarray()
     counts[:, 7] = 0
-    model = make_model(topic_word_prior=0.0, learning_offset=0.0, batch_size=30, max_iter=1, **variant)
+    known = having(variant.get("estimator", OnlineEMLDA), learning_offset=0.0)
+    model = make_model(topic_word_prior=0.0, batch_size=30, **{**known, **variant, "max_iter": 1})
     model.fit(counts)
     assert_array_equal(model.components_[:, 7], 0.0)
+    assert np.isfinite(model.components_).all() and np.isfinite(model.transform(counts)).all()
     unseen = np.eye(1, 12, 7) * 10
     assert np.isfinite(model.transform(unseen)).all()
     assert_allclose(model.transform(unseen).sum(axis=1), 1.0)
     assert model.score(unseen) == -np.inf
     assert model.perplexity(unseen) == np.inf
+    # Training goes on from there, and gives the word a topic.
+    assert np.isfinite(model.partial_fit(unseen).components_).all()
+    assert np.isfinite(model.score(unseen))
 
 
 @pytest.mark.parametrize("average", [False, True])
-@every_variant
+@every_em_variant
 def test_topics_that_lose_all_words_do_no_harm(variant, average):
     """Without smoothing and with steps of one, topics that explain nothing in a batch end up empty."""
     counts = make_lda_documents(60, n_features=25, mean_length=100, random_state=0).data
@@ -578,7 +761,9 @@ def test_metrics_of_documents_without_words_are_zero():
 
 @every_variant
 def test_largest_counts_and_smallest_prior_stay_finite(variant):
-    model = make_model(doc_topic_prior=1e-12, topic_word_prior=0.0, **variant).fit(X.toarray() * 1e18)
+    smallest = 0.0 if variant.get("estimator", OnlineEMLDA) in UNSMOOTHED else 1e-12
+    priors = {"doc_topic_prior": 1e-12, "topic_word_prior": smallest}
+    model = make_model(**{**variant, **priors}).fit(X.toarray() * 1e18)
     assert np.isfinite(model.components_).all()
     assert_allclose(model.transform(X.toarray() * 1e18).sum(axis=1), 1.0)
 
@@ -596,17 +781,21 @@ def test_averaging_cannot_be_switched_during_training():
         model.set_params(average=True).partial_fit(X)
 
 
-def test_no_memory_for_the_topics_leaves_an_earlier_fit(monkeypatch):
-    model = make_model().fit(X)
+@every_estimator
+def test_no_memory_for_the_topics_leaves_an_earlier_fit(estimator, monkeypatch):
+    model = make_model(estimator).fit(X)
     before = model.components_
 
     def refuse(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr("sktopic.lda._online_em.TopicWordStatistics.random", refuse)
-    for method in (model.fit, make_model().partial_fit):
+    zeros = np.zeros
+    monkeypatch.setattr("sktopic._topic_word.TopicWordStatistics.random", refuse)
+    monkeypatch.setattr(np, "zeros", lambda shape, **kw: refuse() if shape == (12, 3) else zeros(shape, **kw))
+    for method in (model.fit, make_model(estimator).partial_fit):
         with pytest.raises(MemoryError):
             method(X)
+    monkeypatch.undo()
     assert_array_equal(model.components_, before)
 
 

@@ -16,7 +16,16 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sktopic.datasets import make_lda_documents
-from sktopic.lda import OnlineEMLDA
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    HybridLDA,
+    LangevinLDA,
+    OnlineEMLDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+    StreamingVariationalLDA,
+)
 
 from .conftest import assert_same_state, state
 
@@ -26,6 +35,15 @@ ESTIMATORS = [
     OnlineEMLDA(boost=True),
     OnlineEMLDA(inference="variational"),
     OnlineEMLDA(inference="variational", boost=True),
+    OnlineVariationalLDA(),
+    OnlineVariationalLDA(learning_method="batch"),
+    StreamingVariationalLDA(),
+    SinglePassLDA(),
+    HybridLDA(),
+    StreamingGibbsLDA(),
+    LangevinLDA(),
+    CollapsedGibbsLDA(max_iter=20),
+    CollapsedGibbsLDA(max_iter=20, n_shards=2),
 ]
 
 # What the tests below set where an estimator has it: they do not depend on defaults.
@@ -42,10 +60,26 @@ HELD_OUT = sp.csr_array(
     dtype=np.float64,
 )
 
+STREAMS = [estimator for estimator in ESTIMATORS if hasattr(estimator, "partial_fit")]
+# Trained on mini-batches by fit as by partial_fit, which then make the same updates ...
+MINIBATCH = [
+    estimator
+    for estimator in STREAMS
+    if "batch_size" in estimator.get_params() and estimator.get_params().get("learning_method") != "batch"
+]
+# ... or by fit on the whole corpus at once, and by partial_fit on mini-batches ...
+WHOLE_THEN_MINIBATCH = [
+    estimator for estimator in STREAMS if estimator.get_params().get("learning_method") == "batch"
+]
+# ... or samplers that sweep over all documents of a call, and never again over those of earlier calls.
+SAMPLERS = [estimator for estimator in STREAMS if "batch_size" not in estimator.get_params()]
+
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-every_stream = pytest.mark.parametrize(
-    "estimator", [estimator for estimator in ESTIMATORS if hasattr(estimator, "partial_fit")], ids=repr
-)
+every_stream = pytest.mark.parametrize("estimator", STREAMS, ids=repr)
+every_minibatch_method = pytest.mark.parametrize("estimator", MINIBATCH, ids=repr)
+every_whole_corpus_method = pytest.mark.parametrize("estimator", WHOLE_THEN_MINIBATCH, ids=repr)
+every_sampler = pytest.mark.parametrize("estimator", SAMPLERS, ids=repr)
+every_learned_prior = pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
 
 
 def new(estimator, **params):
@@ -550,7 +584,7 @@ def documents(n_documents):
 @pytest.mark.parametrize(
     ("n_documents", "batch_size"), [(30, 5), (30, 7), (30, 30), (30, 100), (2300, 1100), (1500, 1500)]
 )
-@every_stream
+@every_minibatch_method
 def test_fit_equals_partial_fit_of_equal_batches(estimator, n_documents, batch_size):
     counts = documents(n_documents)
     settings = {**AS_STREAM, "batch_size": batch_size, "total_samples": n_documents, "max_doc_update_iter": 5}
@@ -565,16 +599,55 @@ def test_fit_equals_partial_fit_of_equal_batches(estimator, n_documents, batch_s
     assert_same_model(new(estimator, **settings).partial_fit(counts), whole)
 
 
-@every_stream
-def test_fit_equals_partial_fit_with_a_learned_prior(estimator):
+@every_learned_prior
+@every_minibatch_method
+def test_fit_equals_partial_fit_with_a_learned_prior(estimator, prior):
     counts = documents(30)
-    for prior in ("auto", "auto-symmetric"):
-        settings = {**AS_STREAM, "batch_size": 7, "total_samples": 30, "doc_topic_prior": prior}
-        whole = new(estimator, **settings).fit(counts)
-        stream = new(estimator, **settings)
-        for first in range(0, 30, 7):
-            stream.partial_fit(counts[first : first + 7])
+    settings = {**AS_STREAM, "batch_size": 7, "total_samples": 30, "doc_topic_prior": prior}
+    whole = new(estimator, **settings).fit(counts)
+    stream = new(estimator, **settings)
+    for first in range(0, 30, 7):
+        stream.partial_fit(counts[first : first + 7])
+    assert_same_model(stream, whole)
+
+
+@every_learned_prior
+@every_whole_corpus_method
+def test_fit_of_the_whole_corpus_makes_one_update_a_pass(estimator, prior):
+    """Beyond one group of documents; partial_fit makes one for every batch_size documents instead."""
+    model = new(estimator, max_iter=3, batch_size=16, max_doc_update_iter=5, doc_topic_prior=prior)
+    counts = documents(1100)
+    assert model.fit(counts).n_batch_iter_ == 3
+    assert model.n_samples_seen_ == 3300
+    assert model.partial_fit(counts[:40]).n_batch_iter_ == 6
+    # It is the stream of the same settings without the choice.
+    online = clone(model).set_params(learning_method="online")
+    assert_same_model(clone(model).partial_fit(X), online.partial_fit(X))
+
+
+@pytest.mark.parametrize("prior", [None, "auto", "auto-symmetric"])
+@every_sampler
+def test_first_partial_fit_of_a_sampler_equals_fit(estimator, prior):
+    """Also where the priors are learned and where samples are averaged."""
+    for counts in (X, documents(1500)):
+        settings = {"max_iter": 12, "prior_interval": 5, "n_kept": 2, "doc_topic_prior": prior}
+        whole, stream = new(estimator, **settings).fit(counts), new(estimator, **settings).partial_fit(counts)
         assert_same_model(stream, whole)
+        assert_array_equal(stream.log_likelihood_, whole.log_likelihood_)
+        assert stream.n_samples_seen_ == whole.n_samples_seen_ == counts.shape[0]
+
+
+@pytest.mark.parametrize("n_kept", [1, 3])
+@every_sampler
+def test_partial_fit_of_a_sampler_never_moves_earlier_documents(estimator, n_kept):
+    """No count falls, and each word's counts grow by its tokens in the new documents."""
+    model = new(estimator, n_kept=n_kept, max_iter=12).fit(X)
+    for counts in (HELD_OUT, X, HELD_OUT[:1]):
+        before = model.topic_word_counts_
+        added = model.partial_fit(counts).topic_word_counts_ - before
+        assert added.min() >= (0.0 if n_kept == 1 else -1e-9)
+        assert_allclose(added.sum(axis=0), counts.sum(axis=0), rtol=1e-9, atol=1e-9)
+    assert model.n_samples_seen_ == 2 * X.shape[0] + HELD_OUT.shape[0] + 1
 
 
 @every_stream
@@ -612,15 +685,21 @@ def test_copies_train_on_their_own(estimator):
 @every_stream
 def test_partial_fit_after_fit_goes_on(estimator):
     model = new(estimator).fit(X)
-    updates, seen, before = model.n_batch_iter_, model.n_samples_seen_, model.components_
+    seen, before = model.n_samples_seen_, model.components_
     model.partial_fit(HELD_OUT)
-    assert model.n_batch_iter_ > updates
     assert model.n_samples_seen_ == seen + 25
     assert np.isfinite(model.components_).all()
     assert np.abs(model.components_ - before).max() > 0
     # It is a continuation, not a new start.
     started = new(estimator).partial_fit(HELD_OUT)
     assert np.abs(model.components_ - started.components_).max() > 0
+
+
+@pytest.mark.parametrize("estimator", MINIBATCH + WHOLE_THEN_MINIBATCH, ids=repr)
+def test_partial_fit_counts_its_updates_on_top_of_those_of_fit(estimator):
+    model = new(estimator).fit(X)
+    updates = model.n_batch_iter_
+    assert model.partial_fit(HELD_OUT).n_batch_iter_ == updates + 2  # 25 documents in batches of 16
 
 
 @every_stream

@@ -2,8 +2,18 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from sktopic.lda import OnlineEMLDA
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    HybridLDA,
+    LangevinLDA,
+    OnlineEMLDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+    StreamingVariationalLDA,
+)
 from sktopic.metrics import document_completion
 
 pytestmark = pytest.mark.data
@@ -42,6 +52,46 @@ def test_topics_of_kos_are_distinct(kos, kos_model):
     overlap = [np.minimum(components[i], components[:i]).sum(axis=1).mean() for i in range(1, 100)]
     assert np.mean(overlap) < 0.5
     assert len({kos.vocab[word] for word in components.argmax(axis=1)}) > 40
+
+
+OTHERS = {
+    "collapsed Gibbs": CollapsedGibbsLDA(20, max_iter=40, n_kept=3),
+    "collapsed Gibbs, four shards": CollapsedGibbsLDA(20, max_iter=40, n_kept=3, n_shards=4, n_jobs=2),
+    "hybrid": HybridLDA(20, max_iter=3),
+    "Langevin": LangevinLDA(20, max_iter=5, learning_rate=0.1),
+    "online variational": OnlineVariationalLDA(20, max_iter=3),
+    "batch variational": OnlineVariationalLDA(20, max_iter=20, learning_method="batch"),
+    "single pass": SinglePassLDA(20, max_iter=1, max_doc_update_iter=20),
+    "streaming Gibbs": StreamingGibbsLDA(20, max_iter=3),
+    "streaming variational": StreamingVariationalLDA(20, max_iter=3),
+}
+
+
+@pytest.fixture(scope="module")
+def kos_reference(kos):
+    """Scores of online EM with 20 topics, and of one topic."""
+    models = [OnlineEMLDA(k, random_state=0, max_iter=3).fit(kos.train) for k in (20, 1)]
+    return [document_completion(model, kos.test) for model in models]
+
+
+@pytest.mark.parametrize("model", OTHERS.values(), ids=OTHERS)
+def test_every_method_learns_kos(kos, kos_reference, model):
+    """Within 0.25 nats per hidden word of online EM, and better than one topic by 0.1."""
+    online_em, unigram = kos_reference
+    model = clone(model).set_params(random_state=0).fit(kos.train)
+    score = document_completion(model, kos.test)
+    assert score > online_em - 0.25
+    assert score > unigram + 0.1
+    assert model.score(kos.test) == pytest.approx(score, abs=0.1)
+
+
+def test_batch_variational_bayes_never_lowers_the_bound_of_kos(kos):
+    settings = {"learning_method": "batch", "random_state": 0, "max_doc_update_iter": 100}
+    bounds = [
+        OnlineVariationalLDA(20, max_iter=sweeps, **settings).fit(kos.train).elbo(kos.train)
+        for sweeps in (1, 3, 5, 7)
+    ]
+    assert np.all(np.diff(bounds) > 0)
 
 
 @pytest.mark.parametrize("inference", ["gibbs", "variational"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import digamma, gammaln
 
 from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
 from sktopic._documents import DocumentReader, canonical_counts
@@ -189,8 +190,10 @@ def test_given_components_are_gathered_as_they_are(workers):
     prior = np.array([0.1, 0.2, 0.3, 0.4])
     gathered = topics.gather(np.array([3, 0], dtype=np.int32), prior, workers)
     assert gathered.rows.dtype == np.float32
-    np.testing.assert_allclose(gathered.evidence, prior @ components[:, [3, 0]], rtol=1e-6)
-    np.testing.assert_allclose(gathered.rows * gathered.evidence[:, None], components[:, [3, 0]].T, rtol=1e-6)
+    np.testing.assert_allclose(np.exp(gathered.log_evidence), prior @ components[:, [3, 0]], rtol=1e-6)
+    np.testing.assert_allclose(
+        gathered.rows * np.exp(gathered.log_evidence)[:, None], components[:, [3, 0]].T, rtol=1e-6
+    )
 
 
 def test_gathering_does_not_depend_on_the_number_of_workers(workers):
@@ -199,8 +202,73 @@ def test_gathering_does_not_depend_on_the_number_of_workers(workers):
     one = topics.gather(words, prior, workers)
     with Workers(3) as team:
         three = topics.gather(words, prior, team)
-    for name in ("rows", "cumulative", "evidence"):
+    for name in ("rows", "cumulative", "log_evidence"):
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+
+
+class TestGeometric:
+    """Geometric means of topics under Dirichlet posteriors, whose parameters are smoothed counts."""
+
+    SMOOTHING, WEIGHT = 0.05, 300.0
+
+    @pytest.fixture
+    def statistics(self, workers):
+        statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
+        statistics.set_total(8.0)
+        run(statistics, RATES["slowly falling"][:50], workers)
+        return statistics
+
+    def mean_log(self, statistics):
+        """E[log phi], (n_features, n_components)."""
+        posterior = self.WEIGHT * statistics.scale * statistics.store + self.SMOOTHING
+        return digamma(posterior) - digamma(posterior.sum(axis=0))
+
+    def test_rows_are_exponentials_of_mean_logarithms(self, statistics, workers):
+        words, prior = np.array([3, 29, 0, 3], dtype=np.int32), np.array([0.1, 0.2, 0.3, 0.4])
+        topics = statistics.geometric(self.WEIGHT, self.SMOOTHING)
+        gathered = topics.gather(words, prior, workers, dtype=np.float64)
+        phi = np.exp(self.mean_log(statistics))[words]
+        np.testing.assert_allclose(gathered.log_evidence, np.log(phi @ prior), rtol=1e-10)
+        np.testing.assert_allclose(gathered.rows, phi / (phi @ prior)[:, None], rtol=1e-10)
+        single = topics.gather(words, prior, workers)
+        assert single.rows.dtype == np.float32
+        np.testing.assert_allclose(single.rows, gathered.rows, rtol=1e-6)
+
+    def test_rows_of_some_words_have_the_norm_of_all(self, statistics, workers):
+        words, prior = np.array([3, 17, 8], dtype=np.int32), np.full(N_TOPICS, 0.2)
+        whole = statistics.geometric(self.WEIGHT, self.SMOOTHING).gather(words, prior, workers)
+        subset = statistics.subset(words).geometric(self.WEIGHT, self.SMOOTHING)
+        part = subset.gather(np.arange(3, dtype=np.int32), prior, workers)
+        np.testing.assert_array_equal(part.rows, whole.rows)
+        np.testing.assert_array_equal(part.log_evidence, whole.log_evidence)
+
+    def test_mean_logarithm_is_that_of_all_words_and_topics(self, statistics, workers):
+        mean = statistics.mean_log_probability(self.WEIGHT, self.SMOOTHING, workers)
+        np.testing.assert_allclose(mean, self.mean_log(statistics).mean(), rtol=1e-12)
+        with Workers(3) as team:
+            assert statistics.mean_log_probability(self.WEIGHT, self.SMOOTHING, team) == mean
+
+    @pytest.mark.parametrize("max_iter", [1, 3, 500])
+    def test_bound_of_documents_is_that_of_the_mean_field(self, statistics, workers, max_iter):
+        """With the best responsibilities for gamma, settled or not; documents without words add nothing."""
+        rng = np.random.default_rng(0)
+        counts = rng.poisson(0.3, (12, N_FEATURES)) * rng.choice([1.0, 0.4, 30.0], (12, N_FEATURES))
+        counts[[0, 5]] = 0.0
+        batch = DocumentReader(canonical_counts(counts)).batch(np.arange(12))
+        prior = np.array([0.1, 0.5, 0.2, 0.9])
+        topics = statistics.geometric(self.WEIGHT, self.SMOOTHING)
+        gathered = topics.gather(batch.words, prior, workers, dtype=np.float64)
+        inferred = VariationalStep(max_iter, 1e-9)(batch, gathered, prior, position_keys(0, 0, 12), workers)
+        bound = 0.0
+        for c, gamma in zip(counts, inferred.gamma):
+            log_theta = digamma(gamma) - digamma(gamma.sum())
+            log_zeta = log_theta + self.mean_log(statistics)
+            zeta = np.exp(log_zeta) / np.exp(log_zeta).sum(axis=1, keepdims=True)
+            bound += c @ (zeta * (log_zeta - np.log(zeta))).sum(axis=1)
+            for sign, alpha in ((1.0, prior), (-1.0, gamma)):  # E[log p(theta)] - E[log q(theta)]
+                log_density = gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1.0) @ log_theta
+                bound += sign * log_density
+        np.testing.assert_allclose(inferred.bound(), bound, rtol=1e-9)
 
 
 class TestSubset:

@@ -12,5 +12,14 @@ def fit_dirichlet(
 def fit_symmetric_dirichlet(mean_log: float, n: int, alpha: float, max_iter: int, tol: float) -> float:
     """The value of all n entries."""
 
+def sum_digamma(
+    first: int,
+    last: int,
+    store: NDArray[np.float64],  # (n_features, n_topics)
+    scale: NDArray[np.float64],  # (n_topics,)
+    offset: float,
+) -> float:
+    """The sum over rows first to last and all columns."""
+
 def special_functions(x: float) -> tuple[float, float, float]:
     """digamma(x), trigamma(x), inverse_digamma(x)."""

@@ -3,6 +3,7 @@
 from libc.math cimport fabs
 
 from sktopic._kernels._special cimport digamma, inverse_digamma, trigamma
+from sktopic._kernels._vector cimport sum_digamma_row
 
 # Bounds that keep a prior usable whatever the statistics say.
 cdef double SMALLEST = 1e-6
@@ -48,6 +49,18 @@ def fit_symmetric_dirichlet(double mean_log, Py_ssize_t n, double alpha, int max
             return updated
         alpha = updated
     return alpha
+
+
+def sum_digamma(
+    Py_ssize_t first, Py_ssize_t last, const double[:, ::1] store, const double[::1] scale, double offset
+):
+    """Return the sum of psi(store[w, k] * scale[k] + offset) over rows first to last and all columns."""
+    cdef Py_ssize_t w
+    cdef double total = 0.0
+    with nogil:
+        for w in range(first, last):
+            total += sum_digamma_row(&store[w, 0], &scale[0], offset, store.shape[1])
+    return total
 
 
 def special_functions(double x):

@@ -16,6 +16,7 @@ def sweep_documents(
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     n_burn_in: int,  # >= 0
     n_kept: int,  # >= 1
+    drawn: bool,
     with_log_theta: bool,
 ) -> tuple[
     NDArray[np.int64],  # column_indptr (n_documents + 1,)

@@ -5,7 +5,7 @@ document without the token (equation 14 of Dupuy and Bach, 2017). The rows hande
 that sum_k alpha_k phi_kw = 1; then T = 1 + s, where s sums phi_kw n_k over the topics present in
 the document, and a draw above s comes from the fixed distribution alpha_k phi_kw of the word.
 
-Instead of draws, the kernel sums the conditional probabilities they were made from (Rao-Blackwell),
+Instead of draws, the kernel can sum the conditional probabilities they were made from (Rao-Blackwell),
 again at sparse cost: phi_kw n_k / T into one entry per topic of the document and cell, and 1 / T
 into one scalar per cell, which stands for alpha_k phi_kw / T over all topics.
 """
@@ -110,6 +110,7 @@ cdef int sweep_document(
     int32_t n_topics,
     int n_burn_in,
     int n_kept,
+    bint drawn,
     Stream* stream,
     int32_t* z,
     Slots* slots,
@@ -181,9 +182,12 @@ cdef int sweep_document(
                             return -1
                         restride(<real*>(values.data + start), n_cells, stride, stride, wider)
                         stride = wider
+                    out = <real*>(values.data + start) + cell * stride
+                    if drawn:
+                        out[columns.of_slot[j]] += <real>w
+                        continue
                     share = <real>(w / (total + 1))
                     fixed[cell] += share
-                    out = <real*>(values.data + start) + cell * stride
                     for k in range(n_before):
                         out[columns.of_slot[k]] += share * product[k]
         if keep and log_theta != NULL:
@@ -209,9 +213,10 @@ def sweep_documents(
     int32_t[::1] z,
     int n_burn_in,
     int n_kept,
+    bint drawn,
     bint with_log_theta,
 ):
-    """Sample the topics of documents; sum the conditional probabilities of the kept sweeps.
+    """Sample the topics of documents; sum the conditional probabilities, or the draws, of the kept sweeps.
 
     Parameters
     ----------
@@ -224,14 +229,16 @@ def sweep_documents(
     z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
         clumps one after the other, each given those before it)                                   IN/OUT
     n_burn_in, n_kept : sweeps thrown away (>= 0), then sweeps summed (>= 1)
+    drawn : whether draws are summed instead of the conditional probabilities they were made from
     with_log_theta : whether to compute log_theta
 
     Returns
     -------
     column_indptr (n_documents + 1,) int64, column_topic (n_columns,) int32 : topics of each document
     in the kept sweeps;
-    values : for each document in turn its (cells, columns) block, the sums of w phi_kw n_k / T;
-    fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k;
+    values : for each document in turn its (cells, columns) block, the sums of w phi_kw n_k / T, or those
+    of w where topic k was drawn;
+    fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k, or 0;
     log_theta (n_columns,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell, token = 0
@@ -272,7 +279,7 @@ def sweep_documents(
                 seed_stream(&stream, keys[d])
                 status = sweep_document(
                     n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0], &prior[0],
-                    n_topics, n_burn_in, n_kept, &stream, &z[token], &slots, &columns,
+                    n_topics, n_burn_in, n_kept, drawn, &stream, &z[token], &slots, &columns,
                     &reals[0, 0], &reals[1, 0], &reals[2, 0], &values, &fixed[first], log_theta,
                 )
                 status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))

@@ -45,7 +45,7 @@ cdef int run_particle(
     const Tokens* tokens,
     const real* rows,
     const real* cumulative,
-    const double* evidence,
+    const double* log_evidence,
     const double* prior,
     Py_ssize_t n_topics,
     int n_resampling,
@@ -88,7 +88,7 @@ cdef int run_particle(
         row = rows + tokens.word[n] * n_topics
         sums = cumulative + tokens.word[n] * n_blocks
         total = scan(row, slots, mass, product, partial_sum)
-        predictive[n] = evidence[tokens.word[n]] * (total + 1) / (prior_total + seen)
+        predictive[n] = exp(log_evidence[tokens.word[n]]) * (total + 1) / (prior_total + seen)
         j = draw_slot(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
         put(slots, j, tokens.weight[n])
         mass[j] = <real>slots.weight[j]
@@ -103,7 +103,7 @@ def left_to_right(
     const double[::1] cell_count,
     const real[:, ::1] rows,
     const real[:, ::1] cumulative,
-    const double[::1] evidence,
+    const double[::1] log_evidence,
     const double[::1] prior,
     const uint64_t[::1] keys,
     int n_particles,
@@ -163,7 +163,8 @@ def left_to_right(
             for r in range(n_particles):
                 seed_stream(&stream, combine(keys[d], r))
                 run_particle(
-                    &tokens, &rows[0, 0], &cumulative[0, 0], &evidence[0], &prior[0], n_topics, n_resampling,
+                    &tokens, &rows[0, 0], &cumulative[0, 0], &log_evidence[0], &prior[0], n_topics,
+                    n_resampling,
                     &stream, &slots, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive,
                 )
                 clear_slots(&slots)

@@ -75,8 +75,9 @@ def add_sampled_counts(
                 for i in range(word_indptr[w], word_indptr[w + 1]):
                     share += fixed[word_cell[i]]
                 share *= factor
-                for k in range(n_topics):
-                    add_entry(out, &totals[p, 0], average_out, weight, k, share * prior[k] * row[k])
+                if share != 0.0:  # draws have no such part: then only their own entries are touched
+                    for k in range(n_topics):
+                        add_entry(out, &totals[p, 0], average_out, weight, k, share * prior[k] * row[k])
                 for i in range(word_indptr[w], word_indptr[w + 1]):
                     cell = word_cell[i]
                     d = cell_document[cell]
@@ -86,8 +87,9 @@ def add_sampled_counts(
                         continue
                     block = &values[value_indptr[d] + (cell - indptr[d]) * n_columns]
                     for j in range(n_columns):
-                        k = column_topic[first_column + j]
-                        add_entry(out, &totals[p, 0], average_out, weight, k, factor * block[j])
+                        if block[j] != 0:
+                            k = column_topic[first_column + j]
+                            add_entry(out, &totals[p, 0], average_out, weight, k, factor * block[j])
 
 
 def add_variational_counts(

@@ -15,6 +15,19 @@ def gather_topics(
     prior: NDArray[np.float64],  # (n_topics,)
     rows: Real,  # (n_words, n_topics) OUT
     cumulative: Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
-    evidence: NDArray[np.float64],  # (n_words,) OUT
+    log_evidence: NDArray[np.float64],  # (n_words,) OUT
 ) -> None:
-    """Fill rows, cumulative and evidence in place."""
+    """Fill rows, cumulative and log_evidence in place."""
+
+def gather_geometric(
+    store: NDArray[np.float64],  # (n_features, n_topics)
+    words: NDArray[np.int32],  # (n_words,)
+    scale: NDArray[np.float64],  # (n_topics,)
+    offset: NDArray[np.float64],  # (n_topics,)
+    norm: NDArray[np.float64],  # (n_topics,)
+    prior: NDArray[np.float64],  # (n_topics,)
+    rows: Real,  # (n_words, n_topics) OUT
+    cumulative: Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
+    log_evidence: NDArray[np.float64],  # (n_words,) OUT
+) -> None:
+    """Fill rows, cumulative and log_evidence in place."""

@@ -1,8 +1,12 @@
 """Gathering the topic rows of a batch's words from a word-major store."""
 
+import numpy as np
+
+from libc.math cimport log
 from libc.stdint cimport int32_t
 
 from sktopic._kernels._slots cimport BLOCK, real
+from sktopic._kernels._vector cimport fill_geometric_row
 
 BLOCK_SIZE = BLOCK
 
@@ -15,7 +19,7 @@ def gather_topics(
     const double[::1] prior,
     real[:, ::1] rows,
     real[:, ::1] cumulative,
-    double[::1] evidence,
+    double[::1] log_evidence,
 ):
     """Compute phi[w] = store[w] * scale + offset for some words, scaled to phi @ prior = 1.
 
@@ -26,15 +30,15 @@ def gather_topics(
     scale, offset, prior : (n_topics,)                                                            IN
     rows : (n_words, n_topics) phi[w] / (phi[w] @ prior)                                          OUT
     cumulative : (n_words, ceil(n_topics / 16)) cumulative sums over blocks of 16 of rows * prior  OUT
-    evidence : (n_words,) phi[w] @ prior                                                          OUT
+    log_evidence : (n_words,) log(phi[w] @ prior)                                                 OUT
 
     A word of probability zero in every topic says nothing about topics: its row is 1 / sum(prior)
-    everywhere and its evidence 0.
+    everywhere and its log evidence minus infinity.
     """
     cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i
     with nogil:
         for i in range(n_words):
-            evidence[i] = fill_row(
+            log_evidence[i] = fill_row(
                 &store[words[i], 0], &scale[0], &offset[0], &prior[0], n_topics,
                 &rows[i, 0], &cumulative[i, 0],
             )
@@ -71,9 +75,9 @@ cdef double fill_row(
     real* row,
     real* cumulative,
 ) noexcept nogil:
-    """One row of gather_topics; returns its evidence."""
-    cdef Py_ssize_t k, b
-    cdef double unit = 1.0, largest = 0.0, total, inverse
+    """One row of gather_topics; returns its log evidence."""
+    cdef Py_ssize_t k
+    cdef double unit = 1.0, largest = 0.0, total
     for k in range(n_topics):
         row[k] = <real>(source[k] * scale[k] + offset[k])
     total = sum_blocks(row, prior, n_topics, cumulative)
@@ -84,9 +88,46 @@ cdef double fill_row(
         for k in range(n_topics):
             row[k] = <real>((source[k] * scale[k] + offset[k]) / largest) if largest > 0.0 else <real>1.0
         total = sum_blocks(row, prior, n_topics, cumulative)
-    inverse = 1.0 / total
+    normalise(row, cumulative, n_topics, total)
+    return log(unit) + log(total)
+
+
+cdef void normalise(real* row, real* cumulative, Py_ssize_t n_topics, double total) noexcept nogil:
+    """Divide a row and its block sums by the total."""
+    cdef Py_ssize_t k, b
+    cdef double inverse = 1.0 / total
     for k in range(n_topics):
         row[k] = <real>(row[k] * inverse)
     for b in range((n_topics + BLOCK - 1) // BLOCK):
         cumulative[b] = <real>(cumulative[b] * inverse)
-    return unit * total
+
+
+def gather_geometric(
+    const double[:, ::1] store,
+    const int32_t[::1] words,
+    const double[::1] scale,
+    const double[::1] offset,
+    const double[::1] norm,
+    const double[::1] prior,
+    real[:, ::1] rows,
+    real[:, ::1] cumulative,
+    double[::1] log_evidence,
+):
+    """The same with phi[w] = exp(psi(store[w] * scale + offset) - norm): geometric instead of arithmetic
+    means under Dirichlet posteriors, if norm holds psi of the posteriors' sums.
+
+    Entries below e^-80 times a row's largest count as that. The other arguments are those of gather_topics.
+    """
+    cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, k
+    cdef double top, total
+    cdef double[:, ::1] scratch = np.empty((3, n_topics), dtype=np.float64)
+    with nogil:
+        for i in range(n_words):
+            for k in range(n_topics):
+                scratch[0, k] = store[words[i], k] * scale[k] + offset[k]
+            top = fill_geometric_row(&scratch[0, 0], &norm[0], n_topics, &scratch[1, 0], &scratch[2, 0])
+            for k in range(n_topics):
+                rows[i, k] = <real>scratch[2, k]
+            total = sum_blocks(&rows[i, 0], &prior[0], n_topics, &cumulative[i, 0])
+            normalise(&rows[i, 0], &cumulative[i, 0], n_topics, total)
+            log_evidence[i] = top + log(total)

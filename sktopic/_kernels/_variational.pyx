@@ -6,45 +6,51 @@ gamma_k = alpha_k + sum_w c_w zeta_wk. Rows may carry any positive factor of the
 
 import numpy as np
 
-from libc.math cimport exp, fabs
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._slots cimport real
-from sktopic._kernels._special cimport digamma
+from sktopic._kernels._vector cimport fill_exp_digamma, weigh_cells_double, weigh_cells_float
 
 
-cdef inline void fill_expectation(
-    const double* gamma, Py_ssize_t n, double* log_scratch, real* e
+cdef void fill_expectation(
+    const double* gamma, Py_ssize_t n, double* exponent, double* scratch, real* e
 ) noexcept nogil:
-    """e_k = exp(psi(gamma_k) - max psi), at least e^-60: the common factor cancels, nothing underflows, and
-    a topic far from the document still takes the words that no other topic has."""
+    """e_k = exp(psi(gamma_k) - max psi), at least about e^-60: the common factor cancels, and a topic far
+    from the document still takes the words that no other topic has."""
     cdef Py_ssize_t k
-    cdef double largest = -1e308
+    fill_exp_digamma(gamma, n, exponent, scratch)
     for k in range(n):
-        log_scratch[k] = digamma(gamma[k])
-        largest = max(largest, log_scratch[k])
-    for k in range(n):
-        e[k] = <real>exp(max(log_scratch[k] - largest, -60.0))
+        e[k] = <real>scratch[k]
 
 
-cdef inline double dot(const real* a, const real* b, Py_ssize_t n) noexcept nogil:
-    """The inner product, in eight lanes and a fixed order, and never zero."""
-    cdef real s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0
-    cdef Py_ssize_t k = 0
-    while k + 8 <= n:
-        s0 += a[k] * b[k]
-        s1 += a[k + 1] * b[k + 1]
-        s2 += a[k + 2] * b[k + 2]
-        s3 += a[k + 3] * b[k + 3]
-        s4 += a[k + 4] * b[k + 4]
-        s5 += a[k + 5] * b[k + 5]
-        s6 += a[k + 6] * b[k + 6]
-        s7 += a[k + 7] * b[k + 7]
-        k += 8
-    while k < n:
-        s0 += a[k] * b[k]
-        k += 1
-    return <double>(((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))) + 1e-300
+cdef inline void weigh_cells(
+    Py_ssize_t n_cells,
+    const int32_t* word,
+    const double* count,
+    const real* rows,
+    Py_ssize_t n,
+    const real* e,
+    real* sums,
+    double* share,
+) noexcept nogil:
+    if real is float:
+        weigh_cells_float(n_cells, word, count, rows, n, e, sums, share)
+    else:
+        weigh_cells_double(n_cells, word, count, rows, n, e, sums, share)
+
+
+cdef double update_gamma(
+    const double* prior, const real* e, const real* sums, Py_ssize_t n, double* gamma
+) noexcept nogil:
+    """Equation 12; returns the mean absolute change."""
+    cdef Py_ssize_t k
+    cdef double change = 0.0, updated
+    for k in range(n):
+        updated = prior[k] + <double>e[k] * sums[k]
+        change += fabs(updated - gamma[k])
+        gamma[k] = updated
+    return change / n
 
 
 def update_documents(
@@ -70,13 +76,10 @@ def update_documents(
     topic k is share[cell] * expectation[document, k] * rows[word, k], from the final gamma;
     changes (n_documents,) float64 : mean absolute change of gamma in the last iteration.
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, k, cell, first, last
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, k, first, n_cells
     cdef int64_t base = indptr[0]
     cdef int _iteration
-    cdef double change, updated
-    cdef real ratio
     cdef real* e
-    cdef const real* row
     dtype = np.float32 if real is float else np.float64
     expectation_array = np.empty((n_documents, n_topics), dtype=dtype)
     share_array = np.empty(cell_word.shape[0], dtype=np.float64)
@@ -84,35 +87,25 @@ def update_documents(
     cdef real[:, ::1] expectation = expectation_array
     cdef double[::1] share = share_array, changes = changes_array
     cdef real[::1] sums = np.empty(n_topics, dtype=dtype)
-    cdef double[::1] log_scratch = np.empty(n_topics, dtype=np.float64)
+    cdef double[:, ::1] scratch = np.empty((2, n_topics), dtype=np.float64)
     with nogil:
         for d in range(n_documents):
             first = indptr[d] - base
-            last = indptr[d + 1] - base
+            n_cells = indptr[d + 1] - indptr[d]
             e = &expectation[d, 0]
-            if first == last:
+            if n_cells == 0:
                 for k in range(n_topics):
                     gamma[d, k] = prior[k]
-            fill_expectation(&gamma[d, 0], n_topics, &log_scratch[0], e)
-            if first == last:
+            fill_expectation(&gamma[d, 0], n_topics, &scratch[0, 0], &scratch[1, 0], e)
+            if n_cells == 0:
                 continue
-            for _iteration in range(max_iter):
-                for k in range(n_topics):
-                    sums[k] = 0
-                for cell in range(first, last):
-                    row = &rows[cell_word[cell], 0]
-                    ratio = <real>(cell_count[cell] / dot(e, row, n_topics))
-                    for k in range(n_topics):
-                        sums[k] += ratio * row[k]
-                change = 0.0
-                for k in range(n_topics):
-                    updated = prior[k] + <double>e[k] * sums[k]
-                    change += fabs(updated - gamma[d, k])
-                    gamma[d, k] = updated
-                fill_expectation(&gamma[d, 0], n_topics, &log_scratch[0], e)
-                changes[d] = change / n_topics
-                if changes[d] < tol:
+            for _iteration in range(max_iter + 1):
+                weigh_cells(
+                    n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], n_topics,
+                    e, &sums[0], &share[first],
+                )
+                if _iteration == max_iter or (_iteration > 0 and changes[d] < tol):
                     break
-            for cell in range(first, last):
-                share[cell] = cell_count[cell] / dot(e, &rows[cell_word[cell], 0], n_topics)
+                changes[d] = update_gamma(&prior[0], e, &sums[0], n_topics, &gamma[d, 0])
+                fill_expectation(&gamma[d, 0], n_topics, &scratch[0, 0], &scratch[1, 0], e)
     return expectation_array, share_array, changes_array

@@ -1,5 +1,21 @@
 """Latent Dirichlet allocation: models with a given number of topics."""
 
+from sktopic.lda._collapsed_gibbs import CollapsedGibbsLDA
+from sktopic.lda._hybrid import HybridLDA
+from sktopic.lda._langevin import LangevinLDA
 from sktopic.lda._online_em import OnlineEMLDA
+from sktopic.lda._online_variational import OnlineVariationalLDA
+from sktopic.lda._single_pass import SinglePassLDA
+from sktopic.lda._streaming_gibbs import StreamingGibbsLDA
+from sktopic.lda._streaming_variational import StreamingVariationalLDA
 
-__all__ = ["OnlineEMLDA"]
+__all__ = [
+    "CollapsedGibbsLDA",
+    "HybridLDA",
+    "LangevinLDA",
+    "OnlineEMLDA",
+    "OnlineVariationalLDA",
+    "SinglePassLDA",
+    "StreamingGibbsLDA",
+    "StreamingVariationalLDA",
+]

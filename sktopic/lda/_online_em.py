@@ -1,20 +1,26 @@
 """Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from scipy.special import digamma
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
-from sktopic._kernels._rng import combine_each, combine_keys
-from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
-from sktopic._prior import LEARNED, check_prior, default_smoothing, learned_prior
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._kernels._rng import combine_each
+from sktopic._minibatch import MinibatchTopicModel
+from sktopic._parameters import describe_parameters
+from sktopic.lda._minibatch import (
+    AveragedStatistics,
+    GibbsInference,
+    MinibatchLDA,
+    VariationalInference,
+)
+
+INFERENCE = {"gibbs": GibbsInference, "variational": VariationalInference}
 
 
-class OnlineEMLDA(MinibatchTopicModel):
+@describe_parameters
+class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
     """Latent Dirichlet allocation by online expectation maximisation.
 
     Maximum likelihood for topics (and, if asked, for the prior of the topic proportions) by stochastic
@@ -26,20 +32,19 @@ class OnlineEMLDA(MinibatchTopicModel):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics, K in the literature.
+    @n_components
     inference : {'gibbs', 'variational'}, default='gibbs'
         How the topics of a document are inferred, in training and in `transform`.
     boost : bool, default=False
         Whether the topics are updated after every sweep or iteration of the document step instead of
         once a batch (the variants called ++). Pays with ``inference='variational'``; each batch is then
         held in memory as a whole.
-    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto' or 'auto-symmetric', \
-default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic, by Minka's fixed point from that start; with 'auto-symmetric', one for all
-        topics.
+    @doc_topic_prior
+    prior_update : {'fixed-point', 'gamma'}, default='fixed-point'
+        How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
+        E[log theta], or as the mode of its posterior under a Gamma prior.
+    prior_shape, prior_rate : float, default=1.0
+        Parameters of that Gamma prior, > 0 and >= 0.
     topic_word_prior : float or None, default=None
         Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It
         gives words that training has not seen a probability above zero; 0 leaves them at zero. None is
@@ -52,72 +57,19 @@ default=None
     average : bool, default=False
         Whether the topics reported are the mean of those after each update. Helps when learning_decay
         is below 0.5. Takes a second array of n_features * n_components.
-    max_iter : int, default=5
-        Passes over the corpus in `fit`.
-    batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
-    total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since.
-    shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
-    doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are thrown away, >= 0.
-    doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are used, >= 1.
-    transform_burn_in : int, default=4
-        As doc_burn_in, in `transform` and `score`.
-    transform_sweeps : int, default=6
-        As doc_sweeps, in `transform` and `score`.
-    max_doc_update_iter : int, default=100
-        Limit of the iterations over a document with ``inference='variational'``.
-    mean_change_tol : float, default=1e-3
-        Those iterations stop when the mean absolute change of the document's Dirichlet parameters falls
-        below it.
-    early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
-    validation_fraction : float, default=0.1
-        Share of the documents held out for early stopping, in (0, 1).
-    n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
-    tol : float, default=1e-3
-        Nats per word that count as an improvement.
-    n_jobs : int or None, default=None
-        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
-    verbose : int, default=0
-        If positive, `fit` prints its progress every few seconds and after each pass.
+    @max_iter
+    @batch_size
+    @total_samples
+    @shuffle
+    @gibbs
+    @variational
+    @loop
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one.
-    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
-    doc_topic_prior_ : ndarray of shape (n_components_,)
-        Dirichlet parameters of a document's topic proportions.
-    topic_word_prior_ : float
-        Pseudo-count in use.
-    n_components_ : int
-        Number of topics.
-    n_features_in_ : int
-        Number of words.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
-    n_iter_ : int
-        Passes made by `fit`.
-    n_batch_iter_ : int
-        Updates made.
-    n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
-    total_samples_ : float
-        Size of the corpus at the last update.
-    validation_scores_ : ndarray of shape (n_iter_,)
-        Held-out score after each pass, with early stopping.
+    @fitted
+    @total_samples_
+    @validation_scores_
 
     See Also
     --------
@@ -161,23 +113,13 @@ default=None
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchTopicModel._parameter_constraints,
+        **MinibatchLDA._parameter_constraints,
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
-        "doc_topic_prior": [
-            None,
-            StrOptions(set(LEARNED)),
-            Interval(Real, 0, None, closed="neither"),
-            "array-like",
-        ],
-        "topic_word_prior": [Interval(Real, 0, None, closed="left"), None],
+        "prior_update": [StrOptions({"fixed-point", "gamma"})],
+        "prior_shape": [Interval(Real, 0, None, closed="neither")],
+        "prior_rate": [Interval(Real, 0, None, closed="left")],
         "average": ["boolean"],
-        "doc_burn_in": [Interval(Integral, 0, None, closed="left")],
-        "doc_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "transform_burn_in": [Interval(Integral, 0, None, closed="left")],
-        "transform_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
-        "mean_change_tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -187,6 +129,9 @@ default=None
         inference="gibbs",
         boost=False,
         doc_topic_prior=None,
+        prior_update="fixed-point",
+        prior_shape=1.0,
+        prior_rate=1.0,
         topic_word_prior=None,
         learning_decay=0.65,
         learning_offset=1.0,
@@ -209,40 +154,7 @@ default=None
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.inference = inference
-        self.boost = boost
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.average = average
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.total_samples = total_samples
-        self.shuffle = shuffle
-        self.doc_burn_in = doc_burn_in
-        self.doc_sweeps = doc_sweeps
-        self.transform_burn_in = transform_burn_in
-        self.transform_sweeps = transform_sweeps
-        self.max_doc_update_iter = max_doc_update_iter
-        self.mean_change_tol = mean_change_tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    @property
-    def topic_word_counts_(self):
-        check_is_fitted(self)
-        return np.ascontiguousarray(self._statistics.expected_counts(self.total_samples_).T)
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_prior(self.doc_topic_prior, self.n_components)
+        self._keep_parameters(locals())
 
     def _check_continuation(self):
         super()._check_continuation()
@@ -251,27 +163,6 @@ default=None
                 f"average={self.average!r} differs from what training began with; set it back, or call fit "
                 "to start anew."
             )
-
-    def _initialize(self, n_features, seed):
-        self._statistics = TopicWordStatistics.random(
-            n_features, self.n_components, combine_keys(seed, INITIAL_KEY), self.average
-        )
-        self.n_components_ = self.n_components
-        self.total_samples_ = 0.0
-        self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
-        self._mean_log_theta = digamma(self.doc_topic_prior_) - digamma(self.doc_topic_prior_.sum())
-        self._n_topic_updates = 0
-        self._adopt_settings()
-
-    def _adopt_settings(self):
-        given = self.topic_word_prior
-        self.topic_word_prior_ = float(default_smoothing(self.n_components) if given is None else given)
-        if not self._with_log_theta:
-            self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
-
-    @property
-    def _with_log_theta(self):
-        return isinstance(self.doc_topic_prior, str)
 
     @property
     def _group_size(self):
@@ -284,24 +175,21 @@ default=None
             return statistics.average_probabilities(
                 self.total_samples_, self.topic_word_prior_, self._n_topic_updates
             )
-        return statistics.probabilities(self.total_samples_, self.topic_word_prior_)
+        return super()._topic_probabilities()
+
+    def _inference_topics(self):
+        return self._topic_probabilities()
+
+    def _training_step(self):
+        return INFERENCE[self.inference]._training_step(self)
 
     def _transform_step(self):
-        return self._step(self.transform_burn_in, self.transform_sweeps)
-
-    def _step(self, burn_in, sweeps):
-        if self.inference == "gibbs":
-            return GibbsStep(burn_in, sweeps)
-        return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
+        return INFERENCE[self.inference]._transform_step(self)
 
     def _document_step(self, batch, keys, total_samples, workers):
         if self.boost and batch.n_words > 0:
             return self._boosted_step(batch, keys, total_samples, workers)
-        topics = self._statistics.probabilities(total_samples, self.topic_word_prior_)
-        prior = self.doc_topic_prior_
-        gathered = topics.gather(batch.words, prior, workers)
-        step = self._step(self.doc_burn_in, self.doc_sweeps)
-        return step(batch, gathered, prior, keys, workers, self._with_log_theta)
+        return super()._document_step(batch, keys, total_samples, workers)
 
     def _boosted_step(self, batch, keys, total_samples, workers):
         """The document step with a provisional global step after each of its iterations (section 3.3).
@@ -311,7 +199,7 @@ default=None
         """
         before = self._statistics.subset(batch.words)
         own_words = np.arange(batch.n_words, dtype=np.int32)
-        kept = DenseCounts(batch.n_words, self.n_components_, self._with_log_theta, n_repeats=0)
+        kept = DenseCounts(batch.n_words, self.n_components_, self._learns_prior, n_repeats=0)
         gibbs = self.inference == "gibbs"
         n_iterations = self.doc_burn_in + self.doc_sweeps if gibbs else self.max_doc_update_iter
         present, prior, state = before, self.doc_topic_prior_, None
@@ -328,9 +216,9 @@ default=None
                 return counts
             present = before.copy()
             n_tokens = batch.lengths.sum()
-            self._step_statistics(present, counts, own_words, batch.n_documents, n_tokens, workers)
-            if self._with_log_theta:
-                prior = self._updated_prior(counts, prior)[1]
+            self._update_statistics(present, counts, own_words, batch.n_documents, n_tokens, workers)
+            if self._prior_is_learned_now():
+                prior = self._learned_prior(self._prior_averages, prior, counts, total_samples)[1]
 
     def _boosted_iteration(self, batch, gathered, prior, keys, iteration, state, workers):
         """One sweep or iteration; the state is what the next one goes on from."""
@@ -341,30 +229,4 @@ default=None
             state = np.full(batch.n_clumps, -1, dtype=np.int32)
         keys = combine_each(keys, iteration)
         step = GibbsStep(0, 1)
-        return step(batch, gathered, prior, keys, workers, self._with_log_theta, assignments=state), state
-
-    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
-        self.total_samples_ = float(total_samples)
-        if n_tokens == 0:  # nothing was said about topics
-            return
-        self._step_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
-        if self._with_log_theta:
-            self._mean_log_theta, self.doc_topic_prior_ = self._updated_prior(counts, self.doc_topic_prior_)
-        self._n_topic_updates += 1
-
-    def _step_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
-        """s <- (1 - rho) s + rho s_hat, with s_hat the mean over the documents of the batch."""
-        rho = self._step_size()
-        if self._n_topic_updates == 0:
-            # The initial noise weighs what one document does.
-            statistics.set_total(n_tokens / n_documents)
-        statistics.decay(1.0 - rho)
-        statistics.add(counts, words, rho / n_documents, workers)
-        statistics.count_average()
-
-    def _updated_prior(self, counts, prior):
-        """The averaged E[log theta] and the prior after taking in those of a batch."""
-        rho = self._step_size()
-        log_theta, n_documents = counts.log_theta_sum()
-        mean = (1.0 - rho) * self._mean_log_theta + rho * log_theta / n_documents
-        return mean, learned_prior(self.doc_topic_prior, mean, prior)
+        return step(batch, gathered, prior, keys, workers, self._learns_prior, assignments=state), state

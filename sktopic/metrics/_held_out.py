@@ -191,7 +191,7 @@ def left_to_right(
         for _, _, batch in document_groups(counts):
             gathered = topics.gather(batch.words, prior, workers)
             keys = batch.content_keys(combine_keys(PARTICLE_KEY, random_state))
-            given = gathered.rows, gathered.cumulative, gathered.evidence, prior
+            given = gathered.rows, gathered.cumulative, gathered.log_evidence, prior
             pieces = [
                 (*batch.cells(first, last), *given, keys[first:last], *settings)
                 for first, last in chunks(batch, workers)

@@ -5,7 +5,12 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, polygamma, psi
 
-from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet, special_functions
+from sktopic._kernels._dirichlet import (
+    fit_dirichlet,
+    fit_symmetric_dirichlet,
+    special_functions,
+    sum_digamma,
+)
 from tests.kernels.tools import for_each_seed
 from tests.reference import dirichlet as reference
 
@@ -124,3 +129,29 @@ def test_entries_stay_inside_the_bounds(mean_log, start):
         assert np.all(alpha == 1e4) and symmetric == 1e4
     if mean_log <= -1e8:  # all draws at the corners
         assert np.all(alpha == 1e-6) and symmetric == 1e-6
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 7, 8, 9, 16, 37])
+@pytest.mark.parametrize(
+    ("smallest", "largest", "offset"),
+    [(1e-6, 1e12, 1e-12), (1e-6, 1e-3, 1e-6), (1e11, 1e12, 1.0), (1e20, 1e30, 0.1), (0.0, 0.0, 1e-6)],
+    ids=str,
+)
+def test_sum_of_digammas_is_that_of_the_reference(smallest, largest, offset, n_topics):
+    rng = np.random.default_rng(n_topics)
+    store = (
+        smallest * (largest / smallest) ** rng.random((12, n_topics))
+        if smallest
+        else np.zeros((12, n_topics))
+    )
+    scale = rng.gamma(1.0, 1.0, n_topics) + 0.1
+    size = np.abs(psi(store * scale + offset)).sum()  # terms of both signs may cancel
+    for first, last in ((0, 12), (3, 4), (5, 12), (7, 7)):
+        total = sum_digamma(first, last, store, scale, offset)
+        assert abs(total - reference.sum_digamma(first, last, store, scale, offset)) <= 1e-12 * size
+
+
+def test_sum_of_digammas_is_precise_entry_by_entry():
+    store = ARGUMENTS[:, None].copy()
+    sums = [sum_digamma(i, i + 1, store, np.ones(1), 0.0) for i in range(len(store))]
+    np.testing.assert_allclose(sums, psi(ARGUMENTS), rtol=1e-12, atol=2e-12)

@@ -23,11 +23,11 @@ from tests.reference.documents import clump_weights, clumps_of
 from tests.reference.enumeration import Enumeration
 
 
-def run(corpus, n_burn_in, n_kept, z=None, with_log_theta=True, keys=None):
+def run(corpus, n_burn_in, n_kept, z=None, with_log_theta=True, keys=None, drawn=False):
     """z after the sweeps and what the kernel returns."""
     z = corpus.unassigned() if z is None else z.copy()
     keys = corpus.keys if keys is None else keys
-    settings = n_burn_in, n_kept, with_log_theta
+    settings = n_burn_in, n_kept, drawn, with_log_theta
     return z, *sweep_documents(
         *corpus.documents, corpus.rows, corpus.cumulative, corpus.prior, keys, z, *settings
     )
@@ -47,10 +47,10 @@ def dense(corpus, column_indptr, column_topic, values, fixed, log_theta=()):
     )
 
 
-def run_reference(corpus, n_burn_in, n_kept, z=None):
+def run_reference(corpus, n_burn_in, n_kept, z=None, drawn=False):
     z = corpus.unassigned() if z is None else z.copy()
     return z, *reference.sweep_documents(
-        *corpus.documents, corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_kept
+        *corpus.documents, corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_kept, drawn
     )
 
 
@@ -200,6 +200,48 @@ def test_expected_counts_of_a_cell_sum_to_its_count(n_topics, counts, dtype):
 
 
 @for_both_precisions
+@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
+@pytest.mark.parametrize(("n_burn_in", "n_kept"), [(0, 1), (2, 1), (3, 4)])
+@pytest.mark.parametrize("n_topics", [1, 3, 33])
+def test_draws_are_counted_where_they_fell(n_topics, n_burn_in, n_kept, counts, dtype):
+    corpus = random_corpus(n_topics + 200, n_topics=n_topics, counts=counts, dtype=dtype)
+    z, *result = run(corpus, n_burn_in, n_kept, drawn=True)
+    expected_z, *reference_sums, orders = run_reference(corpus, n_burn_in, n_kept, drawn=True)
+    np.testing.assert_array_equal(z, expected_z)
+    np.testing.assert_array_equal(result[1], np.concatenate(orders))
+    np.testing.assert_array_equal(result[3], 0.0)
+    expected, log_theta = dense(corpus, *result)
+    # Sums of a cell's clumps; of integer counts they are exact.
+    np.testing.assert_allclose(expected, reference_sums[0], rtol=4 * 64 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(log_theta, reference_sums[2], rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(
+        expected.sum(axis=1), n_kept * corpus.cell_count, rtol=4 * 64 * np.finfo(dtype).eps
+    )
+    if counts == "unit" and n_kept == 1:  # the draws of the only kept sweep are those left in z
+        np.testing.assert_array_equal(expected, np.arange(n_topics) == z[:, None])
+
+
+@for_both_precisions
+def test_counting_draws_does_not_change_them(dtype):
+    corpus = random_corpus(12, 30, n_topics=9, counts="mixed", dtype=dtype)
+    summed, counted = run(corpus, 3, 2), run(corpus, 3, 2, drawn=True)
+    for i in (0, 1, 2, 5):  # z, the columns and log_theta
+        np.testing.assert_array_equal(summed[i], counted[i])
+
+
+@for_each_seed
+@for_both_precisions
+@pytest.mark.parametrize("n_topics", [2, 3])
+def test_counted_draws_have_the_mean_of_the_posterior(n_topics, dtype, seed):
+    corpus = tiny(n_topics, seed, dtype)
+    _, *result = run(corpus, 20, 4, drawn=True)
+    expected, _ = dense(corpus, *result)
+    by_word = np.zeros((3, n_topics))
+    np.add.at(by_word, TINY_TOKENS, Enumeration(TINY_TOKENS, *TINY[n_topics]).expected_counts())
+    assert_within(expected.reshape(-1, 3, n_topics) / 4, by_word, 5)
+
+
+@for_both_precisions
 @pytest.mark.parametrize("count", [1e-30, 1e-6, 0.999, 64.0, 64.0001, 1e9, 1e15, 1e30])
 def test_counts_of_any_size_are_conserved(count, dtype):
     phi = np.array([[0.5, 0.2, 0.1], [0.3, 0.3, 0.3], [0.2, 0.5, 0.6]])
@@ -330,10 +372,11 @@ def test_documents_without_any_words_are_fine():
 
 
 @for_both_precisions
+@pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
 @pytest.mark.parametrize("bounds", [[0, 1, 20], [0, 7, 7, 13, 20], list(range(21))], ids=str)
-def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, dtype):
+def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, drawn, dtype):
     corpus = random_corpus(9, 20, n_topics=18, counts="mixed", dtype=dtype)
-    z, column_indptr, *whole = run(corpus, 2, 3)
+    z, column_indptr, *whole = run(corpus, 2, 3, drawn=drawn)
     pieces, sizes, continued = [], [], corpus.unassigned()
     for first, last in pairwise(bounds):
         clumps = slice(corpus.clump_indptr[first], corpus.clump_indptr[last])
@@ -346,6 +389,7 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, dtype):
             continued[clumps],
             2,
             3,
+            drawn,
             True,
         )
         pieces.append(piece)

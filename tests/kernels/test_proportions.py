@@ -21,7 +21,7 @@ from tests.reference.gibbs import dense
 def sampled(corpus, n_burn_in, n_kept):
     """column_indptr, column_topic, values, fixed."""
     given = corpus.rows, corpus.cumulative, corpus.prior, corpus.keys, corpus.unassigned()
-    return sweep_documents(*corpus.documents, *given, n_burn_in, n_kept, False)[:-1]
+    return sweep_documents(*corpus.documents, *given, n_burn_in, n_kept, False, False)[:-1]
 
 
 def proportions(corpus, result, n_kept):

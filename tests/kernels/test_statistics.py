@@ -53,7 +53,7 @@ class Case:
             np.testing.assert_allclose(array, other, rtol=rounding)
 
 
-def sampled_arguments(case):
+def sampled_arguments(case, drawn=False):
     corpus = case.corpus
     column_indptr, column_topic, values, fixed, _ = sweep_documents(
         *corpus.documents,
@@ -64,6 +64,7 @@ def sampled_arguments(case):
         corpus.unassigned(),
         2,
         N_KEPT,
+        drawn,
         False,
     )
     value_indptr = np.zeros(corpus.n_documents + 1, dtype=np.int64)
@@ -73,6 +74,11 @@ def sampled_arguments(case):
     )[0]
     given = corpus.indptr, column_indptr, column_topic, value_indptr, values, fixed, corpus.rows, corpus.prior
     return (case.part_bounds, *case.words, *given, FACTOR / N_KEPT, *case.statistics), expected / N_KEPT
+
+
+def drawn_arguments(case):
+    """As sampled_arguments: blocks full of zeros, and nothing in the fixed parts."""
+    return sampled_arguments(case, drawn=True)
 
 
 def variational_arguments(case):
@@ -90,8 +96,12 @@ def variational_arguments(case):
 
 KERNELS = pytest.mark.parametrize(
     ("kernel", "arguments"),
-    [(add_sampled_counts, sampled_arguments), (add_variational_counts, variational_arguments)],
-    ids=["sampled", "variational"],
+    [
+        (add_sampled_counts, sampled_arguments),
+        (add_sampled_counts, drawn_arguments),
+        (add_variational_counts, variational_arguments),
+    ],
+    ids=["sampled", "drawn", "variational"],
 )
 
 

@@ -2,19 +2,27 @@
 
 import numpy as np
 import pytest
+from scipy.special import psi
 
-from sktopic._kernels._topics import BLOCK_SIZE, gather_topics
+from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
 from tests.kernels.tools import ROUNDING, for_both_precisions
 from tests.reference import topics as reference
 
 
-def gathered(store, words, scale, offset, prior, dtype):
-    n_topics = len(prior)
+def fill(kernel, store, words, *given, dtype):
+    """rows, cumulative and log_evidence of a kernel; given are its arrays of one entry a topic."""
+    n_topics = store.shape[1]
     rows = np.full((len(words), n_topics), np.nan, dtype=dtype)
     cumulative = np.full((len(words), -(-n_topics // BLOCK_SIZE)), np.nan, dtype=dtype)
-    evidence = np.full(len(words), np.nan)
-    gather_topics(store, np.asarray(words, dtype=np.int32), scale, offset, prior, rows, cumulative, evidence)
-    return rows, cumulative, evidence
+    log_evidence = np.full(len(words), np.nan)
+    kernel(store, np.asarray(words, dtype=np.int32), *given, rows, cumulative, log_evidence)
+    return rows, cumulative, log_evidence
+
+
+def gathered(store, words, scale, offset, prior, dtype):
+    """rows, cumulative and the evidence itself."""
+    rows, cumulative, log_evidence = fill(gather_topics, store, words, scale, offset, prior, dtype=dtype)
+    return rows, cumulative, np.exp(log_evidence)
 
 
 def check_invariants(rows, cumulative, prior, dtype):
@@ -38,8 +46,8 @@ def test_rows_are_those_of_the_reference(n_topics, dtype):
     words = rng.integers(0, 40, 60)
     rows, cumulative, evidence = gathered(store, words, scale, offset, prior, dtype)
     check_invariants(rows, cumulative, prior, dtype)
-    expected = reference.gather_topics(store, words, scale, offset, prior)
-    for array, other in zip((rows, cumulative, evidence), expected):
+    *expected, log_evidence = reference.gather_topics(store, words, scale, offset, prior)
+    for array, other in zip((rows, cumulative, evidence), (*expected, np.exp(log_evidence))):
         np.testing.assert_allclose(array, other, rtol=ROUNDING[dtype])
 
 
@@ -52,6 +60,7 @@ def test_impossible_word_says_nothing_about_topics(dtype):
     np.testing.assert_allclose(rows[0], 1 / 1.75, rtol=ROUNDING[dtype])
     np.testing.assert_allclose(rows[1], [2.0, 0.0, 0.0], rtol=ROUNDING[dtype])
     np.testing.assert_array_equal(evidence, [0.0, 0.5])
+    assert fill(gather_topics, store, [0], np.ones(3), np.zeros(3), prior, dtype=dtype)[2] == -np.inf
 
 
 @for_both_precisions
@@ -109,3 +118,105 @@ def test_no_words_are_fine():
         np.ones((2, 3)), [], np.ones(3), np.zeros(3), np.ones(3), np.float32
     )
     assert rows.shape == (0, 3) and cumulative.shape == (0, 1) and evidence.shape == (0,)
+
+
+# Geometric means
+
+# Entries whose logarithm is this far below a row's largest may have met the floor at e^-80.
+NEAR_FLOOR = -50.0
+
+
+def check_geometric(store, words, scale, offset, norm, prior, dtype):
+    """Rows, sums and evidence are those of the reference, but for entries of no account."""
+    given = scale, offset, norm, prior
+    rows, cumulative, log_evidence = fill(gather_geometric, store, words, *given, dtype=dtype)
+    check_invariants(rows, cumulative, prior, dtype)
+    expected = reference.gather_geometric(store, words, *given)
+    log_phi = psi(store[words] * scale + offset)
+    # A logarithm is known to some roundings of itself, and so is the exponential of it.
+    rtol = ROUNDING[dtype] if dtype is np.float32 else 1e-10
+    rtol = rtol + 4 * np.finfo(np.float64).eps * np.abs(log_phi)
+    log_phi -= norm
+    floor = np.log(expected[0].max(axis=1, keepdims=True)) + NEAR_FLOOR
+    counts = np.log(expected[0]) > floor
+    assert np.all(counts.any(axis=1))
+    assert np.all(np.abs(rows - expected[0])[counts] <= (rtol * expected[0])[counts])
+    assert np.all(rows[~counts] <= np.exp(floor + 10).repeat(len(prior), axis=1)[~counts])
+    np.testing.assert_allclose(cumulative, expected[1], rtol=rtol.max(), atol=1e-20)
+    np.testing.assert_allclose(log_evidence, expected[2], rtol=1e-12, atol=ROUNDING[dtype])
+    return rows
+
+
+@for_both_precisions
+@pytest.mark.parametrize("n_topics", [1, 2, 3, 5, 15, 16, 17, 19, 31, 32, 100, 333])
+def test_geometric_rows_are_those_of_the_reference(n_topics, dtype):
+    rng = np.random.default_rng(n_topics)
+    store = rng.gamma(0.3, 1.0, (40, n_topics))
+    scale, offset = rng.gamma(2.0, 10.0, n_topics), rng.gamma(1.0, 0.1, n_topics) + 0.02
+    norm = psi((store * scale + offset).sum(axis=0))
+    prior = rng.gamma(1.0, 0.3, n_topics) + 1e-3
+    check_geometric(store, rng.integers(0, 40, 60), scale, offset, norm, prior, dtype)
+
+
+@for_both_precisions
+@pytest.mark.parametrize("n_topics", [1, 7, 16, 37])
+@pytest.mark.parametrize(
+    ("smallest", "largest"), [(1e-6, 1e12), (1e-6, 1e-5), (1e-3, 10.0), (0.5, 1e4), (1e9, 1e12)], ids=str
+)
+def test_geometric_rows_of_parameters_of_any_size(smallest, largest, n_topics, dtype):
+    rng = np.random.default_rng(n_topics)
+    store = np.exp(rng.uniform(np.log(smallest), np.log(largest), (50, n_topics)))
+    norm = psi(store.sum(axis=0))
+    prior = np.exp(rng.uniform(np.log(1e-6), np.log(1e4), n_topics))
+    check_geometric(store, np.arange(50), np.ones(n_topics), np.zeros(n_topics), norm, prior, dtype)
+
+
+@for_both_precisions
+@pytest.mark.parametrize("offset", [1e-12, 1e-6, 1e-3, 1e-2, 0.1])
+def test_words_that_no_topic_has_are_told_apart_by_the_norms(offset, dtype):
+    """A tiny offset alone: psi is the same in all topics, and about -1 / offset."""
+    rng = np.random.default_rng(0)
+    totals = rng.gamma(1.0, 100.0, 21)
+    totals[4] = 0.0  # a topic that has no words at all
+    store = np.zeros((3, 21))
+    store[1, :5], store[2] = totals[:5] / 2, totals / 3
+    norm, prior = psi(totals + 1000 * offset), rng.gamma(1.0, 0.3, 21) + 1e-3
+    rows = check_geometric(store, [0, 1, 2], np.ones(21), np.full(21, offset), norm, prior, dtype)
+    if offset >= 1e-2:  # the empty topic, the mean of whose Dirichlet is uniform, has no more of the words
+        shares = np.exp(-(norm - norm.min()))
+        np.testing.assert_allclose(rows[0] / rows[0].max(), shares, rtol=10 * ROUNDING[dtype], atol=1e-30)
+
+
+@for_both_precisions
+def test_entries_far_below_the_largest_stay_above_zero(dtype):
+    store = np.array([[1e3, 1e-3, 1e-4, 1e-6, 5.0]])
+    rows = check_geometric(
+        store, [0], np.ones(5), np.zeros(5), np.full(5, 7.0), np.array([0.1, 0.2, 0.1, 0.3, 0.1]), dtype
+    )
+    ratios = np.log(rows[0].astype(np.float64) / rows[0, 0])
+    assert np.all(ratios > -95)
+    assert np.all(ratios[1:4] < -75)
+
+
+@pytest.mark.parametrize("n_topics", [1, 16, 23])
+def test_exp_of_digamma_is_that_of_scipy(n_topics):
+    """Parameters on a fine grid, each beside one of the same size: ratios whose digits all count."""
+    x = np.logspace(-3, 12, 4000 * n_topics).reshape(-1, n_topics)
+    ones = np.ones(n_topics)
+    rows, _, log_evidence = fill(
+        gather_geometric, x, np.arange(len(x)), ones, 0 * ones, 0 * ones, ones / n_topics, dtype=np.float64
+    )
+    phi = np.exp(psi(x) - psi(x).max(axis=1, keepdims=True))
+    np.testing.assert_allclose(rows, phi / phi.mean(axis=1, keepdims=True), rtol=1e-10)
+    expected = psi(x).max(axis=1) + np.log(phi.mean(axis=1))
+    np.testing.assert_allclose(log_evidence, expected, rtol=1e-12, atol=2e-12)
+
+
+def test_geometric_words_may_repeat_and_may_be_none():
+    store = np.random.default_rng(0).gamma(1.0, 1.0, (5, 20))
+    given = np.ones(20), np.full(20, 0.1), np.full(20, 2.0), np.full(20, 0.1)
+    whole = fill(gather_geometric, store, np.arange(5), *given, dtype=np.float32)
+    for array, other in zip(fill(gather_geometric, store, [3, 1, 3], *given, dtype=np.float32), whole):
+        np.testing.assert_array_equal(array, other[[3, 1, 3]])
+    rows, cumulative, log_evidence = fill(gather_geometric, store, [], *given, dtype=np.float32)
+    assert rows.shape == (0, 20) and cumulative.shape == (0, 2) and log_evidence.shape == (0,)

@@ -155,3 +155,27 @@ def test_words_of_one_topic_each_go_there_however_little_they_count(count, dtype
     gamma, expected, _ = run(corpus, 50, 1e-6)
     np.testing.assert_allclose(gamma, [[count + 1e-3, 10.001]], rtol=1e-5)
     np.testing.assert_allclose(expected, [[count, 0.0], [0.0, 10.0]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 16, 23])
+def test_expectations_are_exponentials_of_digammas(n_topics):
+    """Parameters of all sizes, each beside others of about the same."""
+    gamma = np.logspace(-3, 12, 1000 * n_topics).reshape(-1, n_topics)
+    one_word = np.ones((1, n_topics)), np.ones(n_topics)
+    corpus = Corpus(np.arange(1001), np.zeros(1000, np.int32), np.ones(1000), *one_word)
+    expectation, share, _ = update_documents(*corpus.documents, corpus.rows, corpus.prior, gamma, 0, 0.0)
+    expected = np.exp(np.maximum(psi(gamma) - psi(gamma).max(axis=1, keepdims=True), -60.0))
+    above = expected > 1e-20  # the floor is only about e^-60
+    np.testing.assert_allclose(expectation[above], expected[above], rtol=1e-10)
+    assert np.all(expectation[~above] < 1e-19)
+    assert np.all(expectation > np.exp(-100))
+    np.testing.assert_allclose(share * (expected @ corpus.rows[0]), 1.0, rtol=1e-10)
+
+
+@for_both_precisions
+def test_expectations_far_below_the_largest_stay_above_zero(dtype):
+    one_word = np.ones((1, 4)), np.ones(4)
+    corpus = Corpus(np.arange(2), np.zeros(1, np.int32), np.ones(1), *one_word, dtype)
+    gamma = np.array([[1e-6, 1e-3, 1e9, 1.0]])
+    expectation, *_ = update_documents(*corpus.documents, corpus.rows, corpus.prior, gamma, 0, 0.0)
+    assert np.all(expectation[0, :2] < np.exp(-60)) and np.all(expectation[0, :2] > np.exp(-85))

@@ -31,3 +31,8 @@ def fit_symmetric_dirichlet(mean_log, n, alpha, max_iter, tol):
     alphas = np.full(n, alpha)
     fit_dirichlet(np.full(n, mean_log), alphas, max_iter, tol)
     return alphas[0]
+
+
+def sum_digamma(first, last, store, scale, offset):
+    """The sum of psi(store * scale + offset) over some rows and all columns."""
+    return psi(store[first:last] * scale + offset).sum()

@@ -51,13 +51,14 @@ def draw(phi, alpha, assignments, uniform):
     return order[i] if i < len(order) else i - len(order)
 
 
-def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_kept):
+def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_kept, drawn=False):
     """Run all sweeps; z is updated in place.
 
     Returns
     -------
-    expected : (n_cells, n_topics) sums over the kept sweeps and a cell's clumps of w p(z = k | rest)
-    fixed : (n_cells,) sums of w / sum_k phi_kw (alpha_k + n_k)
+    expected : (n_cells, n_topics) sums over the kept sweeps and a cell's clumps of w p(z = k | rest), or
+        with drawn of w where topic k was drawn
+    fixed : (n_cells,) sums of w / sum_k phi_kw (alpha_k + n_k), or 0
     log_theta : (n_documents, n_topics) sums over the kept sweeps of psi(alpha_k + n_k) - psi(alpha_k)
     orders : for each document its topics in the kept sweeps, in the order of the kernel's columns
     """
@@ -84,12 +85,13 @@ def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_
                     assignments.take(z[token], w)
                 phi = rows[cell_word[cell]]
                 p = conditional(phi, prior, assignments.n)
-                if sweep >= n_burn_in:
+                if sweep >= n_burn_in and not drawn:
                     expected[cell] += w * p / p.sum()
                     fixed[cell] += w / p.sum()
                 z[token] = draw(phi, prior, assignments, stream.uniform())
                 assignments.put(z[token], w)
                 if sweep >= n_burn_in:
+                    expected[cell, z[token]] += w if drawn else 0.0
                     columns.extend(k for k in [*before, z[token]] if k not in columns)
             if sweep >= n_burn_in:
                 log_theta[d] += psi(prior + assignments.n) - psi(prior)

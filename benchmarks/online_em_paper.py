@@ -1,0 +1,500 @@
+"""The comparison of Dupuy and Bach (2017) again: online EM and the methods it was compared with.
+
+    python benchmarks/online_em_paper.py [--short] [--jobs 2] [--figures topics stream ...]
+
+Needs SKTOPIC_DATA. Every run is kept in a cache, so that an interrupted study goes on where it stopped; then
+tables and pictures are drawn from it into doc/benchmarks/. --short is a few minutes with one split, few
+documents and few topics, to see that all works; its results go to build/online_em_paper/.
+
+topics    figures 1 and 14: held-out log-perplexity against the number of topics
+stream    figures 4 and 15: the same against documents seen, at the largest number of topics
+boosting  figures 6 and 7: one global step a batch, or one after every local iteration (++)
+steps     figures 8 and 9: exponents of the step size, with and without averaging of the topics
+bound     figure 12: the evidence lower bound of the variational Bayesian methods
+prior     figure 13: ways to learn the prior of the topic proportions
+time      table 3: wall time of training
+
+The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document,
+step size t^-1/2 where it is free, medians over random splits with the third and seventh decile.
+Log-perplexity is minus the left-to-right log-likelihood of held-out documents, here in nats per word.
+"""
+
+import argparse
+import csv
+import json
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from _corpora import environment, load
+
+from sktopic import lda
+from sktopic.datasets import make_lda_documents
+from sktopic.metrics import left_to_right
+
+ROOT = Path(__file__).parent.parent
+BATCH = 100
+PASSES = 20
+TOPICS = (8, 16, 32, 64, 128)
+SEEDS = range(5)
+
+# Test documents, the longest that is taken, and particles: a document of N tokens costs N^2 / 2 draws a
+# particle.
+CORPORA = {
+    "synthetic": (500, 1000, 10),
+    "kos": (200, 1000, 10),
+    "reuters21578": (200, 1000, 10),
+    "20news": (200, 1000, 10),
+    "nips_uci": (50, 10_000, 2),
+    "arxiv_0": (500, 1000, 10),
+}
+SMALL = ("synthetic", "kos")
+
+# What the paper's methods have in common, and what each is here.
+LOOP = {"batch_size": BATCH, "max_iter": 1}
+STEP = {"learning_decay": 0.5, "learning_offset": 0.0}
+GIBBS = {"doc_burn_in": PASSES - PASSES // 4, "doc_sweeps": PASSES // 4}
+VARIATIONAL = {"max_doc_update_iter": PASSES, "mean_change_tol": 0.0}
+ONLINE_EM = {
+    "G-OEM": {},
+    "G-OEM++": {"boost": True},
+    "V-OEM": {"inference": "variational", **VARIATIONAL},
+    "V-OEM++": {"inference": "variational", "boost": True, **VARIATIONAL},
+}
+METHODS = ("G-OEM", "V-OEM++", "OLDA", "VarGibbs", "SVB", "SPLDA", "SGS", "LDS")
+# These keep the prior fixed: at the mean of what G-OEM learns on the same split.
+FIXED_PRIOR = ("VarGibbs", "SGS", "LDS")
+
+
+def new_model(method, n_components, seed, prior, options):
+    """The estimator of a method's name, set as in the paper."""
+    common = {"n_components": n_components, "random_state": seed, **LOOP}
+    gradient = {"doc_topic_prior": "auto", "prior_update": "gradient"}
+    if method in ONLINE_EM:
+        settings = {**STEP, **GIBBS, "doc_topic_prior": "auto", **ONLINE_EM[method], **options}
+        return lda.OnlineEMLDA(**common, **settings)
+    if method == "OLDA":
+        return lda.OnlineVariationalLDA(**common, **STEP, **VARIATIONAL, **gradient)
+    if method == "SVB":
+        return lda.StreamingVariationalLDA(**common, **VARIATIONAL, **gradient)
+    if method == "SPLDA":
+        return lda.SinglePassLDA(**common, **VARIATIONAL)
+    if method == "VarGibbs":
+        return lda.HybridLDA(**common, **STEP, **GIBBS, doc_topic_prior=prior)
+    if method == "SGS":
+        return lda.StreamingGibbsLDA(**common, doc_burn_in=PASSES - 1, doc_topic_prior=prior)
+    return lda.LangevinLDA(**common, **GIBBS, doc_topic_prior=prior)
+
+
+def synthetic(n_documents, seed):
+    """As in the paper's section 6.2.4: ten topics found by OLDA in a real corpus, cut to 1000 words."""
+    train, _, _ = load("arxiv_0")
+    words = np.sort(np.argsort(-np.asarray(train.sum(axis=0)).ravel(), kind="stable")[:1000])
+    model = lda.OnlineVariationalLDA(10, max_iter=1, batch_size=BATCH, random_state=0)
+    topics = model.fit(train[:20_000]).components_[:, words]
+    topics /= topics.sum(axis=1, keepdims=True)
+    return make_lda_documents(
+        n_documents, components=topics, mean_length=60, doc_topic_prior=0.1, random_state=seed
+    ).data
+
+
+def split(corpus, seed, short):
+    """Training and test counts: another random split for every seed."""
+    n_test, longest, _ = CORPORA[corpus]
+    if corpus == "synthetic":
+        counts = synthetic(2500 if short else 20_500, seed)
+    else:
+        counts = sp.vstack(load(corpus)[:2], format="csr")
+    order = np.random.RandomState(seed).permutation(counts.shape[0])
+    lengths = np.asarray(counts.sum(axis=1)).ravel()[order]
+    if short:
+        n_test = 20
+    held_out = np.zeros(len(order), dtype=bool)
+    held_out[np.flatnonzero((lengths > 0) & (lengths <= longest))[:n_test]] = True
+    train = counts[order[~held_out]]
+    return (train[:2000] if short else train), counts[order[held_out]]
+
+
+def checkpoints(n_documents):
+    """Documents seen at which a stream is scored: powers of two batches, and the end."""
+    marks = [BATCH * 2**i for i in range(20) if BATCH * 2**i < n_documents]
+    return [*marks, n_documents]
+
+
+def measure(run, prior, short):
+    """One run: a row of the cache."""
+    corpus, seed, method, n_components, options, stream = run
+    train, test = split(corpus, seed, short)
+    particles = CORPORA[corpus][2]
+    model = new_model(method, n_components, seed, prior, options)
+    model.set_params(**({"total_samples": train.shape[0]} if "total_samples" in model.get_params() else {}))
+    marks = checkpoints(train.shape[0]) if stream else [train.shape[0]]
+    seconds, curve, bounds, seen = 0.0, [], [], 0
+    for mark in marks:
+        start = time.perf_counter()
+        for first in range(seen, mark, BATCH):
+            model.partial_fit(train[first : min(first + BATCH, mark)])
+        seconds += time.perf_counter() - start
+        seen = mark
+        curve.append(-left_to_right(model, test, n_particles=particles))
+        if hasattr(model, "elbo"):
+            bounds.append(bound_per_word(model, test, train.shape[0]))
+    return {
+        "run": key_of(run),
+        "documents": marks,
+        "log_perplexity": [round(value, 4) for value in curve],
+        "bound": [round(value, 4) for value in bounds],
+        "seconds": round(seconds, 2),
+        "prior": round(float(model.doc_topic_prior_.mean()), 5),
+    }
+
+
+def bound_per_word(model, test, total_samples):
+    """The bound on a corpus of that size, of which the test documents are a sample (Hoffman et al., 2010)."""
+    return model.elbo(test, total_samples=total_samples) / (test.sum() * total_samples / test.shape[0])
+
+
+def key_of(run):
+    corpus, seed, method, n_components, options, stream = run
+    return json.dumps([corpus, seed, method, n_components, sorted(options.items()), stream])
+
+
+# The studies: which runs each is made of.
+
+
+def topics_runs(corpora, topics, seeds):
+    for corpus, k, seed, method in product(corpora, topics, seeds, METHODS):
+        yield corpus, seed, method, k, {}, k == max(topics)
+
+
+def boosting_runs(corpora, topics, seeds):
+    for corpus, k, seed, method in product(corpora, topics, seeds, ("G-OEM++", "V-OEM")):
+        yield corpus, seed, method, k, {}, False
+
+
+def steps_runs(corpora, topics, seeds):
+    for corpus in (name for name in SMALL if name in corpora):
+        few = (5, 10, 20) if corpus == "synthetic" else (8, 32, 128)
+        for k, seed, decay, average in product(few, seeds, (0.0, 0.25, 0.5, 0.75, 1.0), (False, True)):
+            yield corpus, seed, "G-OEM", k, {"learning_decay": decay, "average": average}, False
+
+
+PRIOR_RULES = {
+    "fixed at the truth": {"doc_topic_prior": 0.1},
+    "fixed point": {},
+    "Gamma prior": {"prior_update": "gamma"},
+}
+
+
+def prior_runs(corpora, topics, seeds):
+    if "synthetic" in corpora:
+        for seed, method, rule, decay in product(seeds, ONLINE_EM, PRIOR_RULES.values(), (0.5, 1.0)):
+            yield "synthetic", seed, method, 10, {**rule, "learning_decay": decay}, False
+
+
+STUDIES = {
+    "topics": topics_runs,
+    "boosting": boosting_runs,
+    "steps": steps_runs,
+    "prior": prior_runs,
+}
+# Drawn from the runs of "topics".
+FROM_TOPICS = ("stream", "bound", "time")
+
+
+class Cache:
+    """Rows of measure by the key of their run, in a file with one line each."""
+
+    def __init__(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self.rows = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                row = json.loads(line)
+                self.rows[row["run"]] = row
+
+    def add(self, row):
+        self.rows[row["run"]] = row
+        with self._path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def get(self, run):
+        return self.rows.get(key_of(run))
+
+
+def one_thread():
+    """Processes share the cores: no threads inside."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+def run_all(runs, cache, jobs, short):
+    """Measure what the cache does not have: split by split, so that an unfinished study has something of
+    everything, and methods with a fixed prior after those that tell it."""
+    unique = {key_of(run): run for run in runs}
+    todo = [run for key, run in unique.items() if key not in cache.rows]
+    start, done = time.perf_counter(), 0
+    with ProcessPoolExecutor(jobs, initializer=one_thread) as pool:
+        for seed, fixed in product(sorted({run[1] for run in todo}), (False, True)):
+            futures = []
+            for run in todo:
+                if (run[1], run[2] in FIXED_PRIOR) == (seed, fixed):
+                    free = (run[0], seed, "G-OEM", run[3], {}, run[5])
+                    prior = cache.get(free)["prior"] if fixed else None
+                    futures.append(pool.submit(measure, run, prior, short))
+            for future in as_completed(futures):
+                row = future.result()
+                cache.add(row)
+                done += 1
+                left = (time.perf_counter() - start) / done * (len(todo) - done) / 60
+                print(
+                    f"[{done} of {len(todo)}, about {left:.0f} min left] {row['run']} "
+                    f"{row['log_perplexity'][-1]:.4f}, {row['seconds']:.1f} s",
+                    flush=True,
+                )
+
+
+# Tables and pictures, from what the cache has.
+
+
+def runs_of(cache, corpus, seeds, method, n_components, options=None, stream=False):
+    """The rows of all seeds that have been measured."""
+    keys = ((corpus, seed, method, n_components, options or {}, stream) for seed in seeds)
+    return [row for row in map(cache.get, keys) if row is not None]
+
+
+def spread(values):
+    """Median, third and seventh decile, as the paper has them."""
+    return np.quantile(np.array(values, dtype=float), [0.5, 0.3, 0.7], axis=0)
+
+
+def last(rows, name="log_perplexity"):
+    return [row[name][-1] for row in rows]
+
+
+class Tables:
+    """The committed tables, one line a median."""
+
+    def __init__(self, folder):
+        self._folder = folder
+
+    def write(self, name, header, rows):
+        with (self._folder / f"online_em_{name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+
+
+def panels(corpora, share_y=False):
+    """A grid of axes, one a corpus."""
+    import matplotlib.pyplot as plt
+
+    n_columns = min(3, len(corpora))
+    n_rows = -(-len(corpora) // n_columns)
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=(4.2 * n_columns, 3.2 * n_rows), squeeze=False, layout="constrained"
+    )
+    for axis in axes.flat[len(corpora) :]:
+        axis.remove()
+    for axis, corpus in zip(axes.flat, corpora):
+        axis.set_title(corpus)
+    return figure, dict(zip(corpora, axes.flat))
+
+
+def line(axis, x, values, label, style):
+    """Medians as a line, deciles as a shade."""
+    middle, low, high = np.array([spread(v) for v in values]).T
+    axis.plot(x, middle, label=label, **style)
+    axis.fill_between(x, low, high, alpha=0.15, color=style["color"], linewidth=0)
+
+
+STYLES = {
+    method: {"color": f"C{i}", "linestyle": "-" if i % 2 == 0 else "--", "marker": ".", "linewidth": 1.3}
+    for i, method in enumerate([*METHODS, "V-OEM", "G-OEM++"])
+}
+
+
+def finish(figure, path, n_columns=5):
+    import matplotlib.pyplot as plt
+
+    axis = figure.axes[0]
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=n_columns, frameon=False)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+def by_topics(cache, corpora, topics, seeds, methods):
+    """(corpus, method) -> (numbers of topics, log-perplexities of all seeds at each)."""
+    table = {}
+    for corpus, method in product(corpora, methods):
+        found = {}
+        for k in topics:
+            stream = k == max(topics) and method in METHODS
+            rows = runs_of(cache, corpus, seeds, method, k, stream=stream)
+            if rows:
+                found[k] = last(rows)
+        if found:
+            table[corpus, method] = found
+    return table
+
+
+def draw_against_topics(cache, folder, tables, corpora, topics, seeds, methods, name):
+    table = by_topics(cache, corpora, topics, seeds, methods)
+    figure, axes = panels(corpora)
+    rows = []
+    for (corpus, method), found in table.items():
+        line(axes[corpus], list(found), list(found.values()), method, STYLES[method])
+        for k, values in found.items():
+            middle, low, high = spread(values)
+            rows.append([corpus, method, k, f"{middle:.4f}", f"{low:.4f}", f"{high:.4f}", len(values)])
+    for axis in axes.values():
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(topics, [str(k) for k in topics])
+        axis.set_xlabel("topics")
+        axis.set_ylabel("nats per word")
+    finish(figure, folder / f"online_em_{name}.png")
+    head = [
+        "corpus",
+        "method",
+        "topics",
+        "log-perplexity, nats per word",
+        "3rd decile",
+        "7th decile",
+        "splits",
+    ]
+    tables.write(name, head, rows)
+
+
+def draw_stream(cache, folder, tables, corpora, topics, seeds):
+    figure, axes = panels(corpora)
+    rows = []
+    for corpus, method in product(corpora, METHODS):
+        found = runs_of(cache, corpus, seeds, method, max(topics), stream=True)
+        if not found:
+            continue
+        seen = found[0]["documents"]
+        curves = np.array([row["log_perplexity"] for row in found])
+        line(axes[corpus], seen, list(curves.T), method, STYLES[method])
+        rows.extend([corpus, method, n, f"{np.median(v):.4f}"] for n, v in zip(seen, curves.T))
+    for axis in axes.values():
+        axis.set_xscale("log")
+        axis.set_xlabel("documents seen")
+        axis.set_ylabel("nats per word")
+    finish(figure, folder / "online_em_stream.png")
+    tables.write("stream", ["corpus", "method", "documents", "log-perplexity, nats per word"], rows)
+
+
+def draw_bound(cache, folder, tables, corpora, topics, seeds):
+    figure, axes = panels(corpora)
+    rows = []
+    for corpus, method in product(corpora, ("OLDA", "SVB")):
+        found = {
+            k: last(runs_of(cache, corpus, seeds, method, k, stream=k == max(topics)), "bound")
+            for k in topics
+        }
+        found = {k: values for k, values in found.items() if values}
+        if found:
+            line(axes[corpus], list(found), list(found.values()), method, STYLES[method])
+            rows.extend([corpus, method, k, f"{np.median(v):.4f}", len(v)] for k, v in found.items())
+    for axis in axes.values():
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(topics, [str(k) for k in topics])
+        axis.set_xlabel("topics")
+        axis.set_ylabel("bound, nats per word")
+    finish(figure, folder / "online_em_bound.png")
+    tables.write("bound", ["corpus", "method", "topics", "bound, nats per word", "splits"], rows)
+
+
+def draw_steps(cache, folder, tables, corpora, topics, seeds):
+    shown = [corpus for corpus in SMALL if corpus in corpora]
+    figure, axes = panels([f"{c}, {a}" for c in shown for a in ("last iterate", "average")])
+    decays, rows = (0.0, 0.25, 0.5, 0.75, 1.0), []
+    for corpus, average in product(shown, (False, True)):
+        axis = axes[f"{corpus}, {'average' if average else 'last iterate'}"]
+        for i, k in enumerate((5, 10, 20) if corpus == "synthetic" else (8, 32, 128)):
+            found = [
+                last(runs_of(cache, corpus, seeds, "G-OEM", k, {"learning_decay": d, "average": average}))
+                for d in decays
+            ]
+            if all(found):
+                line(axis, decays, found, f"{k} topics", {"color": f"C{i}", "marker": "."})
+                rows.extend(
+                    [corpus, k, d, "yes" if average else "no", f"{np.median(v):.4f}", len(v)]
+                    for d, v in zip(decays, found)
+                )
+        axis.set_xlabel("exponent of the step size")
+        axis.set_ylabel("nats per word")
+        axis.legend(frameon=False)
+    figure.savefig(folder / "online_em_steps.png", dpi=100)
+    head = ["corpus", "topics", "learning_decay", "average", "log-perplexity, nats per word", "splits"]
+    tables.write("steps", head, rows)
+
+
+def draw_prior(cache, tables, seeds):
+    rows = []
+    for method, decay in product(ONLINE_EM, (0.5, 1.0)):
+        cells = []
+        for rule in PRIOR_RULES.values():
+            found = runs_of(cache, "synthetic", seeds, method, 10, {**rule, "learning_decay": decay})
+            cells.append(f"{np.median(last(found)):.4f}" if found else "")
+        rows.append([method, decay, *cells])
+    tables.write("prior", ["method", "learning_decay", *PRIOR_RULES], rows)
+
+
+def draw_time(cache, tables, corpora, topics, seeds):
+    rows = []
+    for method in METHODS:
+        found = [runs_of(cache, c, seeds, method, max(topics), stream=True) for c in corpora]
+        rows.append([method, *(f"{np.median([r['seconds'] for r in f]):.1f}" if f else "" for f in found)])
+    tables.write("time", ["seconds of training", *corpora], rows)
+
+
+def draw(cache, folder, corpora, topics, seeds):
+    """Everything that the runs in the cache allow."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    tables = Tables(folder)
+    draw_against_topics(cache, folder, tables, corpora, topics, seeds, METHODS, "topics")
+    draw_against_topics(cache, folder, tables, corpora, topics, seeds, tuple(ONLINE_EM), "boosting")
+    draw_stream(cache, folder, tables, corpora, topics, seeds)
+    draw_bound(cache, folder, tables, corpora, topics, seeds)
+    draw_steps(cache, folder, tables, corpora, topics, seeds)
+    draw_prior(cache, tables, seeds)
+    draw_time(cache, tables, corpora, topics, seeds)
+    (folder / "online_em_environment.txt").write_text(environment() + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--figures", nargs="+", choices=[*STUDIES, *FROM_TOPICS], default=None)
+    parser.add_argument("--cache", type=Path, default=None)
+    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
+    arguments = parser.parse_args()
+    names = [name for name in STUDIES if arguments.figures is None or name in arguments.figures]
+    if arguments.figures and set(arguments.figures) & set(FROM_TOPICS) and "topics" not in names:
+        names.insert(0, "topics")
+    topics, seeds = ((8, 16), range(2)) if arguments.short else (TOPICS, SEEDS)
+    scratch = ROOT / "build" / "online_em_paper"
+    cache = Cache(arguments.cache or scratch / ("short.jsonl" if arguments.short else "runs.jsonl"))
+    runs = [run for name in names for run in STUDIES[name](arguments.corpora, topics, seeds)]
+    if not arguments.draw_only:
+        run_all(runs, cache, arguments.jobs, arguments.short)
+    output = scratch if arguments.short else ROOT / "doc" / "benchmarks"
+    draw(cache, output, arguments.corpora, topics, seeds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,356 @@
+"""Sweeps of collapsed Gibbs sampling for LDA, word by word.
+
+With the counts of all other tokens, p(z = k | rest) is proportional to (alpha_k + n_dk) q_k with
+q_k = (n_kw + beta) / (n_k + V beta) (Griffiths and Steyvers, 2004). All tokens of a word are visited one
+after the other, so that q is at hand for all topics and a token changes two of its entries; the part
+alpha_k q_k is kept in block sums, the part n_dk q_k is summed over the topics present in the document (the
+order and the split of Yu et al., 2015).
+
+Documents keep their topics in short lists: document d owns entries slot_start[d] to slot_start[d + 1] of
+slot_topic (a topic and its number of clumps, side by side in memory) and slot_weight (their weight), of which
+the first n_slots[d] are in use. Lists have room for a
+multiple of four entries, and those not in use weigh nothing: they are summed in four lanes, lane l taking
+entries l, l + 4, ...
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
+
+from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
+
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define SKTOPIC_PREFETCH(address) __builtin_prefetch(address)
+    #else
+    #define SKTOPIC_PREFETCH(address)
+    #endif
+    """
+    void prefetch "SKTOPIC_PREFETCH"(const void* address) noexcept nogil
+
+# Topics in a block sum.
+cdef enum:
+    BLOCK = 16
+
+
+cdef struct WordState:
+    # The word being visited: its counts and what follows from them. Arrays have n_topics entries.
+    int32_t n_topics
+    double smoothing      # beta
+    double norm_offset    # V beta
+    const double* prior   # alpha
+    double* totals        # n_k
+    double* inverse       # 1 / (n_k + V beta)
+    double* count         # n_kw
+    double* q
+    double* block         # sums of alpha_k q_k by blocks
+    double fixed          # their sum
+
+
+cdef inline double ratio(const WordState* word, int32_t k, double weight) noexcept nogil:
+    """q_k after some tokens of the word have entered topic k (fractions may leave less than nothing)."""
+    cdef double count = max(word.count[k] + weight, 0.0), total = max(word.totals[k] + weight, 0.0)
+    return (count + word.smoothing) / (total + word.norm_offset)
+
+
+cdef inline void move_to(WordState* word, int32_t k, double weight, double q) noexcept nogil:
+    """Let tokens of the word enter or leave topic k, whose ratio becomes q."""
+    cdef double change = word.prior[k] * (q - word.q[k])
+    word.count[k] += weight
+    word.totals[k] += weight
+    word.inverse[k] = 1.0 / (word.totals[k] + word.norm_offset)
+    word.q[k] = q
+    word.block[k // BLOCK] += change
+    word.fixed += change
+
+
+cdef inline void begin_word(WordState* word) noexcept nogil:
+    """Fill what follows from the counts."""
+    cdef int32_t k, b, stop
+    cdef double total
+    for k in range(word.n_topics):
+        word.q[k] = (word.count[k] + word.smoothing) * word.inverse[k]
+    word.fixed = 0.0
+    for b in range((word.n_topics + BLOCK - 1) // BLOCK):
+        total = 0.0
+        stop = min((b + 1) * BLOCK, word.n_topics)
+        for k in range(b * BLOCK, stop):
+            total += word.prior[k] * word.q[k]
+        word.block[b] = total
+        word.fixed += total
+
+
+cdef inline int32_t draw_fixed(const WordState* word, double u, int32_t old, double change) noexcept nogil:
+    """Draw from alpha_k q_k: the block first, then a scan inside it. Block sums do not know yet that the
+    ratio of topic old (-1: none) has changed."""
+    cdef int32_t b = 0, k, last = (word.n_topics - 1) // BLOCK, stop
+    cdef double total
+    while b < last:
+        total = word.block[b]
+        if old >= 0 and old // BLOCK == b:
+            total += word.prior[old] * change
+        if u < total:
+            break
+        u -= total
+        b += 1
+    k = b * BLOCK
+    stop = min(k + BLOCK, word.n_topics) - 1
+    u -= word.prior[k] * word.q[k]
+    while u >= 0 and k < stop:
+        k += 1
+        u -= word.prior[k] * word.q[k]
+    return k
+
+
+cdef struct Member:
+    int32_t topic
+    int32_t clumps
+
+
+cdef struct TopicList:
+    # The topics of one document.
+    Member* member
+    double* weight
+    int32_t n
+
+
+cdef inline int32_t find(const TopicList* topics, int32_t k) noexcept nogil:
+    """The place of topic k in a list, or its length."""
+    cdef int32_t j = 0
+    while j < topics.n and topics.member[j].topic != k:
+        j += 1
+    return j
+
+
+cdef inline void put(TopicList* topics, int32_t j, int32_t k, double weight) noexcept nogil:
+    """Add a clump of topic k at its place j, which may be the end of the list."""
+    if j == topics.n:
+        topics.member[j].topic = k
+        topics.member[j].clumps = 0
+        topics.n += 1
+    topics.member[j].clumps += 1
+    topics.weight[j] += weight
+
+
+cdef inline void take(TopicList* topics, int32_t j, double weight) noexcept nogil:
+    """Remove a clump; the last entry takes the place of one without members."""
+    topics.member[j].clumps -= 1
+    topics.weight[j] = max(topics.weight[j] - weight, 0.0)
+    if topics.member[j].clumps == 0:
+        topics.n -= 1
+        topics.member[j] = topics.member[topics.n]
+        topics.weight[j] = topics.weight[topics.n]
+        topics.weight[topics.n] = 0.0
+
+
+cdef inline void scan(
+    const TopicList* topics, const double* q, double* partial_sum, double* lane
+) noexcept nogil:
+    """Fill partial_sum with the cumulative sums of n_dk q_k within each lane, and lane with the sum of all
+    lanes before each of the four, and of all."""
+    cdef int32_t j = 0
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
+    while j < topics.n:
+        s0 += topics.weight[j] * q[topics.member[j].topic]
+        s1 += topics.weight[j + 1] * q[topics.member[j + 1].topic]
+        s2 += topics.weight[j + 2] * q[topics.member[j + 2].topic]
+        s3 += topics.weight[j + 3] * q[topics.member[j + 3].topic]
+        partial_sum[j] = s0
+        partial_sum[j + 1] = s1
+        partial_sum[j + 2] = s2
+        partial_sum[j + 3] = s3
+        j += 4
+    lane[0] = 0.0
+    lane[1] = s0
+    lane[2] = s0 + s1
+    lane[3] = (s0 + s1) + s2
+    lane[4] = ((s0 + s1) + s2) + s3
+
+
+cdef inline int32_t draw_listed(
+    const TopicList* topics, const double* partial_sum, const double* lane, double u
+) noexcept nogil:
+    """The place of a topic drawn from n_dk q_k, u in [0, lane[4])."""
+    cdef int32_t first = (u >= lane[1]) + (u >= lane[2]) + (u >= lane[3]), j, place = first
+    u -= lane[first]
+    for j in range(first, topics.n, 4):
+        place += 4 * (partial_sum[j] <= u)
+    if place >= topics.n:  # u was rounded up to the lane's end
+        place = first
+        while place + 4 < topics.n:
+            place += 4
+    return place
+
+
+def sweep_words(
+    const int64_t[::1] word_indptr,
+    const int32_t[::1] words,
+    const int32_t[::1] cell_document,
+    const double[::1] cell_count,
+    double[:, ::1] counts,
+    bint alone,
+    double[::1] totals,
+    const double[::1] prior,
+    double smoothing,
+    const int64_t[::1] slot_start,
+    int32_t[:, ::1] slot_topic,
+    double[::1] slot_weight,
+    int32_t[::1] n_slots,
+    int32_t[::1] z,
+    int32_t[::1] hint,
+    uint64_t key,
+):
+    """Draw the topic of every token of some documents once, given all others.
+
+    Parameters
+    ----------
+    word_indptr, words : cells of each word, in the order of the words; row of counts of each word     IN
+    cell_document, cell_count : (n_cells,) document and count > 0 of each cell                        IN
+    counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
+    alone : whether to change the counts; otherwise they are left to move_counts, and other documents can be
+        swept at the same time, against counts of before the sweep
+    totals : (n_topics,) n_k                                                                      IN/OUT
+    prior, smoothing : alpha (n_topics,) and beta, > 0                                                IN
+    slot_start, slot_topic, slot_weight, n_slots : the documents' topics                          IN/OUT
+    z : (n_clumps,) topic of each clump of the cells, -1: none yet                                IN/OUT
+    hint : (n_clumps,) where a clump's topic may be found in its document's list; any value >= 0  IN/OUT
+    key : word w draws from the stream of combine(key, w)
+    """
+    cdef int32_t n_topics = <int32_t>prior.shape[0], i, j, k, old, place = 0, d, n_parts
+    cdef Py_ssize_t w, cell, start, token = 0, n_cells = cell_document.shape[0]
+    cdef double weight, listed_weight = 0.0, q_old = 0.0, q_less = 0.0, fixed, u
+    cdef bint only
+    cdef double[5] lane
+    cdef TopicList topics
+    cdef Stream stream
+    cdef WordState word
+    cdef double[:, ::1] scratch = np.empty((5, n_topics + 4), dtype=np.float64)
+    cdef double* partial_sum = &scratch[4, 0]
+    word.n_topics = n_topics
+    word.smoothing = smoothing
+    word.norm_offset = smoothing * counts.shape[0]
+    word.prior = &prior[0]
+    word.totals = &totals[0]
+    word.count = &scratch[0, 0]
+    word.q = &scratch[1, 0]
+    word.block = &scratch[2, 0]
+    word.inverse = &scratch[3, 0]
+    with nogil:
+        for k in range(n_topics):
+            word.inverse[k] = 1.0 / (totals[k] + word.norm_offset)
+        for w in range(words.shape[0]):
+            if alone:
+                word.count = &counts[words[w], 0]
+            else:
+                memcpy(word.count, &counts[words[w], 0], n_topics * sizeof(double))
+            begin_word(&word)
+            seed_stream(&stream, combine(key, <uint64_t>words[w]))
+            for cell in range(word_indptr[w], word_indptr[w + 1]):
+                if cell + 4 < n_cells:
+                    d = cell_document[cell + 4]
+                    for j in range(0, n_slots[d], 8):
+                        prefetch(&slot_topic[slot_start[d] + j, 0])
+                        prefetch(&slot_weight[slot_start[d] + j])
+                d = cell_document[cell]
+                start = slot_start[d]
+                topics.member = <Member*>&slot_topic[start, 0]
+                topics.weight = &slot_weight[start]
+                topics.n = n_slots[d]
+                n_parts = n_clumps(cell_count[cell])
+                for i in range(n_parts):
+                    weight = clump_weight(cell_count[cell], n_parts, i)
+                    old = z[token]
+                    fixed = word.fixed
+                    if old >= 0:  # take the token out, in a way that is easily undone: most do not move
+                        q_old = word.q[old]
+                        q_less = ratio(&word, old, -weight)
+                        word.q[old] = q_less
+                        fixed += word.prior[old] * (q_less - q_old)
+                        place = hint[token]
+                        if place >= topics.n or topics.member[place].topic != old:
+                            place = find(&topics, old)
+                            hint[token] = place
+                        listed_weight = topics.weight[place]
+                        only = topics.member[place].clumps == 1
+                        topics.weight[place] = 0.0 if only else max(listed_weight - weight, 0.0)
+                    scan(&topics, word.q, partial_sum, lane)
+                    u = next_uniform(&stream) * (lane[4] + fixed)
+                    if u < lane[4]:
+                        j = draw_listed(&topics, partial_sum, lane, u)
+                        k = topics.member[j].topic
+                    else:
+                        k = draw_fixed(&word, u - lane[4], old, q_less - q_old)
+                        j = -1
+                    if old >= 0:
+                        word.q[old] = q_old
+                        topics.weight[place] = listed_weight
+                        if k == old:
+                            token += 1
+                            continue
+                        move_to(&word, old, -weight, q_less)
+                    if j < 0:
+                        j = find(&topics, k)
+                    hint[token] = j
+                    put(&topics, j, k, weight)
+                    if old >= 0:
+                        take(&topics, place, weight)
+                    move_to(&word, k, weight, ratio(&word, k, weight))
+                    z[token] = k
+                    token += 1
+                n_slots[d] = topics.n
+
+
+def move_counts(
+    const int64_t[::1] word_indptr,
+    const int32_t[::1] words,
+    const double[::1] cell_count,
+    const int32_t[::1] before,
+    const int32_t[::1] z,
+    double[:, ::1] counts,
+):
+    """Change the counts of words in topics (IN/OUT) from assignments before to assignments z, -1: none."""
+    cdef Py_ssize_t w, cell, token = 0
+    cdef int32_t i, n_parts
+    cdef double weight
+    with nogil:
+        for w in range(words.shape[0]):
+            for cell in range(word_indptr[w], word_indptr[w + 1]):
+                n_parts = n_clumps(cell_count[cell])
+                for i in range(n_parts):
+                    if before[token] != z[token]:
+                        weight = clump_weight(cell_count[cell], n_parts, i)
+                        if before[token] >= 0:
+                            counts[words[w], before[token]] -= weight
+                        if z[token] >= 0:
+                            counts[words[w], z[token]] += weight
+                    token += 1
+
+
+def list_topics(
+    const int32_t[::1] cell_document,
+    const double[::1] cell_count,
+    const int64_t[::1] slot_start,
+    int32_t[:, ::1] slot_topic,
+    double[::1] slot_weight,
+    int32_t[::1] n_slots,
+    const int32_t[::1] z,
+):
+    """Fill the documents' empty lists of topics (OUT; zeros on entry) from assignments z."""
+    cdef Py_ssize_t cell, start, token = 0
+    cdef int32_t i, n_parts
+    cdef TopicList topics
+    with nogil:
+        for cell in range(cell_document.shape[0]):
+            start = slot_start[cell_document[cell]]
+            topics.member = <Member*>&slot_topic[start, 0]
+            topics.weight = &slot_weight[start]
+            topics.n = n_slots[cell_document[cell]]
+            n_parts = n_clumps(cell_count[cell])
+            for i in range(n_parts):
+                put(&topics, find(&topics, z[token]), z[token], clump_weight(cell_count[cell], n_parts, i))
+                token += 1
+            n_slots[cell_document[cell]] = topics.n

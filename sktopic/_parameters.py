@@ -1,0 +1,127 @@
+"""Descriptions of the parameters that many estimators have, written once."""
+
+PARAMETERS = """
+n_components : int, default=10
+    Number of topics, K in the literature.
+doc_topic_prior : None, float, array-like of shape (n_components,), 'auto' or 'auto-symmetric', default=None
+    Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+    ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
+    learned from that start, one a topic; with 'auto-symmetric', one for all topics. Learning begins when
+    the topics have settled a little, after ten updates.
+topic_word_prior : float or None, default=None
+    Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
+    training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+max_iter : int, default=5
+    Passes over the corpus in `fit`.
+batch_size : int, default=50
+    Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+total_samples : float or None, default=None
+    Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+    given to `fit`, and to `partial_fit` since.
+shuffle : bool, default=True
+    Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+doc_burn_in : int, default=4
+    Gibbs sweeps over a document in training that are thrown away, >= 0.
+doc_sweeps : int, default=3
+    Gibbs sweeps over a document in training that are used, >= 1.
+transform_burn_in : int, default=4
+    Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+transform_sweeps : int, default=6
+    Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+max_doc_update_iter : int, default=100
+    Limit of the iterations over a document.
+mean_change_tol : float, default=1e-3
+    The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
+    below it.
+early_stopping : bool, default=False
+    Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+    longer rises.
+validation_fraction : float, default=0.1
+    Share of the documents held out for early stopping, in (0, 1).
+n_iter_no_change : int, default=2
+    Passes without improvement before early stopping.
+tol : float, default=1e-3
+    Nats per word that count as an improvement.
+n_jobs : int or None, default=None
+    Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+    same for any number.
+random_state : int, RandomState instance or None, default=None
+    Seed of the initial topics, of sampling and of shuffling.
+verbose : int, default=0
+    If positive, `fit` prints its progress every few seconds and after each pass.
+components_ : ndarray of shape (n_components_, n_features_in_)
+    Probability of each word in each topic; rows sum to one.
+topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+    Expected number of tokens of each word in each topic over the whole corpus, without the
+    pseudo-count.
+doc_topic_prior_ : ndarray of shape (n_components_,)
+    Dirichlet parameters of a document's topic proportions.
+topic_word_prior_ : float
+    Pseudo-count in use.
+n_components_ : int
+    Number of topics.
+n_features_in_ : int
+    Number of words.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where X had any.
+n_iter_ : int
+    Passes made by `fit`.
+n_batch_iter_ : int
+    Updates made.
+n_samples_seen_ : int
+    Documents treated, counting each as often as it was.
+total_samples_ : float
+    Size of the corpus at the last update.
+validation_scores_ : ndarray of shape (n_iter_,)
+    Held-out score after each pass, with early stopping.
+"""
+
+# Several of them in the order of most signatures, under a name of their own.
+GROUPS = {
+    "loop": "early_stopping validation_fraction n_iter_no_change tol n_jobs random_state verbose",
+    "gibbs": "doc_burn_in doc_sweeps transform_burn_in transform_sweeps",
+    "variational": "max_doc_update_iter mean_change_tol",
+    "fitted": "components_ topic_word_counts_ doc_topic_prior_ topic_word_prior_ n_components_ "
+    "n_features_in_ feature_names_in_ n_iter_ n_batch_iter_ n_samples_seen_",
+}
+
+
+def _entries():
+    """The lines that describe each parameter."""
+    entries, name = {}, None
+    for line in PARAMETERS.strip().splitlines():
+        if not line.startswith(" "):
+            name = line.partition(" ")[0]
+            entries[name] = []
+        entries[name].append(line)
+    return entries
+
+
+_ENTRIES = _entries()
+
+
+def describe_parameters(cls):
+    """Class decorator: a line "@name" in the docstring becomes the description of that parameter or group.
+
+    "@name=value" states another default.
+    """
+    if cls.__doc__:
+        lines = []
+        for line in cls.__doc__.splitlines():
+            if line.strip().startswith("@"):
+                indent = line[: line.index("@")]  # later versions of Python strip that of the docstring
+                lines.extend(indent + entry for entry in _expanded(line.strip()[1:]))
+            else:
+                lines.append(line)
+        cls.__doc__ = "\n".join(lines)
+    return cls
+
+
+def _expanded(text):
+    name, _, default = text.partition("=")
+    if name in GROUPS:
+        return [line for member in GROUPS[name].split() for line in _ENTRIES[member]]
+    first, *rest = _ENTRIES[name]
+    if default:
+        first = first.partition("default=")[0] + f"default={default}"
+    return [first, *rest]

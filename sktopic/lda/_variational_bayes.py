@@ -1,0 +1,74 @@
+"""What the variational Bayesian methods for LDA share: a Dirichlet posterior of each topic, and the bound."""
+
+import math
+from numbers import Real
+
+from scipy.special import digamma, gammaln
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from sktopic._compat import StrOptions
+from sktopic._documents import document_groups
+from sktopic._kernels._rng import combine_keys
+from sktopic._parallel import Workers
+from sktopic.lda._minibatch import MinibatchLDA, TopicPosteriors, VariationalInference
+
+# Tells the streams of elbo from others; variational inference draws nothing from them.
+ELBO_KEY = 0x656C626F
+
+
+class VariationalBayesLDA(TopicPosteriors, VariationalInference, MinibatchLDA):
+    """Base class: mean-field inference with Dirichlet posteriors lambda = topic_word_prior + counts."""
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **MinibatchLDA._parameter_constraints,
+        "prior_update": [StrOptions({"fixed-point", "gradient"})],
+    }
+
+    def elbo(self, X, y=None, *, total_samples=None):
+        """Evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
+
+        A bound on the log marginal likelihood of all of X, documents and topics together: it grows with
+        the number of rows, and bounds of different models say little about their predictions. Use `score` to
+        compare models.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+        y : None
+            Ignored.
+        total_samples : float or None, default=None
+            Size of the corpus that X is a sample of, > 0: the documents' part is scaled up to it. None:
+            X is the corpus.
+
+        Returns
+        -------
+        elbo : float
+            Total nats, natural logarithm: the documents' part, and once that of the topics (equation 4 of
+            Hoffman, Blei and Bach, 2010).
+        """
+        check_is_fitted(self)
+        self._check_settings()
+        check_scalar(total_samples, "total_samples", (Real, type(None)))
+        if total_samples is not None and not 0 < total_samples < math.inf:
+            raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
+        counts = self._validate_counts(X, reset=False)
+        topics, step = self._inference_topics(), self._transform_step()
+        documents = []
+        with Workers(self.n_jobs) as workers:
+            for _, _, batch in document_groups(counts):
+                gathered = topics.gather(batch.words, self.doc_topic_prior_, workers)
+                keys = batch.content_keys(combine_keys(self._seed, ELBO_KEY))
+                documents.append(step(batch, gathered, self.doc_topic_prior_, keys, workers).bound())
+        scale = 1.0 if total_samples is None else total_samples / counts.shape[0]
+        return scale * math.fsum(documents) + self._topics_bound()
+
+    def _topics_bound(self):
+        """E[log p(phi)] - E[log q(phi)], the bound's part that does not depend on documents."""
+        weight, eta = self._count_weight(self.total_samples_), self.topic_word_prior_
+        lambda_ = self._statistics.expected_counts(weight) + eta
+        totals = lambda_.sum(axis=0)
+        log_phi = digamma(lambda_) - digamma(totals)
+        words = ((eta - lambda_) * log_phi + gammaln(lambda_) - gammaln(eta)).sum()
+        return float(words + (gammaln(len(lambda_) * eta) - gammaln(totals)).sum())

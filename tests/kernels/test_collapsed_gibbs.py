@@ -1,0 +1,393 @@
+"""Collapsed Gibbs sampling: draw by draw that of the reference, and with the exact posterior as its law."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
+from sktopic._kernels._rng import position_keys
+from tests.kernels.tools import for_each_seed
+from tests.reference import collapsed_gibbs as reference
+from tests.reference.documents import clump_weights
+
+SMOOTHING = 0.07
+
+
+@dataclass
+class Chain:
+    """Documents as the kernel sees them, word by word, with a state that starts without assignments.
+
+    dense (n_documents, n_words) are the documents; words names their rows in counts (n_features, n_topics),
+    which may hold tokens of others.
+    """
+
+    dense: np.ndarray
+    prior: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    smoothing: float = SMOOTHING
+    totals: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        n_topics = len(self.prior)
+        self.words = np.asarray(self.words, dtype=np.int32)
+        by_word, document = np.nonzero(self.dense.T)
+        self.cell_document = document.astype(np.int32)
+        self.cell_count = self.dense.T[by_word, document].astype(np.float64)
+        self.word_indptr = np.searchsorted(by_word, np.arange(len(self.words) + 1)).astype(np.int64)
+        n_clumps = [len(clump_weights(c)) for c in self.cell_count]
+        self.token_document = np.repeat(document, n_clumps)
+        self.token_word = np.repeat(self.words[by_word], n_clumps)
+        self.token_weight = np.concatenate([clump_weights(c) for c in self.cell_count])
+        self.z = np.full(len(self.token_word), -1, dtype=np.int32)
+        self.hint = np.zeros_like(self.z)
+        self.totals = self.counts.sum(axis=0)
+        n_tokens = np.bincount(self.token_document, minlength=len(self.dense))
+        room = (np.minimum(n_tokens, n_topics) + 1 + 3) // 4 * 4
+        self.slot_start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        size = self.slot_start[-1]
+        self.slot_topic = np.zeros((size, 2), dtype=np.int32)
+        self.slot_weight = np.zeros(size)
+        self.n_slots = np.zeros(len(self.dense), dtype=np.int32)
+
+    @property
+    def cells(self):
+        return self.word_indptr, self.words, self.cell_document, self.cell_count
+
+    @property
+    def slots(self):
+        return self.slot_start, self.slot_topic, self.slot_weight, self.n_slots
+
+    def sweep(self, key, alone=True):
+        given = self.counts, alone, self.totals, self.prior, self.smoothing
+        sweep_words(*self.cells, *given, *self.slots, self.z, self.hint, key)
+
+    def assign(self, z):
+        """Start from assignments."""
+        z = np.asarray(z, dtype=np.int32)
+        move_counts(self.word_indptr, self.words, self.cell_count, self.z, z, self.counts)
+        self.z[:] = z
+        self.totals = self.counts.sum(axis=0)
+        list_topics(self.cell_document, self.cell_count, *self.slots, z)
+
+    def recount(self, index, size):
+        """Weights of tokens in topics by what the index names: (size, n_topics)."""
+        sums = np.zeros((size, len(self.prior)))
+        np.add.at(sums, (index, self.z), self.token_weight)
+        return sums
+
+    def check(self, others, rtol=1e-12):
+        """Counts, totals and lists say what z says; others are the counts of other documents."""
+        atol = rtol * max(1.0, self.cell_count.max())
+        by_word = others + self.recount(self.token_word, len(self.counts))
+        np.testing.assert_allclose(self.counts, by_word, rtol=rtol, atol=atol)
+        np.testing.assert_allclose(self.totals, by_word.sum(axis=0), rtol=rtol, atol=10 * atol)
+        self.check_lists(rtol, atol)
+
+    def check_lists(self, rtol, atol):
+        by_document = self.recount(self.token_document, len(self.dense))
+        for d, weights in enumerate(by_document):
+            topics, members, mass = self.list_of(d)
+            own = self.z[self.token_document == d]
+            assert sorted(topics) == sorted(set(own.tolist()))
+            np.testing.assert_array_equal(members, [np.sum(own == k) for k in topics])
+            np.testing.assert_allclose(mass, weights[topics], rtol=rtol, atol=atol)
+
+    def list_of(self, d):
+        used = slice(self.slot_start[d], self.slot_start[d] + self.n_slots[d])
+        assert used.stop <= self.slot_start[d + 1]
+        assert not np.any(self.slot_weight[used.stop : self.slot_start[d + 1]])  # they are read in fours
+        topics, members = self.slot_topic[used].T
+        return topics.tolist(), members, self.slot_weight[used]
+
+
+class Twin:
+    """The same state, moved by the reference."""
+
+    def __init__(self, chain):
+        self.chain = chain
+        self.counts, self.totals, self.z = chain.counts.copy(), chain.totals.copy(), chain.z.copy()
+        n_documents, n_topics = len(chain.dense), len(chain.prior)
+        self.lists = [reference.TopicList(n_topics) for _ in range(n_documents)]
+
+    def sweep(self, key, alone=True):
+        chain = self.chain
+        given = self.counts, alone, self.totals, chain.prior, chain.smoothing, self.lists
+        reference.sweep_words(*chain.cells, *given, self.z, key)
+
+    def check(self, rtol=1e-12):
+        np.testing.assert_array_equal(self.chain.z, self.z)
+        for d, expected in enumerate(self.lists):
+            topics, members, mass = self.chain.list_of(d)
+            assert topics == expected.order
+            np.testing.assert_array_equal(members, expected.members[topics])
+            np.testing.assert_allclose(mass, expected.n[topics], rtol=rtol)
+        np.testing.assert_allclose(self.chain.counts, self.counts, rtol=rtol)
+        np.testing.assert_allclose(self.chain.totals, self.totals, rtol=rtol)
+
+
+def random_chain(seed, n_topics, counts="small", n_documents=9, n_words=12, others=False):
+    """Documents among words of a larger vocabulary, some of them empty; other documents may be counted."""
+    rng = np.random.default_rng(seed)
+    dense = (rng.random((n_documents, n_words)) < 0.4).astype(float)
+    if counts == "small":
+        dense *= rng.integers(1, 6, dense.shape)
+    elif counts == "mixed":  # fractional, exactly 64, above 64
+        dense *= rng.choice([1.0, 3.0, 2.75, 0.3, 64.0, 63.5, 70.1, 1000.0], dense.shape)
+    dense[[0, 4]] = 0.0
+    words = rng.permutation(n_words + 5)[:n_words]
+    statistics = rng.integers(0, 4, (n_words + 5, n_topics)).astype(float) * others
+    return Chain(dense, rng.gamma(1.0, 0.5, n_topics) + 0.02, words, statistics)
+
+
+@pytest.mark.parametrize("others", [False, True], ids=["first", "after others"])
+@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
+@pytest.mark.parametrize("n_topics", [1, 2, 5, 16, 17, 40])
+def test_every_draw_is_that_of_the_reference(n_topics, counts, others):
+    chain = random_chain(n_topics, n_topics, counts, others=others)
+    before = chain.counts.copy()
+    twin = Twin(chain)
+    for key in range(4):  # the first sweep assigns
+        chain.sweep(key)
+        twin.sweep(key)
+        twin.check()
+        chain.check(before)
+    assert n_topics == 1 or len(set(chain.z.tolist())) > 1
+
+
+@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
+@pytest.mark.parametrize("n_topics", [1, 3, 40])
+def test_shards_draw_against_counts_that_wait(n_topics, counts):
+    """Not alone, a sweep leaves the counts as they are, and move_counts takes them along afterwards."""
+    chain = random_chain(n_topics + 50, n_topics, counts, others=True)
+    others = chain.counts.copy()
+    twin = Twin(chain)
+    for key in range(3):
+        counts_before, z_before = chain.counts.copy(), chain.z.copy()
+        chain.sweep(key, alone=False)
+        twin.sweep(key, alone=False)
+        np.testing.assert_array_equal(chain.counts, counts_before)
+        twin.check()
+        cells = chain.word_indptr, chain.words, chain.cell_count
+        move_counts(*cells, z_before, chain.z, chain.counts)
+        reference.move_counts(*cells, z_before, twin.z, twin.counts)
+        twin.check()
+        chain.check(others)
+
+
+def test_one_shard_that_moves_its_counts_is_the_sampler_alone():
+    """Words are visited once a sweep: counts are needed up to date only after it."""
+    alone, shard = random_chain(1, 6), random_chain(1, 6)
+    for key in range(5):
+        before = shard.z.copy()
+        alone.sweep(key)
+        shard.sweep(key, alone=False)
+        move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, shard.counts)
+        np.testing.assert_array_equal(alone.z, shard.z)
+        np.testing.assert_array_equal(alone.counts, shard.counts)
+
+
+@pytest.mark.parametrize("counts", ["small", "mixed"])
+def test_sweeps_start_from_assignments_given(counts):
+    chain = random_chain(2, 7, counts)
+    z = np.random.default_rng(0).integers(0, 7, len(chain.z))
+    twin = Twin(chain)
+    chain.assign(z)
+    twin.z[:] = z
+    cells = chain.word_indptr, chain.words, chain.cell_count
+    reference.move_counts(*cells, np.full(len(z), -1), z, twin.counts)
+    twin.totals = twin.counts.sum(axis=0)
+    twin.lists = reference.list_topics(*chain.cells, len(chain.dense), 7, z)
+    twin.check()
+    chain.check(0.0)
+    for key in range(3):
+        chain.sweep(key)
+        twin.sweep(key)
+        twin.check()
+
+
+@pytest.mark.parametrize("largest", [3, 2**31 - 1])
+def test_hints_save_time_and_nothing_else(largest):
+    rng = np.random.default_rng(0)
+    plain, misled = random_chain(7, 9, "mixed"), random_chain(7, 9, "mixed")
+    for key in range(5):
+        misled.hint[:] = rng.integers(0, largest, len(misled.hint), endpoint=True)
+        for chain in (plain, misled):
+            chain.sweep(key)
+        np.testing.assert_array_equal(plain.z, misled.z)
+        np.testing.assert_array_equal(plain.slot_topic, misled.slot_topic)
+        np.testing.assert_array_equal(plain.slot_weight, misled.slot_weight)
+
+
+def test_counts_can_be_moved_away_again():
+    chain = random_chain(3, 6, "mixed", others=True)
+    before = chain.counts.copy()
+    chain.sweep(0)
+    assert np.any(chain.counts != before)
+    nowhere = np.full_like(chain.z, -1)
+    move_counts(chain.word_indptr, chain.words, chain.cell_count, chain.z, nowhere, chain.counts)
+    np.testing.assert_allclose(chain.counts, before, atol=1e-10)
+
+
+def test_long_runs_do_not_drift():
+    """Fractional counts enter and leave two thousand times; sums kept up to date are still sums."""
+    chain = random_chain(4, 5, "mixed", others=True)
+    before = chain.counts.copy()
+    for key in position_keys(5, 0, 2000).tolist():
+        chain.sweep(key)
+    chain.check(before, rtol=1e-10)
+
+
+def test_words_draw_from_streams_of_their_own():
+    """Words are visited in another order, with each word alone in its document: nothing else changes."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 4, (8, 20)).astype(float)
+    # So many tokens elsewhere that the totals hardly move.
+    counts[7] = 1e15
+    forward = Chain(np.eye(6) * 5, np.full(20, 0.3), np.arange(6), counts.copy())
+    backward = Chain(np.eye(6) * 5, np.full(20, 0.3), np.arange(6)[::-1], counts.copy())
+    for key in range(3):
+        forward.sweep(key)
+        backward.sweep(key)
+    np.testing.assert_array_equal(forward.z.reshape(6, 5), backward.z.reshape(6, 5)[::-1])
+    assert len(np.unique(forward.z.reshape(6, 5), axis=0)) == 6
+
+
+def test_keys_decide_the_draws():
+    one, again, other = (random_chain(6, 8) for _ in range(3))
+    for chain, key in ((one, 1), (again, 1), (other, 2)):
+        chain.sweep(key)
+    np.testing.assert_array_equal(one.z, again.z)
+    assert np.any(one.z != other.z)
+
+
+# Five tokens: counts of documents by words, prior, smoothing. The posterior of the second is spread over
+# states with a topic of its own each, that of the third has words in common to all documents.
+TINY = {
+    "two documents, K = 2": ([[2, 1], [1, 1]], [0.4, 1.3], 0.5),
+    "three documents, K = 2": ([[1, 1, 0], [0, 1, 1], [1, 0, 0]], [0.2, 0.9], 0.1),
+    "two documents, K = 3": ([[2, 0, 1], [0, 2, 0]], [0.1, 0.3, 0.9], 0.1),
+    "three documents, K = 3": ([[1, 1], [2, 0], [0, 1]], [0.15, 0.05, 0.6], 0.2),
+}
+
+
+def visited(chain, n_sweeps, n_burn_in, key):
+    """The numbers of the states after each sweep, in the order of the enumeration."""
+    z = np.empty((n_sweeps, len(chain.z)), dtype=np.int32)
+    keys = position_keys(key, 0, n_burn_in + n_sweeps).tolist()
+    given = *chain.cells, chain.counts, True, chain.totals, chain.prior, chain.smoothing
+    slots = chain.slots
+    for step_key in keys[:n_burn_in]:
+        sweep_words(*given, *slots, chain.z, chain.hint, step_key)
+    for row, step_key in zip(z, keys[n_burn_in:]):
+        sweep_words(*given, *slots, chain.z, chain.hint, step_key)
+        row[:] = chain.z
+    return z @ len(chain.prior) ** np.arange(len(chain.z))[::-1]
+
+
+@for_each_seed
+@pytest.mark.parametrize("name", TINY)
+def test_assignments_have_the_posterior_distribution(name, seed):
+    dense, prior, smoothing = TINY[name]
+    dense, prior = np.array(dense, dtype=float), np.array(prior)
+    n_documents, n_words = dense.shape
+    chain = Chain(dense, prior, np.arange(n_words), np.zeros((n_words, len(prior))), smoothing)
+    tokens = chain.token_document, chain.token_word
+    states, posterior = reference.posterior(*tokens, n_documents, n_words, prior, smoothing)
+    # The distance of as many independent draws would be 0.4 (effective states / n_sweeps)^(1/2) < 0.004.
+    n_sweeps = 400_000 if len(prior) == 2 else 800_000
+    state = visited(chain, n_sweeps, 100, 100 + seed)
+    law = np.bincount(state, minlength=len(states)) / n_sweeps
+    assert 0.5 * np.abs(law - posterior).sum() < 0.01
+    # That says something: the law of independent tokens, or of a prior that is equal for all topics, is
+    # farther away.
+    one_hot = states[:, :, None] == np.arange(len(prior))
+    marginals = np.tensordot(posterior, one_hot, axes=1)
+    independent = np.prod((one_hot * marginals).sum(axis=2), axis=1)
+    equal = np.full(len(prior), prior.mean())
+    _, other = reference.posterior(*tokens, n_documents, n_words, equal, smoothing)
+    for wrong in (independent, other):
+        assert 0.5 * np.abs(wrong - posterior).sum() > 0.05
+
+
+class Model:
+    """A small LDA model, whose joint law of topics and words two simulators have to agree upon."""
+
+    LENGTHS, N_WORDS, PRIOR, SMOOTHING = (6, 3, 4), 4, np.array([0.3, 0.8, 1.4]), 0.4
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.document = np.repeat(np.arange(3), self.LENGTHS)
+
+    def draw(self, p):
+        """A number from each row of probabilities."""
+        return (self.rng.random(len(p))[:, None] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
+
+    def draw_words(self, z):
+        """w given z: phi from its prior, then words from phi."""
+        phi = self.rng.dirichlet(np.full(self.N_WORDS, self.SMOOTHING), len(self.PRIOR))
+        return self.draw(phi[z])
+
+    def draw_topics(self):
+        """z from its prior."""
+        theta = self.rng.dirichlet(self.PRIOR, 3)
+        return self.draw(theta[self.document])
+
+    def change_topics(self, z, w, key):
+        """A sweep of the kernel over z given w; tokens are sorted as the kernel has them, and back."""
+        order = np.lexsort((self.document, w))
+        dense = np.zeros((3, self.N_WORDS))
+        np.add.at(dense, (self.document, w), 1.0)
+        words = np.flatnonzero(dense.any(axis=0))
+        counts = np.zeros((self.N_WORDS, len(self.PRIOR)))
+        chain = Chain(dense[:, words], self.PRIOR, words, counts, self.SMOOTHING)
+        chain.assign(z[order])
+        chain.sweep(key)
+        changed = np.empty_like(z)
+        changed[order] = chain.z
+        return changed
+
+    def statistics(self, z, w):
+        n_topics = len(self.PRIOR)
+        n_dk = np.bincount(self.document * n_topics + z, minlength=3 * n_topics)
+        n_wk = np.bincount(w * n_topics + z, minlength=self.N_WORDS * n_topics)
+        n_k = np.bincount(z, minlength=n_topics)
+        return np.array(
+            [
+                n_dk @ n_dk,
+                n_wk @ n_wk,
+                n_k @ n_k,
+                n_k[0],
+                n_k[2],
+                z[0] == z[1],
+                z[0] == z[-1],
+                w[0] == w[1],
+                (z[0] == z[6]) * (w[0] == w[6]),
+                n_wk @ n_wk * n_k[0],
+            ],
+            dtype=float,
+        )
+
+
+@for_each_seed
+def test_topics_and_words_have_the_joint_law_of_the_model(seed):
+    """Geweke (2004): z and w from the model, against sweeps over z alternating with draws of w given z."""
+    model, n_draws, n_batches = Model(seed), 8000, 40
+    independent = []
+    for _ in range(n_draws):
+        z = model.draw_topics()
+        independent.append(model.statistics(z, model.draw_words(z)))
+    z = model.draw_topics()
+    w = model.draw_words(z)
+    successive = []
+    for key in position_keys(500 + seed, 0, n_draws).tolist():
+        z = model.change_topics(z, w, key)
+        w = model.draw_words(z)
+        successive.append(model.statistics(z, w))
+    independent = np.array(independent)
+    batches = np.array(successive).reshape(n_batches, n_draws // n_batches, -1).mean(axis=1)
+    difference = independent.mean(axis=0) - batches.mean(axis=0)
+    variance = independent.var(axis=0) / n_draws + batches.var(axis=0, ddof=1) / n_batches
+    scores = difference / variance**0.5
+    assert np.all(np.abs(scores) < 4), scores

@@ -1,0 +1,126 @@
+"""Collapsed Gibbs sampling, word by word (the twin of sktopic._kernels._collapsed_gibbs)."""
+
+from itertools import pairwise, product
+
+import numpy as np
+from scipy.special import gammaln
+
+from tests.reference.documents import clump_weights
+from tests.reference.rng import Stream, combine
+
+N_LANES = 4
+
+
+class TopicList:
+    """The topics present in a document, in the order of the kernel's list: new ones at the end.
+
+    The order has no part in the probabilities, only in which draw a uniform makes.
+    """
+
+    def __init__(self, n_topics):
+        self.order = []
+        self.members = np.zeros(n_topics, dtype=int)
+        self.n = np.zeros(n_topics)
+
+    def put(self, k, w):
+        if k not in self.order:
+            self.order.append(k)
+        self.members[k] += 1
+        self.n[k] += w
+
+    def take(self, k, w):
+        self.members[k] -= 1
+        self.n[k] -= w
+        if self.members[k] == 0:
+            self.n[k] = 0.0
+            last = self.order.pop()  # fills the gap
+            if last != k:
+                self.order[self.order.index(k)] = last
+
+
+def tokens_of(word_indptr, words, cell_count):
+    """(word, cell, weight) of each clump, in order."""
+    return [
+        (words[i], cell, w)
+        for i, cells in enumerate(pairwise(word_indptr))
+        for cell in range(*cells)
+        for w in clump_weights(cell_count[cell])
+    ]
+
+
+def conditional(counts, totals, prior, smoothing, n_features, n):
+    """p(z = k | rest) up to its sum: (alpha_k + n_dk) q_k, and q_k; no count includes the token."""
+    q = (counts + smoothing) / (totals + n_features * smoothing)
+    return (prior + n) * q, q
+
+
+def draw(p, q, prior, order, n, uniform):
+    """Lay out [0, sum): n_dk q_k of the document's topics, then alpha_k q_k of all topics.
+
+    The list of topics is dealt in four lanes, which come one after the other.
+    """
+    listed = [k for lane in range(N_LANES) for k in order[lane::N_LANES]]
+    widths = np.concatenate([(n * q)[listed], prior * q])
+    i = int(np.searchsorted(np.cumsum(widths), uniform * p.sum(), side="right"))
+    i = min(i, len(widths) - 1)
+    return listed[i] if i < len(listed) else i - len(listed)
+
+
+def sweep_words(
+    word_indptr, words, cell_document, cell_count, counts, alone, totals, prior, smoothing, lists, z, key
+):
+    """Draw every token once, in place; lists holds a TopicList for each document."""
+    n_features = len(counts)
+    present = counts.copy()
+    streams = {w: Stream(combine(key, w)) for w in words}
+    for token, (w, cell, weight) in enumerate(tokens_of(word_indptr, words, cell_count)):
+        topics = lists[cell_document[cell]]
+        old, n = z[token], topics.n.copy()
+        if old >= 0:
+            present[w, old] -= weight
+            totals[old] -= weight
+            n[old] = n[old] - weight if topics.members[old] > 1 else 0.0
+        p, q = conditional(present[w], totals, prior, smoothing, n_features, n)
+        new = z[token] = draw(p, q, prior, topics.order, n, streams[w].uniform())
+        present[w, new] += weight
+        totals[new] += weight
+        if new != old:  # so that the order of the list changes as the kernel's does
+            topics.put(new, weight)
+            if old >= 0:
+                topics.take(old, weight)
+    if alone:
+        counts[:] = present
+
+
+def move_counts(word_indptr, words, cell_count, before, z, counts):
+    """Change counts in place by the tokens that are elsewhere than before, -1 being nowhere."""
+    for token, (w, _, weight) in enumerate(tokens_of(word_indptr, words, cell_count)):
+        if before[token] >= 0:
+            counts[w, before[token]] -= weight
+        if z[token] >= 0:
+            counts[w, z[token]] += weight
+
+
+def list_topics(word_indptr, words, cell_document, cell_count, n_documents, n_topics, z):
+    """The list of each document, from the assignments of all tokens."""
+    lists = [TopicList(n_topics) for _ in range(n_documents)]
+    for k, (_, cell, weight) in zip(z, tokens_of(word_indptr, words, cell_count)):
+        lists[cell_document[cell]].put(k, weight)
+    return lists
+
+
+def posterior(documents, words, n_documents, n_words, prior, smoothing):
+    """All assignments of some tokens, and their probabilities given the words, by the joint of both.
+
+    documents and words name those of each token; the joint is p(z) p(w | z) with proportions and topics
+    integrated out: equations 2 and 3 of Griffiths and Steyvers (2004).
+    """
+    n_topics = len(prior)
+    states = np.array(list(product(range(n_topics), repeat=len(words))))
+    one_hot = (states[:, :, None] == np.arange(n_topics)).astype(float)
+    n_dk = np.einsum("sik,id->sdk", one_hot, np.eye(n_documents)[documents])
+    n_wk = np.einsum("sik,iw->swk", one_hot, np.eye(n_words)[words])
+    log_joint = gammaln(prior + n_dk).sum(axis=(1, 2)) + gammaln(smoothing + n_wk).sum(axis=(1, 2))
+    log_joint -= gammaln(n_words * smoothing + n_wk.sum(axis=1)).sum(axis=1)
+    p = np.exp(log_joint - log_joint.max())
+    return states, p / p.sum()

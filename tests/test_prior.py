@@ -1,0 +1,402 @@
+"""Learning the prior of topic proportions: what is told by documents, and the rules that follow it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import digamma, gammaln, polygamma
+
+from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
+from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._kernels._rng import position_keys
+from sktopic._parallel import Workers
+from sktopic._prior import PriorEvidence, PriorLearner, learned_smoothing, move, symmetric_newton_step
+from sktopic._topic_word import TopicProbabilities
+
+from .reference.documents import clump_weights
+
+PRIORS = [[0.2, 0.7], [0.05, 0.1, 2.0, 9.0], [3.0, 3.0, 3.0], [0.3] * 10, [40.0, 1.0, 0.3]]
+every_prior = pytest.mark.parametrize("alpha", [np.array(prior) for prior in PRIORS], ids=str)
+every_kind = pytest.mark.parametrize("kind", ["auto", "auto-symmetric"])
+RULES = ["fixed-point", "gradient", "gamma"]
+
+
+def mean_log_of(alpha):
+    """E[log theta] under a Dirichlet."""
+    return digamma(alpha) - digamma(alpha.sum())
+
+
+def documents_with_topics(alpha, n_documents=300, mean_length=20, seed=0):
+    """n_dk of documents drawn from the Dirichlet-multinomial, none of them empty."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.poisson(mean_length, n_documents) + 1
+    return np.array([rng.multinomial(n, rng.dirichlet(alpha)) for n in lengths], dtype=np.float64)
+
+
+def evidence_of(n, prior):
+    """The evidence of documents whose topic counts (n_documents, n_components) are known."""
+    return PriorEvidence.from_gains(prior, (digamma(prior + n) - digamma(prior)).sum(axis=0), n.sum(axis=1))
+
+
+def telling(mean_log_theta, n_documents=7.0):
+    """Evidence of documents that have E[log theta] on average."""
+    none = np.zeros(len(mean_log_theta))
+    return PriorEvidence(n_documents * mean_log_theta, none, 0.0, n_documents)
+
+
+def assert_same_evidence(one, other, rtol=1e-12):
+    for name, value in vars(one).items():
+        assert_allclose(getattr(other, name), value, rtol=rtol, err_msg=name)
+
+
+# Evidence
+
+
+@every_prior
+def test_evidence_is_what_its_definition_says(alpha):
+    n = documents_with_topics(alpha, 30)
+    evidence = evidence_of(n, alpha)
+    posterior = alpha + n
+    log_theta = digamma(posterior) - digamma(posterior.sum(axis=1, keepdims=True))
+    assert_allclose(evidence.log_theta, log_theta.sum(axis=0), rtol=1e-11)
+    assert_allclose(
+        evidence.topic_gains, (alpha * (digamma(posterior) - digamma(alpha))).sum(axis=0), rtol=1e-11
+    )
+    total_gain = digamma(posterior.sum(axis=1)) - digamma(alpha.sum())
+    assert_allclose(evidence.total_gain, total_gain.sum(), rtol=1e-11)
+    assert evidence.n_documents == 30
+
+
+def test_evidence_adds_up_document_by_document():
+    alpha = np.array([0.2, 0.5, 0.9])
+    n = documents_with_topics(alpha, 20)
+    total = PriorEvidence.none(3)
+    for row in n:
+        total = total.plus(evidence_of(row[None], alpha))
+    assert_same_evidence(evidence_of(n, alpha), total)
+
+
+@pytest.fixture
+def workers():
+    with Workers(1) as team:
+        yield team
+
+
+class Batch:
+    """Documents, some of them empty, with topics and a prior."""
+
+    PRIOR = np.array([0.1, 0.4, 0.8, 1.5])
+
+    def __init__(self, workers):
+        rng = np.random.default_rng(0)
+        counts = rng.poisson(0.4, (15, 20)) * rng.choice([1.0, 0.5, 70.0], (15, 20))
+        counts[[0, 6]] = 0.0
+        self.counts, self.workers = counts, workers
+        self.topics = TopicProbabilities.from_components(rng.dirichlet(np.full(20, 0.3), 4))
+        self.reader = DocumentReader(canonical_counts(sp.csr_array(counts)))
+        self.batch = self.reader.batch(np.arange(15))
+
+    def infer(self, step, rows=None, **given):
+        batch = self.batch if rows is None else self.reader.batch(rows)
+        topics = self.topics.gather(batch.words, self.PRIOR, self.workers, dtype=np.float64)
+        keys = position_keys(1, 0, batch.n_documents)
+        return step(batch, topics, self.PRIOR, keys, self.workers, True, **given)
+
+
+def test_variational_evidence_is_that_of_the_posteriors(workers):
+    counts = Batch(workers).infer(VariationalStep(50, 1e-6))
+    gamma = counts.gamma[counts.batch.lengths > 0]
+    assert len(gamma) == 13
+    evidence = counts.prior_evidence()
+    log_theta = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+    assert_allclose(evidence.log_theta, log_theta.sum(axis=0), rtol=1e-9)
+    gains = Batch.PRIOR * (digamma(gamma) - digamma(Batch.PRIOR)).sum(axis=0)
+    assert_allclose(evidence.topic_gains, gains, rtol=1e-9)
+    total = Batch.PRIOR.sum()
+    assert_allclose(evidence.total_gain, (digamma(gamma.sum(axis=1)) - digamma(total)).sum(), rtol=1e-9)
+    assert evidence.n_documents == 13
+
+
+@pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
+def test_sampled_evidence_is_that_of_the_assignments(drawn, workers):
+    """After each of three sweeps, with its own document's counts; the evidence is their mean."""
+    case = Batch(workers)
+    batch = case.batch
+    weights = np.concatenate([clump_weights(c) for c in batch.cell_count])
+    document = np.repeat(np.arange(15), np.diff(batch.clump_indptr))
+    z = np.full(batch.n_clumps, -1, dtype=np.int32)
+    for _ in range(3):
+        evidence = case.infer(GibbsStep(0, 1, drawn), assignments=z).prior_evidence()
+        n = np.zeros((15, 4))
+        np.add.at(n, (document, z), weights)
+        assert_same_evidence(evidence_of(n[n.sum(axis=1) > 0], Batch.PRIOR), evidence, rtol=1e-9)
+    kept = [case.infer(GibbsStep(burn_in, 1, drawn)).prior_evidence() for burn_in in range(3)]
+    together = case.infer(GibbsStep(0, 3, drawn)).prior_evidence()
+    for name in ("log_theta", "topic_gains", "total_gain", "n_documents"):
+        mean = np.mean([getattr(evidence, name) for evidence in kept], axis=0)
+        assert_allclose(getattr(together, name), mean, rtol=1e-9, err_msg=name)
+
+
+def test_groups_of_documents_tell_what_the_whole_tells(workers):
+    case = Batch(workers)
+    whole = case.infer(VariationalStep(5, 0.0)).prior_evidence()
+    dense = DenseCounts(20, 4, True)
+    for rows in (np.arange(6), np.arange(6, 7), np.arange(7, 15)):
+        group = case.infer(VariationalStep(5, 0.0), rows)
+        dense.include(group, group.batch.words, workers)
+    assert_same_evidence(whole, dense.prior_evidence())
+
+
+def test_documents_without_words_tell_nothing(workers):
+    for step in (VariationalStep(5, 0.0), GibbsStep(1, 1)):
+        evidence = Batch(workers).infer(step, np.array([0, 6])).prior_evidence()
+        assert_same_evidence(PriorEvidence.none(4), evidence)
+
+
+# The fixed point
+
+
+def repeat(learner, evidence, prior, n=200, n_documents=1000.0):
+    """The prior after updates that forget all before them; evidence follows from the prior, or is given."""
+    averages = learner.initial(prior)
+    for _ in range(n):
+        given = evidence(prior) if callable(evidence) else evidence
+        averages, prior = learner.update(averages, prior, given, 1.0, n_documents)
+    return prior
+
+
+@every_prior
+def test_fixed_point_recovers_the_dirichlet_of_given_logarithms(alpha):
+    learner, start = PriorLearner("auto", "fixed-point"), np.full(len(alpha), 0.5)
+    learned = repeat(learner, telling(mean_log_of(alpha)), start, 3000)
+    assert_allclose(learned, alpha, rtol=1e-6)
+
+
+@every_prior
+def test_symmetric_fixed_point_has_the_mean_logarithm(alpha):
+    start = np.full(len(alpha), 0.5)
+    learned = repeat(PriorLearner("auto-symmetric", "fixed-point"), telling(mean_log_of(alpha)), start)
+    assert len(set(learned)) == 1
+    assert_allclose(mean_log_of(learned)[0], mean_log_of(alpha).mean(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("rule", ["fixed-point", "gradient"])
+def test_batches_enter_the_average_by_the_step_size(rule):
+    """(1 - rho) of the past and rho of the batch, whatever the number of its documents."""
+    one, other, start = np.array([-1.0, -2.0, -1.5]), np.array([-2.0, -1.2, -1.6]), np.full(3, 0.5)
+    learner = PriorLearner("auto", rule)
+    averages, prior = learner.update(learner.initial(start), start, telling(one, 3.0), 1.0, 100.0)
+    assert_allclose(averages, one, rtol=1e-15)
+    averages, prior = learner.update(averages, prior, telling(other, 11.0), 0.25, 100.0)
+    assert_allclose(averages, 0.75 * one + 0.25 * other, rtol=1e-14)
+    before = prior.copy()
+    learner.update(averages, prior, telling(other, 11.0), 0.5, 100.0)
+    assert_array_equal(prior, before)  # the arguments are not written to
+
+
+# Newton's step
+
+
+def log_likelihood(alpha, mean_log_theta):
+    """Of a Dirichlet, for one draw."""
+    return gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1.0) @ mean_log_theta
+
+
+def derivatives(function, x, h):
+    """The first and second one by central differences of fourth order."""
+    a, b, c, d, e = (function(x + i * h) for i in (-2, -1, 0, 1, 2))
+    return (a - 8 * b + 8 * d - e) / (12 * h), (-a + 16 * b - 30 * c + 16 * d - e) / (12 * h * h)
+
+
+@pytest.mark.parametrize(("value", "n"), [(0.05, 10), (0.4, 3), (1.0, 2), (3.0, 20), (0.02, 5000)])
+def test_symmetric_step_is_that_of_newton(value, n):
+    for mean_log in np.array([0.7, 1.0, 1.4]) * mean_log_of(np.full(n, value))[0]:
+        first, second = derivatives(
+            lambda x, mean_log=mean_log: gammaln(n * x) - n * gammaln(x) + n * (x - 1.0) * mean_log,
+            value,
+            0.01 * value,
+        )
+        assert second < 0
+        step = symmetric_newton_step(mean_log, n, value)
+        assert_allclose(step, -first / second, rtol=1e-5, atol=1e-7 * value)
+
+
+@every_prior
+def test_step_solves_the_dense_hessian(alpha):
+    rng = np.random.default_rng(0)
+    # So near that no entry is held back.
+    mean_log_theta = mean_log_of(alpha * np.exp(0.05 * rng.standard_normal(len(alpha))))
+    gradient = digamma(alpha.sum()) - digamma(alpha) + mean_log_theta
+    hessian = polygamma(1, alpha.sum()) - np.diag(polygamma(1, alpha))
+    step = -np.linalg.solve(hessian, gradient)
+    for rho in (1.0, 0.1):
+        _, learned = PriorLearner("auto", "gradient").update(
+            mean_log_of(alpha), alpha, telling(mean_log_theta), rho, 1000.0
+        )
+        assert np.all(np.abs(rho * step) < alpha / 2)
+        assert_allclose(learned, alpha + rho * step, rtol=1e-10)
+    # The Hessian is that of the likelihood, by differences along some direction.
+    direction = alpha * rng.standard_normal(len(alpha))
+    first, second = derivatives(
+        lambda t: log_likelihood(alpha + t * direction, mean_log_theta),
+        0.0,
+        2e-3 / np.abs(direction / alpha).max(),
+    )
+    assert_allclose(first, gradient @ direction, rtol=1e-6, atol=1e-8)
+    assert_allclose(second, direction @ hessian @ direction, rtol=1e-5)
+
+
+@every_kind
+@every_prior
+def test_full_steps_of_newton_reach_the_fixed_point(alpha, kind):
+    rng = np.random.default_rng(1)
+    mean_log_theta = mean_log_of(alpha) - rng.gamma(1.0, 0.02, len(alpha))  # of no Dirichlet exactly
+    start, evidence = np.full(len(alpha), 0.5), telling(mean_log_theta)
+    by_newton = repeat(PriorLearner(kind, "gradient"), evidence, start, 60)
+    by_fixed_point = repeat(PriorLearner(kind, "fixed-point"), evidence, start, 3000)
+    assert_allclose(by_newton, by_fixed_point, rtol=1e-3 if kind == "auto-symmetric" else 1e-5)
+    fitted = mean_log_of(by_newton)
+    if kind == "auto-symmetric":  # where iterations of the fixed point end at 1e-4, Newton goes on
+        assert_allclose(fitted.mean(), mean_log_theta.mean(), rtol=1e-10)
+    else:
+        assert_allclose(fitted, mean_log_theta, rtol=1e-9)
+
+
+def test_steps_are_held_between_half_and_twice_the_value():
+    assert_array_equal(move(np.array([1.0, 1.0, 1.0]), np.array([-5.0, 0.25, 5.0])), [0.5, 1.25, 2.0])
+    assert_array_equal(move(np.array([1.5e-6, 6e3]), np.array([-1.0, 1e9])), [1e-6, 1e4])
+    for kind in ("auto", "auto-symmetric"):
+        learner, prior = PriorLearner(kind, "gradient"), np.full(3, 0.5)
+        _, far = learner.update(learner.initial(prior), prior, telling(np.full(3, -1e5)), 1.0, 100.0)
+        assert_array_equal(far, 0.25)
+
+
+# The Gamma prior
+
+
+def dirichlet_multinomial(alpha, n):
+    """Log-likelihood of topic counts, proportions integrated out, and its gradient."""
+    lengths, total = n.sum(axis=1), alpha.sum()
+    value = (gammaln(total) - gammaln(total + lengths)).sum() + (gammaln(alpha + n) - gammaln(alpha)).sum()
+    gradient = (digamma(alpha + n) - digamma(alpha)).sum(axis=0)
+    return value, gradient - (digamma(total + lengths) - digamma(total)).sum()
+
+
+@pytest.mark.parametrize("truth", [[0.2, 0.7, 1.5], [0.4] * 5, [3.0, 0.3]], ids=str)
+@pytest.mark.parametrize(("shape", "rate"), [(1.0, 0.0), (1.0, 1.0), (3.0, 40.0)])
+def test_gamma_rule_rests_at_the_mode_of_the_posterior(shape, rate, truth):
+    """Without rate, and with shape 1, at the maximum of the Dirichlet-multinomial likelihood."""
+    n = documents_with_topics(truth)
+    start, n_documents = np.full(len(truth), 0.5), float(len(n))
+    learner = PriorLearner("auto", "gamma", shape, rate)
+    learned = repeat(learner, lambda prior: evidence_of(n, prior), start, 3000, n_documents)
+    gradient = dirichlet_multinomial(learned, n)[1] + (shape - 1.0) / learned - rate
+    assert np.all(np.abs(gradient * learned) < 1e-6 * n_documents)
+
+    def loss(log_alpha):
+        alpha = np.exp(log_alpha)
+        value, gradient = dirichlet_multinomial(alpha, n)
+        value += (shape - 1.0) * np.log(alpha).sum() - rate * alpha.sum()
+        return -value, -(gradient + (shape - 1.0) / alpha - rate) * alpha
+
+    best = minimize(loss, np.log(start), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9})
+    assert_allclose(learned, np.exp(best.x), rtol=1e-4)
+
+
+@pytest.mark.parametrize("truth", [[0.2, 0.7, 1.5], [0.4] * 5], ids=str)
+def test_symmetric_gamma_rule_rests_at_the_maximum_of_the_likelihood(truth):
+    n = documents_with_topics(truth)
+    learner = PriorLearner("auto-symmetric", "gamma", 1.0, 0.0)
+    learned = repeat(
+        learner, lambda prior: evidence_of(n, prior), np.full(len(truth), 2.0), 3000, float(len(n))
+    )
+    assert len(set(learned)) == 1
+    assert abs(dirichlet_multinomial(learned, n)[1].sum() * learned[0]) < 1e-6 * len(n)
+
+
+def test_gamma_prior_outweighs_few_documents():
+    """A sharp prior around 3 wins over what ten documents of a small alpha say, not over a million."""
+    n, start = documents_with_topics([0.1, 0.1, 0.1], 10), np.full(3, 1.0)
+    learner = PriorLearner("auto", "gamma", 3001.0, 1000.0)
+    few = repeat(learner, lambda prior: evidence_of(n, prior), start, n_documents=10.0)
+    many = repeat(learner, lambda prior: evidence_of(n, prior), start, 3000, n_documents=1e6)
+    assert np.all(np.abs(few - 3.0) < 0.1)
+    assert np.all(many < 0.5)
+
+
+def test_gamma_rule_averages_what_batches_say():
+    prior, n = np.array([0.3, 0.6]), documents_with_topics([0.2, 0.9], 20)
+    evidence = evidence_of(n, prior)
+    learner = PriorLearner("auto", "gamma", 2.0, 5.0)
+    averages, learned = learner.update(np.array([1.0, 2.0, 3.0]), prior, evidence, 0.25, 400.0)
+    above = 0.75 * np.array([1.0, 2.0]) + 0.25 * evidence.topic_gains / 20
+    below = 0.75 * 3.0 + 0.25 * evidence.total_gain / 20
+    assert_allclose(averages, [*above, below], rtol=1e-14)
+    assert_allclose(learned, (1.0 + 400.0 * above) / (5.0 + 400.0 * below), rtol=1e-14)
+
+
+# All rules
+
+
+@every_kind
+@pytest.mark.parametrize("rule", RULES)
+@every_prior
+def test_prior_stays_where_batches_say_what_is_known(alpha, rule, kind):
+    alpha = np.full(len(alpha), alpha.mean()) if kind == "auto-symmetric" else alpha
+    learner = PriorLearner(kind, rule, 1.0, 0.0)
+    averages = learner.initial(alpha)
+    evidence = telling(mean_log_of(alpha))
+    evidence.topic_gains, evidence.total_gain = 7.0 * averages[: len(alpha)], 7.0
+    for rho in (1.0, 0.3):
+        after, learned = learner.update(averages, alpha, evidence, rho, 1000.0)
+        assert_allclose(after, averages, rtol=1e-12)
+        assert_allclose(learned, alpha, rtol=1e-9)
+
+
+@every_kind
+@pytest.mark.parametrize("rule", RULES)
+def test_learned_priors_stay_inside_their_range(rule, kind):
+    for mean_log, gain, bound in ((-1e12, 0.0, 1e-6), (-1e-12, 1e12, 1e4)):
+        learner, prior = PriorLearner(kind, rule, 1.0, 0.0), np.full(4, 0.5)
+        averages = learner.initial(prior)
+        evidence = telling(np.full(4, mean_log))
+        evidence.topic_gains, evidence.total_gain = np.full(4, gain), 1.0
+        for _ in range(200):
+            averages, prior = learner.update(averages, prior, evidence, 1.0, 1000.0)
+            assert np.all((prior >= 1e-6) & (prior <= 1e4))
+        assert_allclose(prior, bound)
+
+
+@every_kind
+@pytest.mark.parametrize("rule", RULES)
+def test_prior_of_one_topic_stays_as_it_is(rule, kind):
+    """Its proportion is one, whatever the prior: nothing is learned, and nothing goes wrong."""
+    prior = np.array([0.7])
+    learner = PriorLearner(kind, rule, 1.0, 0.0)
+    _, learned = learner.update(
+        learner.initial(prior), prior, evidence_of(np.array([[3.0], [8.0]]), prior), 1.0, 9.0
+    )
+    assert_allclose(learned, prior, rtol=1e-9)
+
+
+# The prior of topics
+
+
+@pytest.mark.parametrize("rule", ["fixed-point", "gradient"])
+@pytest.mark.parametrize(("eta", "n_features"), [(0.01, 500), (0.1, 50), (2.0, 30)])
+def test_smoothing_of_given_logarithms_is_recovered(eta, n_features, rule):
+    mean_log_phi = digamma(eta) - digamma(n_features * eta)
+    value = 0.3
+    for _ in range(300):
+        value = learned_smoothing(rule, mean_log_phi, n_features, value, 1.0)
+    assert isinstance(value, float)
+    # Iterations of the fixed point end when they change less than 1e-4.
+    assert_allclose(value, eta, rtol=1e-3 if rule == "fixed-point" else 1e-9)
+    assert_allclose(learned_smoothing(rule, mean_log_phi, n_features, eta, 0.5), eta, rtol=1e-9)
+
+
+def test_smoothing_of_one_word_stays_as_it_is():
+    """Its probability is one in every topic."""
+    for rule in ("fixed-point", "gradient"):
+        assert_allclose(learned_smoothing(rule, 0.0, 1, 0.3, 1.0), 0.3, rtol=1e-9)
