@@ -1,4 +1,4 @@
-"""OnlineEMLDA against the libraries a user would take, on any corpus.
+"""The LDA estimators against the libraries a user would take, on any corpus.
 
     python benchmarks/peers.py CORPUS [--measures race draws ...] [--n-components 100 1000]
 
@@ -14,6 +14,10 @@ overhead  share of the mini-batch loop spent outside kernels, at batch size 100
 jobs      n_jobs=2 against n_jobs=1, and whether the topics are identical
 memory    peak memory of a fit at 500 topics
 transform documents per second and score of transform, against scikit-learn
+gibbs     tokens swept per second by CollapsedGibbsLDA, against tomotopy and lda
+variational  one pass of OnlineVariationalLDA against scikit-learn's, at the same number of iterations
+family    training time and score of every estimator with its defaults, and of the peers; not in peers.csv but
+          in peers_family.csv
 """
 
 import argparse
@@ -29,7 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 from _corpora import N_TEST, default_corpus, environment, load
 
-from sktopic import OnlineEMLDA
+from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
 from sktopic.metrics import document_completion
 
 # Seeds of which the race takes the median.
@@ -53,6 +57,14 @@ class Report:
             csv.writer(file, lineterminator="\n").writerow(row)
         print(" | ".join(str(entry) for entry in row), flush=True)
 
+    def family(self, n_components, rows):
+        """Write the table of all estimators."""
+        path = OUTPUT.with_name("peers_family.csv")
+        with path.open("a", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            for name, seconds, score in rows:
+                writer.writerow([self.corpus, n_components, name, f"{seconds:.2f}", f"{score:.4f}"])
+
 
 def _short(value):
     return f"{value:.4g}" if isinstance(value, float) else value
@@ -68,15 +80,15 @@ def completion(components, prior, test):
     return document_completion(components, test[:N_TEST], doc_topic_prior=prior)
 
 
-def tomotopy_run(train, n_components, sweeps):
-    """Seconds of training, score function and tokens per second of tomotopy's LDA on one core."""
+def tomotopy_run(train, n_components, sweeps, warm_up=0):
+    """Seconds of training, topics, prior and tokens per second of tomotopy's LDA on one core."""
     import tomotopy
 
     model = tomotopy.LDAModel(k=n_components, seed=0)
     words = [str(i) for i in range(train.shape[1])]
     for row in train:
         model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
-    model.train(0)
+    model.train(warm_up, workers=1)
     _, seconds = timed(lambda: model.train(sweeps, workers=1))
     components = np.full((n_components, train.shape[1]), 1e-12)
     columns = [int(word) for word in model.used_vocabs]
@@ -310,6 +322,82 @@ def transform(report, train, test, n_components, models=None):
     )
 
 
+def sweeps_per_second(model, counts, n_warm, n_timed):
+    """Tokens swept per second by a collapsed sampler, after some sweeps of the same call."""
+    seconds = []
+    for n_sweeps in (n_warm, n_warm + n_timed):
+        model.set_params(max_iter=n_sweeps)
+        seconds.append(timed(model.fit, counts)[1])
+    return counts.sum() * n_timed / (seconds[1] - seconds[0])
+
+
+def gibbs(report, train, test, n_components):
+    """Tokens swept per second by collapsed Gibbs sampling, three times in turn."""
+    settings = {"n_kept": 1, "evaluate_every": 0, "random_state": 0}
+    warm, more = (40, 80) if n_components < 500 else (10, 20)
+    own, tomotopy, python = [], [], []
+    for _ in range(3):
+        own.append(sweeps_per_second(CollapsedGibbsLDA(n_components, **settings), train, warm, more))
+        tomotopy.append(tomotopy_run(train, n_components, more, warm)[3])
+        python.append(lda_package_run(train, n_components, 6))
+    for name, peer in (("tomotopy", tomotopy), ("lda", python)):
+        ratio = float(np.median(np.array(own) / np.array(peer)))
+        measure = "tokens per second, collapsed Gibbs"
+        report.line(n_components, measure, name, float(np.median(peer)), float(np.median(own)), ratio)
+
+
+def lda_package_run(train, n_components, sweeps):
+    """Tokens per second of the PyPI package lda, by the difference of two runs."""
+    import logging
+
+    import lda as peer
+
+    logging.getLogger("lda").setLevel(logging.WARNING)
+    counts = train.toarray().astype(np.int64)
+    seconds = []
+    for n_iter in (1, 1 + sweeps):
+        model = peer.LDA(n_topics=n_components, n_iter=n_iter, random_state=0, refresh=10**6)
+        seconds.append(timed(model.fit, counts)[1])
+    return counts.sum() * sweeps / (seconds[1] - seconds[0])
+
+
+def variational(report, train, test, n_components):
+    """One pass of online variational Bayes, twenty iterations for each document."""
+    settings = {"max_iter": 1, "batch_size": 128, "max_doc_update_iter": 20, "mean_change_tol": 0.0}
+    part = train[:10_000].astype(np.float64)
+    own, peer = [], []
+    for _ in range(3):
+        own.append(timed(OnlineVariationalLDA(n_components, random_state=0, **settings).fit, part)[1])
+        peer.append(timed(sklearn_lda(n_components, learning_method="online", **settings).fit, part)[1])
+    report.line(
+        n_components,
+        f"seconds of one pass, {part.shape[0]} documents, 20 iterations",
+        "scikit-learn online",
+        float(np.median(peer)),
+        float(np.median(own)),
+        float(np.median(np.array(peer) / np.array(own))),
+    )
+
+
+def family(report, train, test, n_components):
+    """Every estimator and every peer with its defaults: seconds of training, and score."""
+    rows = []
+    for name in lda.__all__:
+        model, seconds = timed(getattr(lda, name)(n_components, random_state=0).fit, train)
+        rows.append((name, seconds, completion(model, None, test)))
+        print(*rows[-1], flush=True)
+    sweeps = 400 if n_components < 500 else 150
+    seconds, components, prior, _ = tomotopy_run(train, n_components, sweeps)
+    rows.append((f"tomotopy LDAModel, {sweeps} sweeps", seconds, completion(components, prior, test)))
+    for method, passes in (("online", 5), ("batch", 10)):
+        model, seconds = timed(sklearn_lda(n_components, learning_method=method, max_iter=passes).fit, train)
+        name = f"scikit-learn, {method}, {passes} passes"
+        rows.append((name, seconds, completion(model, None, test)))
+    seconds, components, prior = gensim_run(train, n_components)
+    rows.append(("gensim LdaModel, 5 passes", seconds, completion(components, prior, test)))
+    report.family(n_components, rows)
+
+
 MEASURES = {
     "race": race,
     "draws": draws,
@@ -318,6 +406,9 @@ MEASURES = {
     "jobs": jobs,
     "memory": memory,
     "transform": transform,
+    "gibbs": gibbs,
+    "variational": variational,
+    "family": family,
 }
 
 

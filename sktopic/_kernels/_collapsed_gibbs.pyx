@@ -51,18 +51,24 @@ cdef struct WordState:
     double fixed          # their sum
 
 
-cdef inline double ratio(const WordState* word, int32_t k, double weight) noexcept nogil:
-    """q_k after some tokens of the word have entered topic k (fractions may leave less than nothing)."""
-    cdef double count = max(word.count[k] + weight, 0.0), total = max(word.totals[k] + weight, 0.0)
-    return (count + word.smoothing) / (total + word.norm_offset)
+cdef inline double inverse_after(const WordState* word, int32_t k, double weight) noexcept nogil:
+    """1 / (n_k + V beta) after some tokens have entered topic k (fractions may leave less than nothing)."""
+    return 1.0 / (max(word.totals[k] + weight, 0.0) + word.norm_offset)
 
 
-cdef inline void move_to(WordState* word, int32_t k, double weight, double q) noexcept nogil:
-    """Let tokens of the word enter or leave topic k, whose ratio becomes q."""
+cdef inline double ratio_after(
+    const WordState* word, int32_t k, double weight, double inverse
+) noexcept nogil:
+    """q_k after some tokens of the word have entered topic k, given the inverse of then."""
+    return (max(word.count[k] + weight, 0.0) + word.smoothing) * inverse
+
+
+cdef inline void move_to(WordState* word, int32_t k, double weight, double q, double inverse) noexcept nogil:
+    """Let tokens of the word enter or leave topic k, with what ratio and inverse become by that."""
     cdef double change = word.prior[k] * (q - word.q[k])
     word.count[k] += weight
     word.totals[k] += weight
-    word.inverse[k] = 1.0 / (word.totals[k] + word.norm_offset)
+    word.inverse[k] = inverse
     word.q[k] = q
     word.block[k // BLOCK] += change
     word.fixed += change
@@ -223,6 +229,7 @@ def sweep_words(
     cdef int32_t n_topics = <int32_t>prior.shape[0], i, j, k, old, place = 0, d, n_parts
     cdef Py_ssize_t w, cell, start, token = 0, n_cells = cell_document.shape[0]
     cdef double weight, listed_weight = 0.0, q_old = 0.0, q_less = 0.0, fixed, u
+    cdef double inverse, inverse_less = 0.0
     cdef bint only
     cdef double[5] lane
     cdef TopicList topics
@@ -251,10 +258,11 @@ def sweep_words(
             seed_stream(&stream, combine(key, <uint64_t>words[w]))
             for cell in range(word_indptr[w], word_indptr[w + 1]):
                 if cell + 4 < n_cells:
-                    d = cell_document[cell + 4]
-                    for j in range(0, n_slots[d], 8):
-                        prefetch(&slot_topic[slot_start[d] + j, 0])
-                        prefetch(&slot_weight[slot_start[d] + j])
+                    start = slot_start[cell_document[cell + 4]]
+                    prefetch(&slot_topic[start, 0])
+                    prefetch(&slot_topic[start, 0] + 16)
+                    prefetch(&slot_weight[start])
+                    prefetch(&slot_weight[start] + 8)
                 d = cell_document[cell]
                 start = slot_start[d]
                 topics.member = <Member*>&slot_topic[start, 0]
@@ -267,7 +275,8 @@ def sweep_words(
                     fixed = word.fixed
                     if old >= 0:  # take the token out, in a way that is easily undone: most do not move
                         q_old = word.q[old]
-                        q_less = ratio(&word, old, -weight)
+                        inverse_less = inverse_after(&word, old, -weight)
+                        q_less = ratio_after(&word, old, -weight, inverse_less)
                         word.q[old] = q_less
                         fixed += word.prior[old] * (q_less - q_old)
                         place = hint[token]
@@ -291,14 +300,15 @@ def sweep_words(
                         if k == old:
                             token += 1
                             continue
-                        move_to(&word, old, -weight, q_less)
+                        move_to(&word, old, -weight, q_less, inverse_less)
                     if j < 0:
                         j = find(&topics, k)
                     hint[token] = j
                     put(&topics, j, k, weight)
                     if old >= 0:
                         take(&topics, place, weight)
-                    move_to(&word, k, weight, ratio(&word, k, weight))
+                    inverse = inverse_after(&word, k, weight)
+                    move_to(&word, k, weight, ratio_after(&word, k, weight, inverse), inverse)
                     z[token] = k
                     token += 1
                 n_slots[d] = topics.n

@@ -24,7 +24,7 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
     learning_offset : float, default=1.0
         Offset of the step size, >= 0; larger values slow the first updates down.
     @max_iter
-    @batch_size
+    @batch_size=256
     @total_samples
     @shuffle
     @gibbs
@@ -79,7 +79,7 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
         learning_decay=0.65,
         learning_offset=1.0,
         max_iter=5,
-        batch_size=50,
+        batch_size=256,
         total_samples=None,
         shuffle=True,
         doc_burn_in=4,

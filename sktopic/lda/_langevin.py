@@ -31,9 +31,9 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
     @doc_topic_prior
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0. None is ``min(0.1, 2 / n_components)``.
-    learning_rate : float, default=1.0
+    learning_rate : float, default=0.3
         Factor a of the step size a (b + t) ** -c of update t = 1, 2, ...; > 0.
-    learning_offset : float, default=1000.0
+    learning_offset : float, default=100.0
         Offset b of the step size, >= 0.
     learning_decay : float, default=0.6
         Exponent c of the step size, in [0, 1]. Values in (0.5, 1] let the chain converge to the posterior.
@@ -102,8 +102,8 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
         *,
         doc_topic_prior=None,
         topic_word_prior=None,
-        learning_rate=1.0,
-        learning_offset=1000.0,
+        learning_rate=0.3,
+        learning_offset=100.0,
         learning_decay=0.6,
         max_iter=5,
         batch_size=50,

@@ -40,7 +40,7 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
     learning_offset : float, default=1.0
         Offset of the step size, >= 0; larger values slow the first updates down.
     @max_iter
-    @batch_size
+    @batch_size=256
     @total_samples
     @shuffle
     @variational
@@ -104,7 +104,7 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
         learning_decay=0.65,
         learning_offset=1.0,
         max_iter=5,
-        batch_size=50,
+        batch_size=256,
         total_samples=None,
         shuffle=True,
         max_doc_update_iter=100,

@@ -23,10 +23,12 @@ class SinglePassLDA(OnlineEMLDA):
         Parameters of the Gamma prior under which doc_topic_prior is learned, > 0 and >= 0.
     @topic_word_prior
     @max_iter=1
-    @batch_size
+    @batch_size=100
     @total_samples
     @shuffle
-    @variational
+    max_doc_update_iter : int, default=10
+        Limit of the iterations over a batch, each of which is followed by an update of the topics.
+    @mean_change_tol
     @loop
 
     Attributes
@@ -79,10 +81,10 @@ class SinglePassLDA(OnlineEMLDA):
         prior_rate=1.0,
         topic_word_prior=None,
         max_iter=1,
-        batch_size=50,
+        batch_size=100,
         total_samples=None,
         shuffle=True,
-        max_doc_update_iter=100,
+        max_doc_update_iter=10,
         mean_change_tol=1e-3,
         early_stopping=False,
         validation_fraction=0.1,

@@ -28,7 +28,7 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
     max_iter : int, default=1
         Passes over the corpus in `fit`. The posterior is that of a corpus with so many copies of each
         document.
-    @batch_size
+    @batch_size=256
     @shuffle
     @variational
     @loop
@@ -78,7 +78,7 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
         prior_update="fixed-point",
         topic_word_prior=None,
         max_iter=1,
-        batch_size=50,
+        batch_size=256,
         shuffle=True,
         max_doc_update_iter=100,
         mean_change_tol=1e-3,
