@@ -93,6 +93,7 @@ SETTINGS = {
     "batch_size": 8,
     "random_state": 0,
     "max_doc_update_iter": 20,
+    "learning_offset": 1.0,
 }
 
 

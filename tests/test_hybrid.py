@@ -136,7 +136,8 @@ def test_bars_are_learned_to_near_the_score_of_the_truth():
     """Within 0.1 nats per hidden word of the bars themselves, by the best of two starts."""
     bars, more_bars = make_bars(500, random_state=0), make_bars(200, random_state=1)
     models = [
-        HybridLDA(15, doc_topic_prior=0.1, random_state=seed, max_iter=8).fit(bars.data) for seed in (0, 1)
+        HybridLDA(15, doc_topic_prior=0.1, random_state=seed, max_iter=8, batch_size=50).fit(bars.data)
+        for seed in (0, 1)
     ]
     model = max(models, key=lambda model: model.score(bars.data))
     best = document_completion(bars.components, more_bars.data, doc_topic_prior=bars.doc_topic_prior)

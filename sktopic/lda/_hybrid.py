@@ -17,11 +17,14 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
     ----------
     @n_components
     @doc_topic_prior
-    @topic_word_prior
+    topic_word_prior : float or None, default=None
+        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
+        ``min(0.3, 30 / n_components)``: draws are noisier than the averages other methods count, and want
+        more smoothing.
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
-    learning_offset : float, default=1.0
+    learning_offset : float, default=4.0
         Offset of the step size, >= 0; larger values slow the first updates down.
     @max_iter
     @batch_size=256
@@ -77,7 +80,7 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
         doc_topic_prior=None,
         topic_word_prior=None,
         learning_decay=0.65,
-        learning_offset=1.0,
+        learning_offset=4.0,
         max_iter=5,
         batch_size=256,
         total_samples=None,
@@ -95,3 +98,6 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
         verbose=0,
     ):
         self._keep_parameters(locals())
+
+    def _default_smoothing(self):
+        return min(0.3, 30.0 / self.n_components)

@@ -95,9 +95,12 @@ class MinibatchLDA(MinibatchTopicModel):
             self._prior_rule = self.prior_update
             self._prior_averages = self._prior_learner().initial(self.doc_topic_prior_)
 
+    def _default_smoothing(self):
+        return default_smoothing(self.n_components)
+
     def _given_smoothing(self):
-        given = self.topic_word_prior
-        return default_smoothing(self.n_components) if given is None else float(given)
+        """The topic_word_prior to go on with."""
+        return self._default_smoothing() if self.topic_word_prior is None else float(self.topic_word_prior)
 
     @property
     def _learns_prior(self):

@@ -4,7 +4,7 @@ from numbers import Real
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._parameters import describe_parameters
-from sktopic._prior import default_smoothing, learned_smoothing
+from sktopic._prior import learned_smoothing
 from sktopic.lda._minibatch import AveragedStatistics, MinibatchLDA
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 
@@ -37,7 +37,7 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
-    learning_offset : float, default=1.0
+    learning_offset : float, default=4.0
         Offset of the step size, >= 0; larger values slow the first updates down.
     @max_iter
     @batch_size=256
@@ -102,7 +102,7 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
         prior_update="fixed-point",
         topic_word_prior=None,
         learning_decay=0.65,
-        learning_offset=1.0,
+        learning_offset=4.0,
         max_iter=5,
         batch_size=256,
         total_samples=None,
@@ -131,9 +131,7 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
 
     def _given_smoothing(self):
         if self.topic_word_prior == "auto":  # goes on from what is learned
-            return (
-                self.topic_word_prior_ if self._n_topic_updates > 0 else default_smoothing(self.n_components)
-            )
+            return self.topic_word_prior_ if self._n_topic_updates > 0 else self._default_smoothing()
         return super()._given_smoothing()
 
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):

@@ -12,8 +12,8 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
     The posterior of the topics after one mini-batch is the prior of the next (SVB in the literature): each
     batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no
     step size, and the size of the corpus need not be known; every document weighs the same, however
-    late it comes. Choose it for a stream of which the posterior after so many documents is wanted, or
-    where parts are treated on their own and added up; for predictions prefer `OnlineEMLDA`.
+    late it comes. Choose it for a stream of which the posterior after so many documents is wanted; for
+    predictions prefer `OnlineEMLDA`.
 
     Parameters
     ----------
