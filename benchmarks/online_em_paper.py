@@ -2,9 +2,9 @@
 
     python benchmarks/online_em_paper.py [--short] [--jobs 2] [--figures topics stream ...]
 
-Needs SKTOPIC_DATA. Every run is kept in a cache, so that an interrupted study goes on where it stopped; then
-tables and pictures are drawn from it into doc/benchmarks/. --short is a few minutes with one split, few
-documents and few topics, to see that all works; its results go to build/online_em_paper/.
+Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/online_em_runs.jsonl, so that an interrupted study
+goes on where it stopped; tables and pictures are drawn from it into the same folder. --short is a few minutes
+with one split, few documents and few topics, to see that all works; its results go to build/online_em_paper/.
 
 topics    figures 1 and 14: held-out log-perplexity against the number of topics
 stream    figures 4 and 15: the same against documents seen, at the largest number of topics
@@ -487,13 +487,12 @@ def main():
     if arguments.figures and set(arguments.figures) & set(FROM_TOPICS) and "topics" not in names:
         names.insert(0, "topics")
     topics, seeds = ((8, 16), range(2)) if arguments.short else (TOPICS, SEEDS)
-    scratch = ROOT / "build" / "online_em_paper"
-    cache = Cache(arguments.cache or scratch / ("short.jsonl" if arguments.short else "runs.jsonl"))
+    scratch, results = ROOT / "build" / "online_em_paper", ROOT / "doc" / "benchmarks"
+    cache = Cache(arguments.cache or (scratch if arguments.short else results) / "online_em_runs.jsonl")
     runs = [run for name in names for run in STUDIES[name](arguments.corpora, topics, seeds)]
     if not arguments.draw_only:
         run_all(runs, cache, arguments.jobs, arguments.short)
-    output = scratch if arguments.short else ROOT / "doc" / "benchmarks"
-    draw(cache, output, arguments.corpora, topics, seeds)
+    draw(cache, scratch if arguments.short else results, arguments.corpora, topics, seeds)
 
 
 if __name__ == "__main__":
