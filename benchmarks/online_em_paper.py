@@ -3,8 +3,8 @@
     python benchmarks/online_em_paper.py [--short] [--jobs 2] [--figures topics stream ...]
 
 Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/online_em_runs.jsonl, so that an interrupted study
-goes on where it stopped; tables and pictures are drawn from it into the same folder. --short is a few minutes
-with one split, few documents and few topics, to see that all works; its results go to build/online_em_paper/.
+goes on where it stopped; tables and pictures are drawn from it into the same folder. --short is some minutes
+with two splits and few documents, to see that all works; its results go to build/online_em_paper/.
 
 topics    figures 1 and 14: held-out log-perplexity against the number of topics
 stream    figures 4 and 15: the same against documents seen, at the largest number of topics
@@ -15,7 +15,10 @@ prior     figure 13: ways to learn the prior of the topic proportions
 time      table 3: wall time of training
 
 The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document,
-step size t^-1/2 where it is free, medians over random splits with the third and seventh decile.
+step size t^-1/2 where it is free, medians over random splits with the third and seventh decile. Departures:
+LDS has 20 local passes too (the paper gives it 200) and the step sizes that are its defaults here; the prior's
+starting value counts like ten batches when it is learned; VarGibbs and LDS have the fixed prior that the paper
+gives SGS.
 Log-perplexity is minus the left-to-right log-likelihood of held-out documents, here in nats per word.
 """
 
@@ -215,8 +218,9 @@ class Cache:
         self.rows = {}
         if path.exists():
             for line in path.read_text().splitlines():
-                row = json.loads(line)
-                self.rows[row["run"]] = row
+                if line.endswith("}"):  # a killed run may have left half a line
+                    row = json.loads(line)
+                    self.rows[row["run"]] = row
 
     def add(self, row):
         self.rows[row["run"]] = row

@@ -36,6 +36,8 @@ from _corpora import N_TEST, default_corpus, environment, load
 from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
 from sktopic.metrics import document_completion
 
+# Priors where samplers are compared by speed: both are the defaults of tomotopy and of lda.
+PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
 # Seeds of which the race takes the median.
 N_SEEDS = 5
 OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "peers.csv"
@@ -60,10 +62,15 @@ class Report:
     def family(self, n_components, rows):
         """Write the table of all estimators."""
         path = OUTPUT.with_name("peers_family.csv")
-        with path.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            for name, seconds, score in rows:
-                writer.writerow([self.corpus, n_components, name, f"{seconds:.2f}", f"{score:.4f}"])
+        head = ["corpus", "topics", "model", "seconds of training", "score, nats per word"]
+        table = [head]
+        if path.exists():
+            with path.open(newline="") as file:
+                table = list(csv.reader(file))
+        table = [row for row in table if row[:2] != [self.corpus, str(n_components)]]
+        table.extend([self.corpus, n_components, name, f"{s:.2f}", f"{score:.4f}"] for name, s, score in rows)
+        with path.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(table)
 
 
 def _short(value):
@@ -80,11 +87,17 @@ def completion(components, prior, test):
     return document_completion(components, test[:N_TEST], doc_topic_prior=prior)
 
 
-def tomotopy_run(train, n_components, sweeps, warm_up=0):
-    """Seconds of training, topics, prior and tokens per second of tomotopy's LDA on one core."""
+def tomotopy_run(train, n_components, sweeps, warm_up=0, fixed=False):
+    """Seconds of training, topics, prior and tokens per second of tomotopy's LDA on one core.
+
+    It learns the prior of the proportions by default; fixed: both priors stay at PRIORS.
+    """
     import tomotopy
 
-    model = tomotopy.LDAModel(k=n_components, seed=0)
+    priors = {"alpha": PRIORS["doc_topic_prior"], "eta": PRIORS["topic_word_prior"]} if fixed else {}
+    model = tomotopy.LDAModel(k=n_components, seed=0, **priors)
+    if fixed:
+        model.optim_interval = 0
     words = [str(i) for i in range(train.shape[1])]
     for row in train:
         model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
@@ -332,13 +345,13 @@ def sweeps_per_second(model, counts, n_warm, n_timed):
 
 
 def gibbs(report, train, test, n_components):
-    """Tokens swept per second by collapsed Gibbs sampling, three times in turn."""
-    settings = {"n_kept": 1, "evaluate_every": 0, "random_state": 0}
+    """Tokens swept per second by collapsed Gibbs sampling with the same fixed priors, three times in turn."""
+    settings = {"n_kept": 1, "evaluate_every": 0, "random_state": 0, **PRIORS}
     warm, more = (40, 80) if n_components < 500 else (10, 20)
     own, tomotopy, python = [], [], []
     for _ in range(3):
         own.append(sweeps_per_second(CollapsedGibbsLDA(n_components, **settings), train, warm, more))
-        tomotopy.append(tomotopy_run(train, n_components, more, warm)[3])
+        tomotopy.append(tomotopy_run(train, n_components, more, warm, fixed=True)[3])
         python.append(lda_package_run(train, n_components, 6))
     for name, peer in (("tomotopy", tomotopy), ("lda", python)):
         ratio = float(np.median(np.array(own) / np.array(peer)))
@@ -356,7 +369,8 @@ def lda_package_run(train, n_components, sweeps):
     counts = train.toarray().astype(np.int64)
     seconds = []
     for n_iter in (1, 1 + sweeps):
-        model = peer.LDA(n_topics=n_components, n_iter=n_iter, random_state=0, refresh=10**6)
+        priors = {"alpha": PRIORS["doc_topic_prior"], "eta": PRIORS["topic_word_prior"]}
+        model = peer.LDA(n_topics=n_components, n_iter=n_iter, random_state=0, refresh=10**6, **priors)
         seconds.append(timed(model.fit, counts)[1])
     return counts.sum() * sweeps / (seconds[1] - seconds[0])
 

@@ -194,9 +194,13 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     def _key(self, *names):
         return combine_keys(self._seed, *names)
 
+    def _updates_size(self, n_rows):
+        """Documents of one update."""
+        return max(n_rows, 1) if self._whole_corpus else self.batch_size
+
     def _batches(self, rows):
-        size = len(rows) if self._whole_corpus else self.batch_size
-        return [rows[first : first + size] for first in range(0, len(rows), size)]
+        size = self._updates_size(len(rows))
+        return (rows[first : first + size] for first in range(0, len(rows), size))
 
     def _order(self, rows, epoch):
         """The rows in the order of an epoch."""
@@ -225,7 +229,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         self._corpus_size = len(rows)
         total_samples = self.total_samples or len(rows)
         monitor = FitMonitor(self, len(rows) * self.max_iter, evaluate)
-        tasks = FitTasks(self, X, y, self.max_iter, len(self._batches(rows)))
+        tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self._updates_size(len(rows))))
         for epoch in range(self.max_iter):
             tasks.begin_epoch()
             for batch_rows in self._batches(self._order(rows, epoch)):

@@ -68,11 +68,11 @@ class FitMonitor:
 class FitTasks:
     """Reports epochs and updates of one fit to scikit-learn's callbacks, where any are set."""
 
-    def __init__(self, estimator, X, y, max_iter, n_updates):
+    def __init__(self, estimator, X, y, max_iter, n_updates, reporting=True):
         self._arguments = {"estimator": estimator, "X": X, "y": y}
         self._n_updates = n_updates
         self._root = None
-        if getattr(estimator, "_skl_callbacks", None):
+        if reporting and getattr(estimator, "_skl_callbacks", None):
             self._root = estimator._init_callback_context(max_subtasks=max_iter)
             self._root.call_on_fit_task_begin(**self._arguments)
 

@@ -6,8 +6,8 @@ n_components : int, default=10
 doc_topic_prior : None, float, array-like of shape (n_components,), 'auto' or 'auto-symmetric', default=None
     Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
     ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-    learned from that start, one a topic; with 'auto-symmetric', one for all topics. Learning begins when
-    the topics have settled a little, after ten updates.
+    learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
+    the default, which counts like ten batches, and the first update does not learn.
 topic_word_prior : float or None, default=None
     Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
     training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.

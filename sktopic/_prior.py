@@ -139,7 +139,7 @@ class PriorLearner:
         if self.rule == "gradient":
             return averages, self._newton_step(batch, prior, rho)
         if self.rule == "gamma":
-            return averages, self._gamma_mode(averages, prior, n_documents)
+            return averages, self.mode(averages, n_documents)
         return averages, self._fixed_point(averages, prior)
 
     def _fixed_point(self, mean_log_theta, prior):
@@ -154,8 +154,9 @@ class PriorLearner:
         if len(prior) == 1:  # the likelihood is the same for any
             return prior
         if self.kind == "auto-symmetric":
-            step = symmetric_newton_step(mean_log_theta.mean(), len(prior), prior.mean())
-            return move(prior, rho * step)
+            value = prior.mean()
+            step = symmetric_newton_step(mean_log_theta.mean(), len(prior), value)
+            return np.full(len(prior), move(value, rho * step))
         total = prior.sum()
         gradient = digamma(total) - digamma(prior) + mean_log_theta
         # The Hessian is diagonal plus a constant: diag(-curvature) + polygamma(1, total).
@@ -163,10 +164,11 @@ class PriorLearner:
         shift = (gradient / curvature).sum() / (1.0 / polygamma(1, total) - (1.0 / curvature).sum())
         return move(prior, rho * (gradient + shift) / curvature)
 
-    def _gamma_mode(self, averages, prior, n_documents):
+    def mode(self, averages, n_documents):
+        """The mode under the Gamma prior; averages are those of topic gains and, last, of the total gain."""
         above = self.shape - 1.0 + n_documents * averages[:-1]
         if self.kind == "auto-symmetric":
-            above = np.full(len(prior), above.mean())
+            above = np.full(len(above), above.mean())
         return np.clip(above / (self.rate + n_documents * averages[-1]), SMALLEST_LEARNED, LARGEST_LEARNED)
 
 

@@ -477,3 +477,48 @@ def test_bars_are_learned_to_near_the_score_of_the_truth(n_shards):
     best = document_completion(bars.components, more_bars.data, doc_topic_prior=bars.doc_topic_prior)
     assert best - 0.1 < document_completion(model, more_bars.data) < best + 0.01
     assert best - 0.1 < model.score(more_bars.data) < best + 0.01
+
+
+# Interrupts and callbacks
+
+
+def interrupt(monkeypatch, name, call=1):
+    """Raise KeyboardInterrupt after some call of a method."""
+    original, calls = getattr(CollapsedGibbsLDA, name), []
+
+    def interrupted(self, *arguments):
+        result = original(self, *arguments)
+        calls.append(1)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(CollapsedGibbsLDA, name, interrupted)
+
+
+@pytest.mark.parametrize("name", ["_start", "_deal", "_assign_at_random", "_sweep", "_after_sweep"])
+def test_counts_are_those_of_documents_once_after_an_interrupt(monkeypatch, name):
+    """Wherever it strikes: going on leaves neither doubled nor missing tokens."""
+    model = make_model()
+    with monkeypatch.context() as patch:
+        interrupt(patch, name)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X)
+    documents = model.n_samples_seen_
+    assert documents in (0, X.shape[0])
+    assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0) * (documents > 0))
+    model.partial_fit(X)
+    assert model.n_samples_seen_ == documents + X.shape[0]
+    copies = model.n_samples_seen_ // X.shape[0]
+    assert_allclose(model.topic_word_counts_.sum(axis=0), copies * X.sum(axis=0), rtol=1e-12)
+    assert_allclose(model.components_.sum(axis=1), 1.0)
+
+
+def test_partial_fit_reports_to_no_callbacks():
+    pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
+    watcher = Watcher(stop_after=3)
+    model = make_model().set_callbacks(watcher).fit(X)
+    known = set(vars(model))
+    model.partial_fit(X)
+    assert model.n_iter_ == model.max_iter
+    assert set(vars(model)) == known

@@ -609,6 +609,8 @@ def test_fit_equals_partial_fit_with_a_learned_prior(estimator, prior):
     for first in range(0, 30, 7):
         stream.partial_fit(counts[first : first + 7])
     assert_same_model(stream, whole)
+    assert np.all(whole.doc_topic_prior_ != 4**-0.55)
+    assert_same_model(new(estimator, **settings, n_jobs=3).fit(counts), whole)
 
 
 @every_learned_prior

@@ -66,8 +66,8 @@ def test_each_update_is_the_step_of_the_paper_with_its_size(monkeypatch, n_compo
     """
     recorded = recorded_counts(monkeypatch)
     model = make_model(n_components, total_samples=200)
-    model.partial_fit(sp.csr_array((1, 25)))  # only sets the start, and counts as the first update
-    for t, batch in enumerate([X[:15], X[15:20], X[20:21], X[30:45]], start=2):
+    model.partial_fit(sp.csr_array((1, 25)))  # sets the start; without words it is no step
+    for t, batch in enumerate([X[:15], X[15:20], X[20:21], X[30:45]], start=1):
         theta = chain_state(model)
         key = model._key(FIT_KEY, model.n_batch_iter_, NOISE_KEY)
         half = (n_components + 1) // 2

@@ -307,13 +307,20 @@ def test_partial_fit_of_batch_learning_is_online_learning():
 
 @pytest.mark.parametrize("kind", ["auto", "auto-symmetric"])
 @pytest.mark.parametrize("rule", ["fixed-point", "gradient"])
-def test_prior_is_learned_after_ten_updates(rule, kind):
-    """The first ones see topics that are still random, under which all documents look alike."""
-    model = make_model(doc_topic_prior=kind, prior_update=rule)
-    for _ in range(10):
-        model.partial_fit(X[:15])
-        assert_array_equal(model.doc_topic_prior_, np.full(4, 4**-0.55))
+def test_prior_is_learned_from_the_second_update_on(rule, kind):
+    """The first sees random topics, under which all documents look alike."""
+    model = make_model(doc_topic_prior=kind, prior_update=rule).partial_fit(X[:15])
+    assert_array_equal(model.doc_topic_prior_, np.full(4, 4**-0.55))
     assert np.all(model.partial_fit(X[15:30]).doc_topic_prior_ != 4**-0.55)
+
+
+@pytest.mark.parametrize("rule", ["fixed-point", "gradient"])
+def test_symmetric_learning_makes_a_prior_symmetric(rule):
+    """Whatever it was before: given, or learned one a topic."""
+    model = make_model(doc_topic_prior=[0.1, 0.2, 0.5, 1.0], prior_update=rule).partial_fit(X[:15])
+    model.set_params(doc_topic_prior="auto-symmetric").partial_fit(X[15:30])
+    assert np.ptp(model.doc_topic_prior_) == 0.0
+    assert 0.1 < model.doc_topic_prior_[0] < 1.0
 
 
 def test_prior_is_learned_after_one_update_with_the_whole_corpus():
@@ -423,12 +430,12 @@ def test_one_newton_step_on_the_prior_equals_the_full_matrix():
     lambda_ = random_posterior(4, 25)
     model = make_model(doc_topic_prior="auto", prior_update="gradient", learning_decay=0.9)
     model = with_posterior(model, lambda_, 60.0)
-    model._n_topic_updates = 11  # the second update that learns
+    model._n_topic_updates = 1  # the next one learns
     prior = model.doc_topic_prior_.copy()
     gamma = numpy_counts(X[:15], lambda_, prior)[0]
     gradient = 15 * (digamma(prior.sum()) - digamma(prior)) + expected_log(gamma).sum(axis=0)
     hessian = 15 * (polygamma(1, prior.sum()) - np.diag(polygamma(1, prior)))
-    step = -np.linalg.solve(hessian, gradient) * (3.0 + 2.0) ** -0.9
+    step = -np.linalg.solve(hessian, gradient) * (3.0 + 11.0) ** -0.9  # the start counts like ten
     model.partial_fit(X[:15])
     assert np.all(np.abs(step) < prior / 2)  # nothing is held back
     assert_allclose(model.doc_topic_prior_, prior + step, rtol=1e-4)

@@ -103,10 +103,27 @@ def test_statistics_are_the_plain_average_of_the_batches(monkeypatch):
         assert means[-1].sum() * batch.shape[0] == pytest.approx(batch.sum(), rel=1e-6)
 
 
+def test_batches_without_words_do_not_count():
+    """Neither before the first words, when topics are still noise, nor in between."""
+    nothing = sp.csr_array((3, 25))
+    settings = {"total_samples": 60, "topic_word_prior": 0.0, "batch_size": 20}
+    plain, broken = make_model(**settings), make_model(**settings)
+    broken.partial_fit(nothing)
+    for batch in (X[:20], X[20:40], X[40:60]):
+        plain.partial_fit(batch)
+        broken.partial_fit(batch).partial_fit(nothing)
+    assert_allclose(broken.topic_word_counts_, plain.topic_word_counts_, rtol=1e-9)
+    assert_allclose(plain.topic_word_counts_.sum(axis=0), X.sum(axis=0), rtol=1e-5)
+
+
 def gamma_averages(steps):
-    """Averages over batches of a_k and b (see below), from the Dirichlet parameters of documents."""
-    averages = []
-    for step in steps:
+    """Averages over batches of a_k and b (see below), from the Dirichlet parameters of documents.
+
+    The first batch is read with random topics and says nothing about the prior; instead of it the starting
+    value counts like ten batches.
+    """
+    averages = [np.append(steps[0].prior, 1.0)] * 10
+    for step in steps[1:]:
         gamma, prior = step.gamma[step.batch.lengths > 0], step.prior
         a = prior * (digamma(gamma) - digamma(prior)).mean(axis=0)
         b = (digamma(gamma.sum(axis=1)) - digamma(prior.sum())).mean()
@@ -127,12 +144,10 @@ def test_prior_follows_from_averages_over_all_batches(monkeypatch, shape, rate, 
     model = make_model(**prior, total_samples=400, batch_size=65)
     # Documents without words say nothing.
     counts = sp.csr_array(sp.vstack([X[:20], sp.csr_array((5, 25)), X[20:]]))
-    for _ in range(10):  # the first ten batches are read with topics that are still random
-        model.partial_fit(counts)
-        assert_array_equal(model.doc_topic_prior_, np.full(4, 4**-0.55))
-    del steps[:]
-    for first in range(0, 65, 13):
-        model.partial_fit(counts[first : first + 13])
+    model.partial_fit(counts[:13])
+    assert_array_equal(model.doc_topic_prior_, np.full(4, 4**-0.55))
+    for first in range(13, 65, 6):
+        model.partial_fit(counts[first : first + 6])
         *a, b = gamma_averages(steps)
         above = shape - 1 + 400 * np.array(a)
         if kind == "auto-symmetric":

@@ -110,6 +110,15 @@ def test_batches_read_with_the_same_topics_add_up_in_any_order(monkeypatch):
     assert_array_equal(base.topic_word_counts_, before)
 
 
+def test_posteriors_made_apart_merge_into_one(monkeypatch):
+    """Workers that read their batches with the same topics: what each adds to the prior, added up."""
+    base = make_model(random_state=1).fit(X)
+    with_fixed_reading(monkeypatch, base)
+    whole = stream(BATCHES).topic_word_posterior_
+    apart = [stream([batch]).topic_word_posterior_ - ETA for batch in BATCHES]
+    assert_allclose(ETA + sum(apart), whole, rtol=1e-9)
+
+
 def test_order_matters_where_each_batch_is_read_with_what_was_learned():
     one, other = stream(BATCHES), stream(BATCHES[::-1])
     assert np.abs(one.components_ - other.components_).max() > 1e-2

@@ -22,6 +22,7 @@ from sktopic._prior import (
     LARGEST_LEARNED,
     SMALLEST_LEARNED,
     PriorEvidence,
+    PriorLearner,
     check_prior,
     default_smoothing,
 )
@@ -99,8 +100,8 @@ class Shard:
         list_topics(self.cell_document, self.cell_count, *self.slots, z)
 
     def sweep(self, counts, alone, totals, prior, smoothing, key):
-        """Draw every token's topic once; returns the new topic totals and the assignments of before."""
-        before, totals = self.z.copy(), totals.copy()
+        """Draw every token's topic once; returns the topic totals and, unless alone, the topics of before."""
+        before, totals = None if alone else self.z.copy(), totals.copy()
         if len(self.words):
             sweep_words(
                 self.word_indptr,
@@ -205,11 +206,12 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     Notes
     -----
     Words are swept one after the other, and a token costs a scan of the topics present in its document; a
-    word costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (twice
-    that while samples are averaged) and about 50 bytes for each token of the documents of a call.
+    word costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (two to
+    three times that while samples are averaged or documents added) and about 50 bytes for each token of the
+    documents of a call.
 
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
-    earlier calls.
+    earlier calls. A prior that is learned goes on from what calls that learned it have said.
 
     A count c becomes tokens as in `OnlineEMLDA`: the sampler is exact for integer counts up to 64.
 
@@ -290,12 +292,13 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
             left as it was.
         KeyboardInterrupt
-            Is passed on; the state is that of the last complete sweep.
+            Is passed on; the state is that of the last complete sweep, or the mean of the samples kept
+            so far.
         """
         self._check_settings()
         counts = self._validate_counts(X, reset=True)
         self._start(counts.shape[1])
-        self._sample(X, y, counts)
+        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1))
         return self
 
     def partial_fit(self, X, y=None):
@@ -332,7 +335,7 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             self._counts = np.require(self._counts, requirements="W")
             self._totals = np.require(self._totals, requirements="W")
             self._adopt_settings()
-        self._sample(X, y, counts)
+        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
         return self
 
     @property
@@ -359,6 +362,8 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         self.n_components_ = self.n_components
         self.n_samples_seen_ = 0
         self._n_sweeps = 0
+        self.n_iter_ = 0
+        self.log_likelihood_ = np.empty(0)
         self._gains = np.zeros(self.n_components + 1)
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
         self.topic_word_prior_ = default_smoothing(self.n_components)
@@ -372,56 +377,74 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             given = self.topic_word_prior
             self.topic_word_prior_ = default_smoothing(self.n_components) if given is None else float(given)
 
-    def _sample(self, X, y, counts):
-        """All sweeps over some documents, which enter the counts."""
-        first_documents = self.n_samples_seen_ == 0
-        reader, n_documents = DocumentReader(counts), counts.shape[0]
+    def _sample(self, counts, tasks):
+        """All sweeps over some documents, which enter the counts with the first of them."""
+        shards, n_documents = self._deal(counts), counts.shape[0]
         n_tokens = float(counts.sum(dtype=np.float64))
-        chunks = reader.batch(np.arange(n_documents)).chunks(self.n_shards)
-        shards = [Shard.of(reader.batch(np.arange(a, b)), len(self._totals)) for a, b in chunks]
+        first_documents = self.n_samples_seen_ == 0
         before = None if first_documents else self._counts.copy()
-        exact = n_tokens < LARGEST_EXACT_TOTAL and _whole(counts.data) and _whole(self._counts)
-        if first_documents:  # later ones start from what the counts say of their words
-            self._assign_at_random(shards)
-        self.n_samples_seen_ += n_documents
-        kept = {self.max_iter - i * self.kept_interval for i in range(self.n_kept)}
-        kept_sum, n_kept, trace = np.zeros(()), 0, []
+        exact = n_tokens < LARGEST_EXACT_TOTAL and _whole(counts.data)
+        exact = exact and (first_documents or _whole(before))
+        kept = range(self.max_iter, 0, -self.kept_interval)[: self.n_kept]
+        kept_sum, n_kept = None, 0
+        self.n_iter_, self.log_likelihood_ = 0, np.empty(0)
         monitor = FitMonitor(self, n_documents * self.max_iter)
-        tasks = FitTasks(self, X, y, self.max_iter, 1)
         try:
             with Workers(self.n_jobs) as workers:
                 for sweep in range(1, self.max_iter + 1):
                     tasks.begin_epoch()
                     tasks.begin_update()
                     with uninterrupted():
+                        if sweep == 1:
+                            self.n_samples_seen_ += n_documents
+                        if sweep == 1 and first_documents:
+                            self._assign_at_random(shards)
                         self._sweep(shards, workers)
                         if not exact:
                             self._recount(shards, before)
                         self.n_iter_ = sweep
-                    if sweep % self.prior_interval == 0:
-                        self._learn_priors(shards)
-                    if self.evaluate_every and sweep % self.evaluate_every == 0:
-                        trace.append(self._log_joint(shards, before))
-                    self.log_likelihood_ = np.array(trace)
-                    if sweep in kept:
-                        kept_sum = kept_sum + self._counts
+                    self._after_sweep(sweep, shards, before)
+                    if len(kept) > 1 and sweep in kept:
+                        kept_sum = (
+                            self._counts.copy()
+                            if kept_sum is None
+                            else np.add(kept_sum, self._counts, kept_sum)
+                        )
                         n_kept += 1
                     monitor.after_update(n_documents, n_tokens)
                     stop = tasks.end_update()
                     if tasks.end_epoch() or stop:
                         break
-        finally:  # an interrupted call keeps its documents
+        finally:  # an interrupted call keeps the documents it has swept
             with uninterrupted():
                 if n_kept > 1:
-                    self._counts = kept_sum / n_kept
-                    self._totals = self._counts.sum(axis=0)
-                self._gains = self._gains + self._gains_of(shards)
+                    kept_sum /= n_kept
+                    self._counts, self._totals = kept_sum, kept_sum.sum(axis=0)
+                if self.n_iter_ > 0 and isinstance(self.doc_topic_prior, str):
+                    self._gains = self._gains + self._gains_of(shards)
         if self.verbose:
             monitor.after_epoch()
         tasks.end()
 
+    def _deal(self, counts):
+        """The documents as shards, of about equally many tokens."""
+        reader = DocumentReader(counts)
+        batch = reader.batch(np.arange(counts.shape[0]))
+        if self.n_shards == 1:
+            return [Shard.of(batch, len(self._totals))]
+        chunks = batch.chunks(self.n_shards)
+        return [Shard.of(reader.batch(np.arange(a, b)), len(self._totals)) for a, b in chunks]
+
+    def _after_sweep(self, sweep, shards, before):
+        """Learn priors and note the joint probability, where it is time for it."""
+        if sweep % self.prior_interval == 0:
+            self._learn_priors(shards)
+        if self.evaluate_every and sweep % self.evaluate_every == 0:
+            self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(shards, before))
+
     def _assign_at_random(self, shards):
         """Start from uniformly random topics."""
+        self._counts[:] = 0.0
         for i, shard in enumerate(shards):
             draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY, i), len(shard.z))
             shard.assign((draws * len(self._totals)).astype(np.int32), self._counts)
@@ -463,14 +486,13 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
 
     def _learn_priors(self, shards):
         """Minka's fixed points for the priors of proportions and of topics, where asked for."""
-        for _ in range(PRIOR_ITERATIONS if isinstance(self.doc_topic_prior, str) else 0):
-            *above, below = self._gains + self._gains_of(shards)
-            if below == 0.0:  # there are no words
+        learns = isinstance(self.doc_topic_prior, str)
+        learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
+        for _ in range(PRIOR_ITERATIONS if learns else 0):
+            gains = self._gains + self._gains_of(shards)
+            if gains[-1] == 0.0:  # there are no words
                 break
-            prior = np.array(above) / below
-            if self.doc_topic_prior == "auto-symmetric":
-                prior = np.full(len(prior), prior.mean())
-            self.doc_topic_prior_ = np.clip(prior, SMALLEST_LEARNED, LARGEST_LEARNED)
+            self.doc_topic_prior_ = learner.mode(gains, 1.0)
         for _ in range(PRIOR_ITERATIONS if self.topic_word_prior == "auto" and self._totals.any() else 0):
             beta, size = self.topic_word_prior_, len(self._counts)
             present = self._counts[self._counts > 0]
@@ -481,9 +503,9 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     def _log_joint(self, shards, before):
         """log p(words and topics of the documents | counts of earlier ones, or None)."""
         prior, beta = self.doc_topic_prior_, self.topic_word_prior_
-        total = -self._minus_log_words(self._counts, beta)
+        total = self._log_words(self._counts, beta)
         if before is not None:
-            total += self._minus_log_words(before, beta)
+            total -= self._log_words(before, beta)
         for shard in shards:
             _, topic, weight = shard.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
@@ -491,8 +513,8 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         return total
 
     @staticmethod
-    def _minus_log_words(counts, beta):
-        """Minus the log probability of words given their topics, the topics integrated out."""
+    def _log_words(counts, beta):
+        """The log probability of words given their topics, the distributions over words integrated out."""
         size, present = len(counts), counts[counts > 0]
         words = (gammaln(present + beta) - gammaln(beta)).sum()
-        return (gammaln(counts.sum(axis=0) + size * beta) - gammaln(size * beta)).sum() - words
+        return words - (gammaln(counts.sum(axis=0) + size * beta) - gammaln(size * beta)).sum()

@@ -59,7 +59,8 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
     D. Mimno, M. D. Hoffman and D. M. Blei, "Sparse stochastic inference for latent Dirichlet allocation",
     International Conference on Machine Learning 29, 2012.
 
-    A. Q. Li et al., "Doubly sparse: sparse stochastic inference for latent Dirichlet allocation", 2016.
+    X. Li, J. OuYang and X. Zhou, "Sparse hybrid variational-Gibbs algorithm for latent Dirichlet
+    allocation", SIAM International Conference on Data Mining 2016.
 
     Examples
     --------

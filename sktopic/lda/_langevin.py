@@ -72,8 +72,11 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
     Notes
     -----
     The noise reaches every topic and word: an update costs n_features * n_components normal numbers and
-    square roots (about 3 ns each) besides its documents, so that batches should not be small
-    where the vocabulary is large. Memory: 8 bytes times n_features * n_components and what one batch takes.
+    square roots (about 3 ns for both) besides its documents, so that batches should not be small
+    where the vocabulary is large. A batch without words leaves the chain where it is. Memory: 8 bytes times
+    n_features * n_components and what one batch takes.
+
+    Patterson and Teh write the step size a (1 + t / b) ** -c: their a is learning_rate * b ** -c here.
 
     References
     ----------
@@ -131,7 +134,7 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
 
     def _langevin_step_size(self):
         """epsilon of the next update."""
-        return self.learning_rate * self._step_size(self.n_batch_iter_ + 1)
+        return self.learning_rate * self._step_size(self._n_topic_updates + 1)
 
     def _read_topics(self, total_samples, geometric=False):
         return self._statistics.probabilities(1.0, 0.0)

@@ -49,9 +49,9 @@ class MinibatchLDA(MinibatchTopicModel):
     # How the prior is learned (see PriorLearner); a parameter of some methods.
     prior_update = "fixed-point"
     prior_shape = prior_rate = 1.0
-    # Updates before the prior is learned: they see topics that are still random, under which documents look
-    # alike, and a prior learned from them would keep them so.
-    _prior_delay = 10
+    # Batches that the prior's starting value counts for when it is learned. The first batches see topics that
+    # are still random, under which documents look alike: a prior that followed them would keep them so.
+    _prior_inertia = 10
     # Whether topics are averaged over updates.
     average = False
 
@@ -68,7 +68,7 @@ class MinibatchLDA(MinibatchTopicModel):
         """Let the expected counts of a batch, at the rows of its words, enter the statistics."""
 
     def _step_size(self, t):
-        """rho of update t = 1, 2, ...: the share of its batch in averages."""
+        """rho of update t = 1, 2, ... (of batches with words): the share of its batch in averages."""
         return (self.learning_offset + t) ** -self.learning_decay
 
     def _check_settings(self):
@@ -94,6 +94,7 @@ class MinibatchLDA(MinibatchTopicModel):
         elif self._prior_rule != self.prior_update:
             self._prior_rule = self.prior_update
             self._prior_averages = self._prior_learner().initial(self.doc_topic_prior_)
+            self._n_prior_updates = 0
 
     def _default_smoothing(self):
         return default_smoothing(self.n_components)
@@ -106,13 +107,13 @@ class MinibatchLDA(MinibatchTopicModel):
     def _learns_prior(self):
         return isinstance(self.doc_topic_prior, str)
 
-    def _prior_is_learned_now(self):
-        """Whether this update learns the prior: the first few do not."""
-        return self._learns_prior and self._n_topic_updates >= self._prior_delay
+    def _learns_prior_now(self):
+        """Whether this update learns the prior: the very first, which reads random topics, does not."""
+        return self._learns_prior and self._n_topic_updates > 0
 
     def _learned_prior(self, averages, prior, counts, total_samples):
-        """Averages and prior after taking in a batch; their step sizes begin with the first that learns."""
-        rho = self._step_size(self._n_topic_updates - self._prior_delay + 1)
+        """Averages and prior after taking in a batch."""
+        rho = self._step_size(self._prior_inertia + self._n_prior_updates + 1)
         learner = self._prior_learner()
         return learner.update(averages, prior, counts.prior_evidence(), rho, total_samples)
 
@@ -135,10 +136,11 @@ class MinibatchLDA(MinibatchTopicModel):
         if n_tokens == 0:  # nothing was said about topics
             return
         self._update_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
-        if self._prior_is_learned_now():
+        if self._learns_prior_now():
             averages = self._prior_averages
             learned = self._learned_prior(averages, self.doc_topic_prior_, counts, self.total_samples_)
             self._prior_averages, self.doc_topic_prior_ = learned
+            self._n_prior_updates += 1
         self._n_topic_updates += 1
 
 
@@ -187,7 +189,7 @@ class AveragedStatistics(CountStatistics):
 
     def _update_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
         """s <- (1 - rho) s + rho s_hat, with s_hat the mean over the documents of the batch."""
-        rho = self._step_size(self.n_batch_iter_ + 1)
+        rho = self._step_size(self._n_topic_updates + 1)
         if self._n_topic_updates == 0:
             # The initial noise weighs what one document does.
             statistics.set_total(n_tokens / n_documents)

@@ -217,7 +217,7 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
             present = before.copy()
             n_tokens = batch.lengths.sum()
             self._update_statistics(present, counts, own_words, batch.n_documents, n_tokens, workers)
-            if self._prior_is_learned_now():
+            if self._learns_prior_now():
                 prior = self._learned_prior(self._prior_averages, prior, counts, total_samples)[1]
 
     def _boosted_iteration(self, batch, gathered, prior, keys, iteration, state, workers):

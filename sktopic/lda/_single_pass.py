@@ -12,7 +12,7 @@ class SinglePassLDA(OnlineEMLDA):
     document step, batches are averaged with the step size 1 / t, and the prior of the topic
     proportions has a Gamma prior of its own (SPLDA in the literature). It is what
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
-    learning_offset=0.0)`` does. Choose it for a single pass in which all documents should weigh
+    learning_offset=0.0)`` does. Choose it for a single pass in which all batches should weigh
     the same and nothing is to be tuned; a slower decay (`OnlineEMLDA`) learns faster.
 
     Parameters
@@ -27,7 +27,8 @@ class SinglePassLDA(OnlineEMLDA):
     @total_samples
     @shuffle
     max_doc_update_iter : int, default=10
-        Limit of the iterations over a batch, each of which is followed by an update of the topics.
+        Limit of the iterations over a batch, each of which is followed by an update of the topics, and of
+        those over a document in `transform` and `score`.
     @mean_change_tol
     @loop
 

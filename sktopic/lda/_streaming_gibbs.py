@@ -1,4 +1,4 @@
-"""Streaming Gibbs sampling for LDA (Gao, Sun, Wang, Liu, Yan and Zeng, 2016)."""
+"""Streaming Gibbs sampling for LDA (Gao, Chen and Zhu, 2016)."""
 
 from numbers import Real
 
@@ -50,12 +50,13 @@ class StreamingGibbsLDA(GibbsInference, SummedStatistics, MinibatchLDA):
     Notes
     -----
     The first batch is read with random topics, which are then forgotten. A token costs one scan of
-    the topics present in its document. Memory: 8 bytes times n_features * n_components and what one batch
-    takes.
+    the topics present in its document. Topics are held fixed while a batch is swept, as in Dupuy and Bach;
+    counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features * n_components and what
+    one batch takes.
 
     References
     ----------
-    Y. Gao et al., "Streaming Gibbs sampling for LDA model", arXiv:1601.01142, 2016.
+    Y. Gao, J. Chen and J. Zhu, "Streaming Gibbs sampling for LDA model", arXiv:1601.01142, 2016.
 
     C. Dupuy and F. Bach, "Online but accurate inference for latent variable models with local Gibbs
     sampling", Journal of Machine Learning Research 18(126), 2017: section 6.

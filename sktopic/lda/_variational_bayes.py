@@ -9,12 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import StrOptions
 from sktopic._documents import document_groups
-from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
 from sktopic.lda._minibatch import MinibatchLDA, TopicPosteriors, VariationalInference
-
-# Tells the streams of elbo from others; variational inference draws nothing from them.
-ELBO_KEY = 0x656C626F
 
 
 class VariationalBayesLDA(TopicPosteriors, VariationalInference, MinibatchLDA):
@@ -59,8 +55,8 @@ class VariationalBayesLDA(TopicPosteriors, VariationalInference, MinibatchLDA):
         with Workers(self.n_jobs) as workers:
             for _, _, batch in document_groups(counts):
                 gathered = topics.gather(batch.words, self.doc_topic_prior_, workers)
-                keys = batch.content_keys(combine_keys(self._seed, ELBO_KEY))
-                documents.append(step(batch, gathered, self.doc_topic_prior_, keys, workers).bound())
+                counts_of_batch = step(batch, gathered, self.doc_topic_prior_, None, workers)
+                documents.append(counts_of_batch.bound())
         scale = 1.0 if total_samples is None else total_samples / counts.shape[0]
         return scale * math.fsum(documents) + self._topics_bound()
 
