@@ -16,9 +16,10 @@ time      table 3: wall time of training
 
 The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document,
 step size t^-1/2 where it is free, medians over random splits with the third and seventh decile. Departures:
-LDS has 20 local passes too (the paper gives it 200) and the step sizes that are its defaults here; the prior's
-starting value counts like ten batches when it is learned; VarGibbs and LDS have the fixed prior that the paper
-gives SGS.
+LDS has 20 local passes too (the paper gives it 200) and the step sizes that are its defaults here; when a prior
+is learned, its starting value counts like ten batches; VarGibbs and LDS have the fixed prior that the paper gives
+SGS.
+
 Log-perplexity is minus the left-to-right log-likelihood of held-out documents, here in nats per word.
 """
 
@@ -217,10 +218,11 @@ class Cache:
         self._path = path
         self.rows = {}
         if path.exists():
-            for line in path.read_text().splitlines():
-                if line.endswith("}"):  # a killed run may have left half a line
-                    row = json.loads(line)
-                    self.rows[row["run"]] = row
+            *lines, last = path.read_text().split("\n")
+            if last:  # a killed run has left half a line
+                path.write_text("".join(line + "\n" for line in lines))
+            for row in map(json.loads, lines):
+                self.rows[row["run"]] = row
 
     def add(self, row):
         self.rows[row["run"]] = row
