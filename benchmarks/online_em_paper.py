@@ -16,9 +16,9 @@ time      table 3: wall time of training
 
 The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document,
 step size t^-1/2 where it is free, medians over random splits with the third and seventh decile. Departures:
-LDS has 20 local passes too (the paper gives it 200) and the step sizes that are its defaults here; when a prior
-is learned, its starting value counts like ten batches; VarGibbs and LDS have the fixed prior that the paper gives
-SGS.
+LDS has 20 local passes too (the paper gives it 200) and the step sizes that are its defaults here; when a
+prior is learned, its starting value counts like ten batches; VarGibbs and LDS have the fixed prior that the
+paper gives SGS.
 
 Log-perplexity is minus the left-to-right log-likelihood of held-out documents, here in nats per word.
 """
