@@ -61,7 +61,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         known = {name: vars(self)[name] for name in _FEATURE_ATTRIBUTES if name in vars(self)}
         try:
             yield
-        except Exception:
+        except BaseException:
             for name in _FEATURE_ATTRIBUTES:
                 vars(self).pop(name, None)
             vars(self).update(known)

@@ -16,8 +16,13 @@ LARGEST_COUNT = 1e20
 
 
 def check_counts(X, name):
-    """Raise ValueError for counts that are negative or beyond any corpus; X is validated otherwise."""
+    """Raise ValueError for counts that are negative or beyond any corpus, or outside the columns of X."""
     check_non_negative(X, name)
+    if sp.issparse(X) and X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
+        raise ValueError(
+            f"X has column indices from {X.indices.min()} to {X.indices.max()}; with its shape {X.shape}, "
+            f"0 to {X.shape[1] - 1} are allowed."
+        )
     data = X.data if sp.issparse(X) else X
     largest = data.max(initial=0.0)
     if largest > LARGEST_COUNT:

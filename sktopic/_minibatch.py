@@ -102,7 +102,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             counts = self._validate_counts(X, reset=True)
             if self.early_stopping and counts.shape[0] < 2:
                 raise ValueError("early_stopping=True needs at least 2 documents, one of them to hold out.")
-        self._start(counts.shape[1])
+            self._start(counts.shape[1])
         self._whole_corpus = self._fits_whole_corpus()
         with Workers(self.n_jobs) as workers:
             self._run_epochs(X, y, counts, workers)

@@ -113,9 +113,17 @@ def with_value(value):
     return counts
 
 
+def with_column(column):
+    """A sparse matrix whose shape does not hold one of its columns, which SciPy does not mind."""
+    indices, indptr = np.array([0, column, 3], dtype=np.int32), np.array([0, 2, 3], dtype=np.int32)
+    return sp.csr_array((np.ones(3), indices, indptr), shape=(2, 12))
+
+
 # Matrices that are refused
 
 BAD_MATRICES = {
+    "columns beyond its shape": (with_column(12), "X has column indices from 0 to 12"),
+    "columns before its shape": (with_column(-5), "X has column indices from -5 to 3"),
     "negative": (with_value(-1), "Negative values in data"),
     "negative sparse": (sp.csr_array(with_value(-1)), "Negative values in data"),
     "NaN": (with_value(np.nan), "contains NaN"),
@@ -807,3 +815,21 @@ def test_prior_that_does_not_fit_the_topics_is_refused(size):
     model.doc_topic_prior_ = np.full(size, 0.1)
     with pytest.raises(ValueError, match="do not fit"):
         model.transform(X)
+
+
+# Numbers beyond what kernels and floats hold
+
+
+@pytest.mark.parametrize("value", [1e-20, 1e13, 1e308])
+@every_estimator
+def test_smoothing_beyond_its_bounds_is_refused(estimator, value):
+    with pytest.raises(ValueError, match=f"topic_word_prior={re.escape(repr(value))}.*1e-12 and 1e\\+12"):
+        make_model(estimator, topic_word_prior=value).fit(X)
+
+
+@pytest.mark.parametrize("name", ["doc_burn_in", "doc_sweeps", "transform_sweeps", "max_doc_update_iter"])
+@every_estimator
+def test_more_sweeps_than_an_integer_holds_are_refused(estimator, name):
+    for parameter in having(estimator, **{name: 2**70}):
+        with pytest.raises(ValueError, match=f"'{parameter}' parameter.*range"):
+            make_model(estimator, **{parameter: 2**70}).fit(X)

@@ -39,9 +39,9 @@ def watched(monkeypatch, look):
     seen = []
     original = CollapsedGibbsLDA._sweep
 
-    def sweep(self, shards, workers):
-        original(self, shards, workers)
-        seen.append(look(self, shards))
+    def sweep(self, call, workers):
+        original(self, call, workers)
+        seen.append(look(self, call.shards))
 
     monkeypatch.setattr(CollapsedGibbsLDA, "_sweep", sweep)
     return seen

@@ -24,6 +24,7 @@ from sktopic._prior import (
     PriorEvidence,
     PriorLearner,
     check_prior,
+    check_smoothing,
     default_smoothing,
 )
 from sktopic._topic_word import TopicWordStatistics
@@ -50,6 +51,12 @@ PRIOR_ITERATIONS = 5
 
 def _whole(values):
     return np.array_equal(values, np.rint(values))
+
+
+def _log_rising(counts, beta):
+    """The sum of log Gamma(count + beta) - log Gamma(beta)."""
+    present = counts[counts > 0]
+    return (gammaln(present + beta) - gammaln(beta)).sum()
 
 
 @dataclass
@@ -135,6 +142,35 @@ class Shard:
         return document[used], self.slot_topic[used, 0], self.slot_weight[used]
 
 
+@dataclass
+class Call:
+    """What one call of fit or partial_fit samples.
+
+    Attributes
+    ----------
+    shards : list of Shard
+    rows : ndarray of int32, the words that the documents have
+    before, totals_before : their counts in topics, and the sums over all words, of earlier documents
+    exact : whether adding and removing tokens rounds nothing
+    entered : whether the documents are in the counts yet
+    """
+
+    shards: list
+    rows: np.ndarray
+    before: np.ndarray
+    totals_before: np.ndarray
+    exact: bool
+    entered: bool = False
+
+    @classmethod
+    def begin(cls, shards, counts, totals, values):
+        """values are the counts of the documents' cells."""
+        rows = np.unique(np.concatenate([shard.words for shard in shards]))
+        before = counts[rows]
+        exact = values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and _whole(values) and _whole(before)
+        return cls(shards, rows, before, totals.copy(), exact)
+
+
 @describe_parameters
 class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
@@ -206,8 +242,8 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     Notes
     -----
     Words are swept one after the other, and a token costs a scan of the topics present in its document; a
-    word costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (two to
-    three times that while samples are averaged or documents added) and about 50 bytes for each token of the
+    word costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (up to
+    three times that while samples of a whole corpus are averaged) and about 50 bytes for each token of the
     documents of a call.
 
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
@@ -296,8 +332,9 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             so far.
         """
         self._check_settings()
-        counts = self._validate_counts(X, reset=True)
-        self._start(counts.shape[1])
+        with self._features_kept():
+            counts = self._validate_counts(X, reset=True)
+            self._start(counts.shape[1])
         self._sample(counts, FitTasks(self, X, y, self.max_iter, 1))
         return self
 
@@ -346,6 +383,7 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
+        check_smoothing(self.topic_word_prior)
 
     def _topic_probabilities(self):
         none = np.empty((0, len(self._totals)))
@@ -379,14 +417,11 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
 
     def _sample(self, counts, tasks):
         """All sweeps over some documents, which enter the counts with the first of them."""
-        shards, n_documents = self._deal(counts), counts.shape[0]
-        n_tokens = float(counts.sum(dtype=np.float64))
+        call = Call.begin(self._deal(counts), self._counts, self._totals, counts.data)
+        n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
         first_documents = self.n_samples_seen_ == 0
-        before = None if first_documents else self._counts.copy()
-        exact = n_tokens < LARGEST_EXACT_TOTAL and _whole(counts.data)
-        exact = exact and (first_documents or _whole(before))
         kept = range(self.max_iter, 0, -self.kept_interval)[: self.n_kept]
-        kept_sum, n_kept = None, 0
+        kept_sum, n_kept = 0.0, 0
         self.n_iter_, self.log_likelihood_ = 0, np.empty(0)
         monitor = FitMonitor(self, n_documents * self.max_iter)
         try:
@@ -395,21 +430,13 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
                     tasks.begin_epoch()
                     tasks.begin_update()
                     with uninterrupted():
-                        if sweep == 1:
-                            self.n_samples_seen_ += n_documents
                         if sweep == 1 and first_documents:
-                            self._assign_at_random(shards)
-                        self._sweep(shards, workers)
-                        if not exact:
-                            self._recount(shards, before)
+                            self._assign_at_random(call)
+                        self._sweep(call, workers)
                         self.n_iter_ = sweep
-                    self._after_sweep(sweep, shards, before)
+                    self._after_sweep(sweep, call)
                     if len(kept) > 1 and sweep in kept:
-                        kept_sum = (
-                            self._counts.copy()
-                            if kept_sum is None
-                            else np.add(kept_sum, self._counts, kept_sum)
-                        )
+                        kept_sum = kept_sum + self._counts[call.rows]
                         n_kept += 1
                     monitor.after_update(n_documents, n_tokens)
                     stop = tasks.end_update()
@@ -418,10 +445,10 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         finally:  # an interrupted call keeps the documents it has swept
             with uninterrupted():
                 if n_kept > 1:
-                    kept_sum /= n_kept
-                    self._counts, self._totals = kept_sum, kept_sum.sum(axis=0)
+                    self._counts[call.rows] = kept_sum / n_kept
+                    self._totals = self._counts.sum(axis=0)
                 if self.n_iter_ > 0 and isinstance(self.doc_topic_prior, str):
-                    self._gains = self._gains + self._gains_of(shards)
+                    self._gains = self._gains + self._gains_of(call.shards)
         if self.verbose:
             monitor.after_epoch()
         tasks.end()
@@ -435,43 +462,49 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         chunks = batch.chunks(self.n_shards)
         return [Shard.of(reader.batch(np.arange(a, b)), len(self._totals)) for a, b in chunks]
 
-    def _after_sweep(self, sweep, shards, before):
+    def _after_sweep(self, sweep, call):
         """Learn priors and note the joint probability, where it is time for it."""
         if sweep % self.prior_interval == 0:
-            self._learn_priors(shards)
+            self._learn_priors(call.shards)
         if self.evaluate_every and sweep % self.evaluate_every == 0:
-            self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(shards, before))
+            self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(call))
 
-    def _assign_at_random(self, shards):
+    def _assign_at_random(self, call):
         """Start from uniformly random topics."""
         self._counts[:] = 0.0
-        for i, shard in enumerate(shards):
+        for i, shard in enumerate(call.shards):
             draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY, i), len(shard.z))
             shard.assign((draws * len(self._totals)).astype(np.int32), self._counts)
         self._totals[:] = self._counts.sum(axis=0)
+        self._enter(call)
 
-    def _sweep(self, shards, workers):
+    def _enter(self, call):
+        """Note that the documents are in the counts from now on."""
+        if not call.entered:
+            self.n_samples_seen_ += sum(len(shard.lengths) for shard in call.shards)
+            call.entered = True
+
+    def _sweep(self, call, workers):
         """Draw the topic of every token once; with several shards, against counts merged after the sweep."""
         key = combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)
-        alone = len(shards) == 1
+        alone = len(call.shards) == 1
         given = self._counts, alone, self._totals, self.doc_topic_prior_, self.topic_word_prior_
         results = workers.map_here(
-            lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(shards))
+            lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))
         )
-        if alone:
+        if not alone:
+            for shard, (_, before) in zip(call.shards, results):
+                move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, self._counts)
+        if not call.exact:  # count anew what adding and removing has rounded
+            self._counts[call.rows] = call.before
+            for shard in call.shards:
+                shard.recount(self._counts)
+        if alone and call.exact:
             self._totals[:] = results[0][0]
         else:
-            for shard, (_, before) in zip(shards, results):
-                move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, self._counts)
-            self._totals[:] = self._counts.sum(axis=0)
+            self._totals[:] = call.totals_before + (self._counts[call.rows] - call.before).sum(axis=0)
         self._n_sweeps += 1
-
-    def _recount(self, shards, before):
-        """Count anew what adding and removing has rounded."""
-        self._counts[:] = 0.0 if before is None else before
-        for shard in shards:
-            shard.recount(self._counts)
-        self._totals[:] = self._counts.sum(axis=0)
+        self._enter(call)
 
     def _gains_of(self, shards):
         """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
@@ -498,23 +531,17 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             present = self._counts[self._counts > 0]
             above = (digamma(present + beta) - digamma(beta)).sum()
             below = size * (digamma(self._totals + size * beta) - digamma(size * beta)).sum()
+            if not below > 0.0:  # the counts are too small to tell
+                break
             self.topic_word_prior_ = float(np.clip(beta * above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
 
-    def _log_joint(self, shards, before):
-        """log p(words and topics of the documents | counts of earlier ones, or None)."""
-        prior, beta = self.doc_topic_prior_, self.topic_word_prior_
-        total = self._log_words(self._counts, beta)
-        if before is not None:
-            total -= self._log_words(before, beta)
-        for shard in shards:
+    def _log_joint(self, call):
+        """log p(words and topics of the documents | counts of earlier ones)."""
+        prior, beta, size = self.doc_topic_prior_, self.topic_word_prior_, len(self._counts)
+        norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
+        total = _log_rising(self._counts[call.rows], beta) - _log_rising(call.before, beta) - norm.sum()
+        for shard in call.shards:
             _, topic, weight = shard.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
             total += (gammaln(prior.sum()) - gammaln(prior.sum() + shard.lengths)).sum()
         return total
-
-    @staticmethod
-    def _log_words(counts, beta):
-        """The log probability of words given their topics, the distributions over words integrated out."""
-        size, present = len(counts), counts[counts > 0]
-        words = (gammaln(present + beta) - gammaln(beta)).sum()
-        return words - (gammaln(counts.sum(axis=0) + size * beta) - gammaln(size * beta)).sum()

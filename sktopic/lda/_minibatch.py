@@ -8,10 +8,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._document_steps import GibbsStep, VariationalStep
+from sktopic._documents import LARGEST_COUNT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
-from sktopic._prior import LEARNED, PriorLearner, check_prior, default_smoothing
+from sktopic._prior import LEARNED, PriorLearner, check_prior, check_smoothing, default_smoothing
 from sktopic._topic_word import TopicWordStatistics
+
+# What fits the kernels' integers with room to add two of them.
+MAX_SWEEPS = 2**30
 
 
 class MinibatchLDA(MinibatchTopicModel):
@@ -31,14 +35,14 @@ class MinibatchLDA(MinibatchTopicModel):
             "array-like",
         ],
         "topic_word_prior": [Interval(Real, 0, None, closed="left"), None],
-        "total_samples": [Interval(Real, 0, None, closed="neither"), None],
+        "total_samples": [Interval(Real, 0, LARGEST_COUNT, closed="right"), None],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
-        "doc_burn_in": [Interval(Integral, 0, None, closed="left")],
-        "doc_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "transform_burn_in": [Interval(Integral, 0, None, closed="left")],
-        "transform_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
+        "doc_burn_in": [Interval(Integral, 0, MAX_SWEEPS, closed="both")],
+        "doc_sweeps": [Interval(Integral, 1, MAX_SWEEPS, closed="both")],
+        "transform_burn_in": [Interval(Integral, 0, MAX_SWEEPS, closed="both")],
+        "transform_sweeps": [Interval(Integral, 1, MAX_SWEEPS, closed="both")],
+        "max_doc_update_iter": [Interval(Integral, 1, MAX_SWEEPS, closed="both")],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -74,6 +78,7 @@ class MinibatchLDA(MinibatchTopicModel):
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
+        check_smoothing(self.topic_word_prior)
 
     def _initialize(self, n_features, seed):
         self._statistics = TopicWordStatistics.random(

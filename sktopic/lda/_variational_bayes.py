@@ -62,9 +62,12 @@ class VariationalBayesLDA(TopicPosteriors, VariationalInference, MinibatchLDA):
 
     def _topics_bound(self):
         """E[log p(phi)] - E[log q(phi)], the bound's part that does not depend on documents."""
-        weight, eta = self._count_weight(self.total_samples_), self.topic_word_prior_
-        lambda_ = self._statistics.expected_counts(weight) + eta
-        totals = lambda_.sum(axis=0)
-        log_phi = digamma(lambda_) - digamma(totals)
-        words = ((eta - lambda_) * log_phi + gammaln(lambda_) - gammaln(eta)).sum()
-        return float(words + (gammaln(len(lambda_) * eta) - gammaln(totals)).sum())
+        statistics, eta = self._statistics, self.topic_word_prior_
+        weight = self._count_weight(self.total_samples_) * statistics.scale[0]
+        n_features, words = len(statistics.store), 0.0
+        totals = weight * statistics.totals + n_features * eta
+        for first in range(0, n_features, 1024):  # a copy of all would take several times the memory
+            lambda_ = statistics.store[first : first + 1024] * weight + eta
+            log_phi = digamma(lambda_) - digamma(totals)
+            words += ((eta - lambda_) * log_phi + gammaln(lambda_) - gammaln(eta)).sum()
+        return float(words + (gammaln(n_features * eta) - gammaln(totals)).sum())
