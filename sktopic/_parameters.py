@@ -11,6 +11,11 @@ doc_topic_prior : None, float, array-like of shape (n_components,), 'auto' or 'a
 topic_word_prior : float or None, default=None
     Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
     training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+learning_decay : float, default=0.65
+    Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
+    in [0, 1]. Values in (0.5, 1] make training converge.
+learning_offset : float, default=1.0
+    Offset of the step size, >= 0; larger values slow the first updates down.
 max_iter : int, default=5
     Passes over the corpus in `fit`.
 batch_size : int, default=50
@@ -55,6 +60,9 @@ components_ : ndarray of shape (n_components_, n_features_in_)
 topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
     Expected number of tokens of each word in each topic over the whole corpus, without the
     pseudo-count.
+topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
+    Parameters of the topics' Dirichlet posteriors, lambda in the literature:
+    ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
 doc_topic_prior_ : ndarray of shape (n_components_,)
     Dirichlet parameters of a document's topic proportions.
 topic_word_prior_ : float

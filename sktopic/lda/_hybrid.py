@@ -21,11 +21,8 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
         ``min(0.3, 30 / n_components)``: draws are noisier than the averages other methods count, and want
         more smoothing.
-    learning_decay : float, default=0.65
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
-    learning_offset : float, default=4.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+    @learning_decay
+    @learning_offset=4.0
     @max_iter
     @batch_size=256
     @total_samples
@@ -36,9 +33,7 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
     Attributes
     ----------
     @fitted
-    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+    @topic_word_posterior_
     @total_samples_
     @validation_scores_
 

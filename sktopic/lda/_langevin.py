@@ -48,16 +48,12 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic, in the present state of the chain; rows sum to one.
-    doc_topic_prior_ : ndarray of shape (n_components_,)
-        Dirichlet parameters of a document's topic proportions.
+    @doc_topic_prior_
     topic_word_prior_ : float
         Parameter of the topics' prior in use.
-    n_components_ : int
-        Number of topics.
-    n_features_in_ : int
-        Number of words.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+    @n_components_
+    @n_features_in_
+    @feature_names_in_
     @n_iter_
     @n_batch_iter_
     @n_samples_seen_

@@ -49,11 +49,8 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
         Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It
         gives words that training has not seen a probability above zero; 0 leaves them at zero. None is
         ``min(0.1, 2 / n_components)``.
-    learning_decay : float, default=0.65
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
-    learning_offset : float, default=1.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+    @learning_decay
+    @learning_offset
     average : bool, default=False
         Whether the topics reported are the mean of those after each update. Helps when learning_decay
         is below 0.5. Takes a second array of n_features * n_components.

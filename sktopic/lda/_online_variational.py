@@ -34,11 +34,8 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
         ``min(0.1, 2 / n_components)``. With 'auto' it is learned from that start, at the cost of
         a pass over all topics and words in each update.
-    learning_decay : float, default=0.65
-        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
-    learning_offset : float, default=4.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+    @learning_decay
+    @learning_offset=4.0
     @max_iter
     @batch_size=256
     @total_samples
@@ -49,9 +46,7 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
     Attributes
     ----------
     @fitted
-    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+    @topic_word_posterior_
     @total_samples_
     @validation_scores_
 

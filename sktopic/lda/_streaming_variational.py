@@ -36,9 +36,7 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
     Attributes
     ----------
     @fitted
-    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+    @topic_word_posterior_
     @total_samples_
     @validation_scores_
 
