@@ -20,6 +20,7 @@ from libc.string cimport memcpy
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
+from sktopic._kernels._vector cimport fill_ratios
 
 
 cdef extern from *:
@@ -32,7 +33,7 @@ cdef extern from *:
     """
     void prefetch "SKTOPIC_PREFETCH"(const void* address) noexcept nogil
 
-# Topics in a block sum.
+# Topics in a block sum; fill_ratios knows it too.
 cdef enum:
     BLOCK = 16
 
@@ -72,22 +73,6 @@ cdef inline void move_to(WordState* word, int32_t k, double weight, double q, do
     word.q[k] = q
     word.block[k // BLOCK] += change
     word.fixed += change
-
-
-cdef inline void begin_word(WordState* word) noexcept nogil:
-    """Fill what follows from the counts."""
-    cdef int32_t k, b, stop
-    cdef double total
-    for k in range(word.n_topics):
-        word.q[k] = (word.count[k] + word.smoothing) * word.inverse[k]
-    word.fixed = 0.0
-    for b in range((word.n_topics + BLOCK - 1) // BLOCK):
-        total = 0.0
-        stop = min((b + 1) * BLOCK, word.n_topics)
-        for k in range(b * BLOCK, stop):
-            total += word.prior[k] * word.q[k]
-        word.block[b] = total
-        word.fixed += total
 
 
 cdef inline int32_t draw_fixed(const WordState* word, double u, int32_t old, double change) noexcept nogil:
@@ -158,9 +143,9 @@ cdef inline void scan(
 ) noexcept nogil:
     """Fill partial_sum with the cumulative sums of n_dk q_k within each lane, and lane with the sum of all
     lanes before each of the four, and of all."""
-    cdef int32_t j = 0
+    cdef Py_ssize_t j = 0, n = topics.n
     cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    while j < topics.n:
+    while j < n:
         s0 += topics.weight[j] * q[topics.member[j].topic]
         s1 += topics.weight[j + 1] * q[topics.member[j + 1].topic]
         s2 += topics.weight[j + 2] * q[topics.member[j + 2].topic]
@@ -254,7 +239,9 @@ def sweep_words(
                 word.count = &counts[words[w], 0]
             else:
                 memcpy(word.count, &counts[words[w], 0], n_topics * sizeof(double))
-            begin_word(&word)
+            word.fixed = fill_ratios(
+                word.count, word.inverse, word.prior, smoothing, n_topics, word.q, word.block
+            )
             seed_stream(&stream, combine(key, <uint64_t>words[w]))
             for cell in range(word_indptr[w], word_indptr[w + 1]):
                 if cell + 4 < n_cells:

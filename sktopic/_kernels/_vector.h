@@ -139,6 +139,34 @@ CLONED double sum_digamma_row(
     return total;
 }
 
+/* q_k = (count_k + smoothing) inverse_k, and sums of prior_k q_k over blocks of 16; returns the sum of all. */
+CLONED double fill_ratios(
+    const double *restrict count, const double *restrict inverse, const double *restrict prior, double smoothing,
+    ptrdiff_t n, double *restrict q, double *restrict block)
+{
+    double all = 0.0;
+    ptrdiff_t first, k;
+    for (first = 0; first < n; first += 16) {
+        double total = 0.0;
+        ptrdiff_t stop = first + 16;
+        if (stop <= n) {
+#pragma omp simd reduction(+ : total)
+            for (k = 0; k < 16; k++) {
+                q[first + k] = (count[first + k] + smoothing) * inverse[first + k];
+                total += prior[first + k] * q[first + k];
+            }
+        } else {
+            for (k = first; k < n; k++) {
+                q[k] = (count[k] + smoothing) * inverse[k];
+                total += prior[k] * q[k];
+            }
+        }
+        block[first / 16] = total;
+        all += total;
+    }
+    return all;
+}
+
 /* log(x) for 0 < x <= 1, normal numbers, absolute error below 1e-15: the exponent, and 2 atanh((m - 1) / (m + 1)) of
    a mantissa m between sqrt(1/2) and sqrt(2). */
 static inline double log_of(double x)

@@ -8,6 +8,9 @@ cdef extern from "_vector.h" nogil:
     double fill_geometric_row(
         const double* x, const double* norm, Py_ssize_t n, double* exponent, double* out)
     double sum_digamma_row(const double* x, const double* scale, double offset, Py_ssize_t n)
+    double fill_ratios(
+        const double* count, const double* inverse, const double* prior, double smoothing, Py_ssize_t n,
+        double* q, double* block)
     void normals_from_uniforms(double* first, double* second, Py_ssize_t m)
     void langevin_row(
         double* theta, const double* n, double factor, double pull_up, const double* pull_down, double step,
