@@ -14,7 +14,8 @@ overhead  share of the mini-batch loop spent outside kernels, at batch size 100
 jobs      n_jobs=2 against n_jobs=1, and whether the topics are identical
 memory    peak memory of a fit at 500 topics
 transform documents per second and score of transform, against scikit-learn
-gibbs     tokens swept per second by CollapsedGibbsLDA, against tomotopy and lda
+gibbs     tokens swept per second by CollapsedGibbsLDA, with one shard and with two, against tomotopy and lda
+          on one core
 variational  one pass of OnlineVariationalLDA against scikit-learn's, at the same number of iterations
 family    training time and score of every estimator with its defaults, and of the peers; not in peers.csv but
           in peers_family.csv
@@ -348,15 +349,18 @@ def gibbs(report, train, test, n_components):
     """Tokens swept per second by collapsed Gibbs sampling with the same fixed priors, three times in turn."""
     settings = {"n_kept": 1, "evaluate_every": 0, "random_state": 0, **PRIORS}
     warm, more = (40, 80) if n_components < 500 else (10, 20)
-    own, tomotopy, python = [], [], []
+    own, two, tomotopy, python = [], [], [], []
     for _ in range(3):
         own.append(sweeps_per_second(CollapsedGibbsLDA(n_components, **settings), train, warm, more))
+        shards = CollapsedGibbsLDA(n_components, n_shards=2, n_jobs=2, **settings)
+        two.append(sweeps_per_second(shards, train, warm, more))
         tomotopy.append(tomotopy_run(train, n_components, more, warm, fixed=True)[3])
         python.append(lda_package_run(train, n_components, 6))
     for name, peer in (("tomotopy", tomotopy), ("lda", python)):
-        ratio = float(np.median(np.array(own) / np.array(peer)))
-        measure = "tokens per second, collapsed Gibbs"
-        report.line(n_components, measure, name, float(np.median(peer)), float(np.median(own)), ratio)
+        for shards, ours in (("", own), (", two shards on two cores", two)):
+            ratio = float(np.median(np.array(ours) / np.array(peer)))
+            measure = f"tokens per second, collapsed Gibbs{shards}"
+            report.line(n_components, measure, name, float(np.median(peer)), float(np.median(ours)), ratio)
 
 
 def lda_package_run(train, n_components, sweeps):

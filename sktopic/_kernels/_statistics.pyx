@@ -57,6 +57,7 @@ def add_sampled_counts(
     """
     cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, j, n_columns, first_column
     cdef double share
+    cdef bint drawn
     cdef double* out
     cdef double* average_out = NULL
     cdef const double* weight = NULL
@@ -75,7 +76,8 @@ def add_sampled_counts(
                 for i in range(word_indptr[w], word_indptr[w + 1]):
                     share += fixed[word_cell[i]]
                 share *= factor
-                if share != 0.0:  # draws have no such part: then only their own entries are touched
+                drawn = share == 0.0  # draws have no such part, and few entries that are not zero
+                if not drawn:
                     for k in range(n_topics):
                         add_entry(out, &totals[p, 0], average_out, weight, k, share * prior[k] * row[k])
                 for i in range(word_indptr[w], word_indptr[w + 1]):
@@ -87,7 +89,7 @@ def add_sampled_counts(
                         continue
                     block = &values[value_indptr[d] + (cell - indptr[d]) * n_columns]
                     for j in range(n_columns):
-                        if block[j] != 0:
+                        if not drawn or block[j] != 0:
                             k = column_topic[first_column + j]
                             add_entry(out, &totals[p, 0], average_out, weight, k, factor * block[j])
 

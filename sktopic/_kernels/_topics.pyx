@@ -89,7 +89,7 @@ cdef double fill_row(
             row[k] = <real>((source[k] * scale[k] + offset[k]) / largest) if largest > 0.0 else <real>1.0
         total = sum_blocks(row, prior, n_topics, cumulative)
     normalise(row, cumulative, n_topics, total)
-    return log(unit) + log(total)
+    return log(total) if unit == 1.0 else log(unit) + log(total)
 
 
 cdef void normalise(real* row, real* cumulative, Py_ssize_t n_topics, double total) noexcept nogil:
