@@ -275,6 +275,9 @@ def runs_of(cache, corpus, seeds, method, n_components, options=None, stream=Fal
     return [row for row in map(cache.get, keys) if row is not None]
 
 
+DECILES = ("3rd decile", "7th decile")
+
+
 def spread(values):
     """Median, third and seventh decile, as the paper has them."""
     return np.quantile(np.array(values, dtype=float), [0.5, 0.3, 0.7], axis=0)
@@ -366,15 +369,7 @@ def draw_against_topics(cache, folder, tables, corpora, topics, seeds, methods, 
         axis.set_xlabel("topics")
         axis.set_ylabel("nats per word")
     finish(figure, folder / f"online_em_{name}.png")
-    head = [
-        "corpus",
-        "method",
-        "topics",
-        "log-perplexity, nats per word",
-        "3rd decile",
-        "7th decile",
-        "splits",
-    ]
+    head = ["corpus", "method", "topics", "log-perplexity, nats per word", *DECILES, "splits"]
     tables.write(name, head, rows)
 
 
@@ -443,15 +438,25 @@ def draw_steps(cache, folder, tables, corpora, topics, seeds):
     tables.write("steps", head, rows)
 
 
-def draw_prior(cache, tables, seeds):
+def draw_prior(cache, folder, tables, seeds):
+    decays = (0.5, 1.0)
+    figure, axes = panels([f"learning_decay={decay}" for decay in decays])
     rows = []
-    for method, decay in product(ONLINE_EM, (0.5, 1.0)):
-        cells = []
-        for rule in PRIOR_RULES.values():
-            found = runs_of(cache, "synthetic", seeds, method, 10, {**rule, "learning_decay": decay})
-            cells.append(f"{np.median(last(found)):.4f}" if found else "")
-        rows.append([method, decay, *cells])
-    tables.write("prior", ["method", "learning_decay", *PRIOR_RULES], rows)
+    for decay, axis in zip(decays, axes.values()):
+        for i, (rule, options) in enumerate(PRIOR_RULES.items()):
+            for j, method in enumerate(ONLINE_EM):
+                runs = runs_of(cache, "synthetic", seeds, method, 10, {**options, "learning_decay": decay})
+                if runs:
+                    middle, low, high = spread(last(runs))
+                    label = rule if j == 0 else None
+                    place, error = j + 0.2 * (i - 1), [[middle - low], [high - middle]]
+                    axis.errorbar(place, middle, error, marker=".", color=f"C{i}", capsize=3, label=label)
+                    rows.append([method, decay, rule, f"{middle:.4f}", f"{low:.4f}", f"{high:.4f}", len(runs)])
+        axis.set_xticks(range(len(ONLINE_EM)), list(ONLINE_EM))
+        axis.set_ylabel("nats per word")
+    finish(figure, folder / "online_em_prior.png")
+    head = ["method", "learning_decay", "prior", "log-perplexity, nats per word", *DECILES, "splits"]
+    tables.write("prior", head, rows)
 
 
 def draw_time(cache, tables, corpora, topics, seeds):
@@ -473,7 +478,7 @@ def draw(cache, folder, corpora, topics, seeds):
     draw_stream(cache, folder, tables, corpora, topics, seeds)
     draw_bound(cache, folder, tables, corpora, topics, seeds)
     draw_steps(cache, folder, tables, corpora, topics, seeds)
-    draw_prior(cache, tables, seeds)
+    draw_prior(cache, folder, tables, seeds)
     draw_time(cache, tables, corpora, topics, seeds)
     (folder / "online_em_environment.txt").write_text(environment() + "\n")
 
