@@ -451,7 +451,9 @@ def draw_prior(cache, folder, tables, seeds):
                     label = rule if j == 0 else None
                     place, error = j + 0.2 * (i - 1), [[middle - low], [high - middle]]
                     axis.errorbar(place, middle, error, marker=".", color=f"C{i}", capsize=3, label=label)
-                    rows.append([method, decay, rule, f"{middle:.4f}", f"{low:.4f}", f"{high:.4f}", len(runs)])
+                    rows.append(
+                        [method, decay, rule, f"{middle:.4f}", f"{low:.4f}", f"{high:.4f}", len(runs)]
+                    )
         axis.set_xticks(range(len(ONLINE_EM)), list(ONLINE_EM))
         axis.set_ylabel("nats per word")
     finish(figure, folder / "online_em_prior.png")
