@@ -15,9 +15,11 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from sktopic._documents import DocumentBatch, document_groups
+from sktopic._kernels._cvb0 import collapse_documents
 from sktopic._kernels._gibbs import sweep_documents
+from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic._kernels._proportions import sampled_proportions
-from sktopic._kernels._statistics import add_rows, add_sampled_counts, add_variational_counts
+from sktopic._kernels._statistics import add_factored_counts, add_rows, add_sampled_counts
 from sktopic._kernels._variational import update_documents
 from sktopic._prior import PriorEvidence
 from sktopic._topic_word import N_PARTS, GatheredTopics, part_bounds
@@ -138,20 +140,17 @@ def _sweep(cells, given, keys, assignments, settings):
 
 
 @dataclass
-class VariationalCounts:
-    """Factors of the expected counts under variational inference (see _kernels._variational)."""
+class FactoredCounts:
+    """Expected counts share[cell] * expectation[document, k] * rows[word, k] of the cells."""
 
     batch: DocumentBatch
     topics: GatheredTopics
-    prior: np.ndarray
-    gamma: np.ndarray
     expectation: np.ndarray
     share: np.ndarray
-    changes: np.ndarray
 
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
         _add_by_parts(
-            add_variational_counts,
+            add_factored_counts,
             workers,
             part_bounds(self.batch.n_words),
             self.batch.word_indptr,
@@ -166,8 +165,17 @@ class VariationalCounts:
             totals,
             averaged,
             average_weight,
-            np.empty((N_PARTS, self.gamma.shape[1])),
+            np.empty((N_PARTS, self.expectation.shape[1])),
         )
+
+
+@dataclass
+class VariationalCounts(FactoredCounts):
+    """Expected counts under variational inference (see _kernels._variational)."""
+
+    prior: np.ndarray
+    gamma: np.ndarray
+    changes: np.ndarray
 
     def prior_evidence(self):
         present = self.batch.lengths > 0
@@ -207,14 +215,63 @@ class VariationalStep:
             for first, last in chunks(batch, workers)
         ]
         parts = workers.map(_vary, pieces)
-        gamma, *joined = (_join([part[i] for part in parts]) for i in range(4))
-        return VariationalCounts(batch, topics, prior, gamma, *joined)
+        gamma, expectation, share, changes = (_join([part[i] for part in parts]) for i in range(4))
+        return VariationalCounts(batch, topics, expectation, share, prior, gamma, changes)
 
 
 def _vary(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol):
     """The kernel for one chunk, on a copy of gamma."""
     gamma = np.array(gamma)
     return gamma, *update_documents(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol)
+
+
+@dataclass
+class WeightedCounts(FactoredCounts):
+    """Expected counts given one weight of each topic in each document, whose sums are kept apart."""
+
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, batch, topics, parts):
+        """From weights and shares of consecutive documents."""
+        weights, share = (_join([part[i] for part in parts]) for i in range(2))
+        return cls(batch, topics, weights.astype(topics.rows.dtype), share, weights)
+
+    def proportions(self):
+        return self.weights / self.weights.sum(axis=1, keepdims=True)
+
+
+@dataclass
+class OPEStep:
+    """Maximum a posteriori estimation of each document's proportions (see _kernels._ope)."""
+
+    bernoulli_p: float
+    n_iter: int
+
+    def __call__(self, batch, topics, prior, keys, workers, with_evidence=False):
+        given = topics.rows, prior, self.bernoulli_p, self.n_iter
+        pieces = [(batch.cells(a, b), *given, keys[a:b]) for a, b in chunks(batch, workers)]
+        return WeightedCounts.of(batch, topics, workers.map(_maximise, pieces))
+
+
+def _maximise(cells, rows, prior, p, n_iter, keys):
+    """The kernels for one chunk."""
+    start, choices = draw_choices(keys, len(prior), n_iter, p)
+    return maximise_documents(*cells, rows, prior, start, choices, p)
+
+
+@dataclass
+class CVB0Step:
+    """Collapsed variational inference of each document (see _kernels._cvb0); nothing is drawn."""
+
+    n_passes: int
+    offset: float
+    decay: float
+
+    def __call__(self, batch, topics, prior, keys, workers, with_evidence=False):
+        given = topics.rows, prior, self.n_passes, self.offset, self.decay
+        pieces = [(*batch.cells(a, b), *given) for a, b in chunks(batch, workers)]
+        return WeightedCounts.of(batch, topics, workers.map(collapse_documents, pieces))
 
 
 class DenseCounts:

@@ -8,6 +8,9 @@ doc_topic_prior : None, float, array-like of shape (n_components,), 'auto' or 'a
     ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
     learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
     the default, which counts like ten batches, and the first update does not learn.
+fixed_doc_topic_prior : None, float or array-like of shape (n_components,), default=None
+    Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+    ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000).
 topic_word_prior : float or None, default=None
     Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
     training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
@@ -131,6 +134,7 @@ def _expanded(text):
     if name in GROUPS:
         return [line for member in GROUPS[name].split() for line in _ENTRIES[member]]
     first, *rest = _ENTRIES[name]
+    first = first.removeprefix("fixed_")
     if default:
         first = first.partition("default=")[0] + f"default={default}"
     return [first, *rest]

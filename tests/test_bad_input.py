@@ -15,7 +15,9 @@ from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
     LangevinLDA,
+    OnlineCVB0LDA,
     OnlineEMLDA,
+    OnlineOPELDA,
     OnlineVariationalLDA,
     SinglePassLDA,
     StreamingGibbsLDA,
@@ -31,7 +33,9 @@ ESTIMATORS = [
     CollapsedGibbsLDA,
     HybridLDA,
     LangevinLDA,
+    OnlineCVB0LDA,
     OnlineEMLDA,
+    OnlineOPELDA,
     OnlineVariationalLDA,
     SinglePassLDA,
     StreamingGibbsLDA,
@@ -56,6 +60,9 @@ VARIANTS = {
     "hybrid": {"estimator": HybridLDA},
     "streaming Gibbs": {"estimator": StreamingGibbsLDA},
     "Langevin": {"estimator": LangevinLDA},
+    "OPE": {"estimator": OnlineOPELDA},
+    "OPE with a prior above one": {"estimator": OnlineOPELDA, "bernoulli_p": 0.3, "doc_topic_prior": 1.5},
+    "CVB0": {"estimator": OnlineCVB0LDA},
     "collapsed Gibbs": {"estimator": CollapsedGibbsLDA, "n_kept": 1},
     "collapsed Gibbs in shards": {"estimator": CollapsedGibbsLDA, "n_shards": 3, "kept_interval": 1},
     "collapsed Gibbs, all learned": {
@@ -76,7 +83,9 @@ def of_variants(wanted):
 every_variant = of_variants(lambda estimator: True)
 every_em_variant = of_variants(lambda estimator: estimator is OnlineEMLDA)
 # Topics are a point estimate, to which a pseudo-count may be added or not; others have a Dirichlet prior.
-UNSMOOTHED = (OnlineEMLDA, SinglePassLDA, StreamingGibbsLDA)
+UNSMOOTHED = (OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, SinglePassLDA, StreamingGibbsLDA)
+FIXED_PRIOR = (OnlineCVB0LDA, OnlineOPELDA)
+every_learner = of_variants(lambda estimator: estimator not in FIXED_PRIOR)
 every_unsmoothed_variant = of_variants(lambda estimator: estimator in UNSMOOTHED)
 every_bayesian = pytest.mark.parametrize(
     "estimator", [cls for cls in ESTIMATORS if cls not in UNSMOOTHED], ids=lambda cls: cls.__name__
@@ -238,6 +247,9 @@ BAD_PARAMETERS = {
     "learning_decay": [-0.1, 1.1, NAN, None, "0.7"],
     "learning_offset": [-1, NAN, INF, None, "1"],
     "learning_rate": [0, -1, NAN, INF, None, "1"],
+    "bernoulli_p": [0, 0.0, 1, 1.0, -0.1, 1.5, NAN, None, "0.5"],
+    "doc_learning_decay": [-0.1, 1.1, NAN, None, "0.7"],
+    "doc_learning_offset": [-1, NAN, INF, None, "1"],
     "decay": [0, 0.0, -0.1, 1.1, NAN, None, "0.7"],
     "average": [2, None, "yes"],
     "max_iter": [0, -1, 1.5, None, "5"],
@@ -268,6 +280,10 @@ MORE_BAD_PARAMETERS = {
     (CollapsedGibbsLDA, "topic_word_prior"): [0, 0.0, "auto-symmetric"],
     (HybridLDA, "topic_word_prior"): [0, "auto"],
     (LangevinLDA, "topic_word_prior"): [0, 0.0, "auto"],
+    (OnlineCVB0LDA, "doc_topic_prior"): ["auto", "auto-symmetric"],
+    (OnlineCVB0LDA, "topic_word_prior"): ["auto"],
+    (OnlineOPELDA, "doc_topic_prior"): ["auto", "auto-symmetric"],
+    (OnlineOPELDA, "topic_word_prior"): ["auto"],
     (OnlineEMLDA, "topic_word_prior"): ["auto"],
     (OnlineEMLDA, "prior_update"): ["gradient"],
     (OnlineVariationalLDA, "topic_word_prior"): [0, 0.0, "auto-symmetric"],
@@ -374,7 +390,7 @@ BAD_PRIORS = {
     "negative": (np.array([0.1, -1.0, 0.3]), "doc_topic_prior.*positive"),
     "NaN": ([0.1, np.nan, 0.3], "doc_topic_prior.*positive finite"),
     "infinite": ([0.1, np.inf, 0.3], "doc_topic_prior.*positive finite"),
-    "unknown string": ("symmetric", "doc_topic_prior.*auto.*symmetric"),
+    "unknown string": ("symmetric", "doc_topic_prior.*must be.*symmetric"),
     "strings": (["a", "b", "c"], "doc_topic_prior"),
     "ragged": ([[0.1], [0.2, 0.3], 0.4], "doc_topic_prior"),
 }
@@ -487,7 +503,7 @@ def test_zeros_in_partial_fit_do_not_move_topics(variant):
     assert_array_equal(model.components_, before)
 
 
-@every_variant
+@every_learner
 @pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
 def test_zeros_do_not_disturb_learning_of_the_prior(prior, variant):
     model = make_model(**{**variant, "doc_topic_prior": prior}).fit(np.zeros((5, 12)))

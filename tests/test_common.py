@@ -20,7 +20,9 @@ from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
     LangevinLDA,
+    OnlineCVB0LDA,
     OnlineEMLDA,
+    OnlineOPELDA,
     OnlineVariationalLDA,
     SinglePassLDA,
     StreamingGibbsLDA,
@@ -42,6 +44,9 @@ ESTIMATORS = [
     HybridLDA(),
     StreamingGibbsLDA(),
     LangevinLDA(),
+    OnlineOPELDA(),
+    OnlineOPELDA(bernoulli_p=0.3, doc_topic_prior=1.5),
+    OnlineCVB0LDA(),
     CollapsedGibbsLDA(max_iter=20),
     CollapsedGibbsLDA(max_iter=20, n_shards=2),
 ]
@@ -61,12 +66,14 @@ HELD_OUT = sp.csr_array(
 )
 
 STREAMS = [estimator for estimator in ESTIMATORS if hasattr(estimator, "partial_fit")]
-# Trained on mini-batches by fit as by partial_fit, which then make the same updates ...
+# Trained on mini-batches by fit as by partial_fit, which then make the same updates
 MINIBATCH = [
     estimator
     for estimator in STREAMS
     if "batch_size" in estimator.get_params() and estimator.get_params().get("learning_method") != "batch"
 ]
+# (of these, the ones that can learn the prior of topic proportions) ...
+LEARNERS = [estimator for estimator in MINIBATCH if not isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA))]
 # ... or by fit on the whole corpus at once, and by partial_fit on mini-batches ...
 WHOLE_THEN_MINIBATCH = [
     estimator for estimator in STREAMS if estimator.get_params().get("learning_method") == "batch"
@@ -77,6 +84,7 @@ SAMPLERS = [estimator for estimator in STREAMS if "batch_size" not in estimator.
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 every_stream = pytest.mark.parametrize("estimator", STREAMS, ids=repr)
 every_minibatch_method = pytest.mark.parametrize("estimator", MINIBATCH, ids=repr)
+every_learner = pytest.mark.parametrize("estimator", LEARNERS, ids=repr)
 every_whole_corpus_method = pytest.mark.parametrize("estimator", WHOLE_THEN_MINIBATCH, ids=repr)
 every_sampler = pytest.mark.parametrize("estimator", SAMPLERS, ids=repr)
 every_learned_prior = pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
@@ -600,7 +608,7 @@ def test_fit_equals_partial_fit_of_equal_batches(estimator, n_documents, batch_s
 
 
 @every_learned_prior
-@every_minibatch_method
+@every_learner
 def test_fit_equals_partial_fit_with_a_learned_prior(estimator, prior):
     counts = documents(30)
     settings = {**AS_STREAM, "batch_size": 7, "total_samples": 30, "doc_topic_prior": prior}

@@ -29,7 +29,7 @@ def add_sampled_counts(
 ) -> None:
     """Add to target, totals and averaged in place."""
 
-def add_variational_counts(
+def add_factored_counts(
     first_part: int,
     last_part: int,
     part_bounds: NDArray[np.int64],  # (n_parts + 1,)

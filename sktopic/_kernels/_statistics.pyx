@@ -94,7 +94,7 @@ def add_sampled_counts(
                             add_entry(out, &totals[p, 0], average_out, weight, k, factor * block[j])
 
 
-def add_variational_counts(
+def add_factored_counts(
     Py_ssize_t first_part,
     Py_ssize_t last_part,
     const int64_t[::1] part_bounds,
@@ -112,10 +112,10 @@ def add_variational_counts(
     const double[::1] average_weight,
     double[:, ::1] scratch,
 ):
-    """Add factor times the expected counts of documents treated by variational inference.
+    """Add factor times expected counts that are products.
 
     The expected count of a cell under topic k is share[cell] * expectation[document, k] * rows[word, k]
-    (see _variational.update_documents). scratch (n_parts, n_topics) is overwritten; the other
+    (see _variational.update_documents, _ope.maximise_documents, _cvb0.collapse_documents). scratch (n_parts, n_topics) is overwritten; the other
     arguments are those of add_sampled_counts.
     """
     cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, k

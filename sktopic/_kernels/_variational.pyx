@@ -10,7 +10,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._slots cimport real
-from sktopic._kernels._vector cimport fill_exp_digamma, weigh_cells_double, weigh_cells_float
+from sktopic._kernels._vector cimport fill_exp_digamma, weigh_cells
 
 
 cdef void fill_expectation(
@@ -22,22 +22,6 @@ cdef void fill_expectation(
     fill_exp_digamma(gamma, n, exponent, scratch)
     for k in range(n):
         e[k] = <real>scratch[k]
-
-
-cdef inline void weigh_cells(
-    Py_ssize_t n_cells,
-    const int32_t* word,
-    const double* count,
-    const real* rows,
-    Py_ssize_t n,
-    const real* e,
-    real* sums,
-    double* share,
-) noexcept nogil:
-    if real is float:
-        weigh_cells_float(n_cells, word, count, rows, n, e, sums, share)
-    else:
-        weigh_cells_double(n_cells, word, count, rows, n, e, sums, share)
 
 
 cdef double update_gamma(

@@ -297,4 +297,71 @@ CLONED void langevin_row(
 DEFINE_WEIGH_CELLS(weigh_cells_float, float)
 DEFINE_WEIGH_CELLS(weigh_cells_double, double)
 
+/* a . b */
+#define DEFINE_DOT(NAME, REAL)                                                                               \
+    CLONED REAL NAME(const REAL *restrict a, const REAL *restrict b, ptrdiff_t n)                            \
+    {                                                                                                        \
+        REAL total = 0;                                                                                      \
+        ptrdiff_t i;                                                                                         \
+        _Pragma("omp simd reduction(+ : total)") for (i = 0; i < n; i++) total += a[i] * b[i];               \
+        return total;                                                                                        \
+    }
+
+DEFINE_DOT(dot_float, float)
+DEFINE_DOT(dot_double, double)
+
+/* x += row, ratio = count / x */
+#define DEFINE_ADD_ROW(NAME, REAL)                                                                           \
+    CLONED void NAME(                                                                                        \
+        const REAL *restrict row, const double *restrict count, ptrdiff_t n, double *restrict x,             \
+        REAL *restrict ratio)                                                                                \
+    {                                                                                                        \
+        ptrdiff_t i;                                                                                         \
+        _Pragma("omp simd") for (i = 0; i < n; i++)                                                          \
+        {                                                                                                    \
+            x[i] += row[i];                                                                                  \
+            ratio[i] = (REAL)(count[i] / x[i]);                                                              \
+        }                                                                                                    \
+    }
+
+DEFINE_ADD_ROW(add_row_float, float)
+DEFINE_ADD_ROW(add_row_double, double)
+
+/* e <- (1 - moved) e + moved (prior + length e row / sum(e row)) */
+#define DEFINE_VISIT_WORD(NAME, REAL)                                                                        \
+    CLONED void NAME(                                                                                        \
+        const REAL *restrict row, const double *restrict prior, double moved, double length, ptrdiff_t n,    \
+        double *restrict e)                                                                                  \
+    {                                                                                                        \
+        double total = 1e-300, kept = 1.0 - moved, gain;                                                     \
+        ptrdiff_t k;                                                                                         \
+        _Pragma("omp simd reduction(+ : total)") for (k = 0; k < n; k++) total += e[k] * row[k];             \
+        gain = length / total;                                                                               \
+        _Pragma("omp simd") for (k = 0; k < n; k++) e[k] =                                                   \
+            kept * e[k] + moved * (prior[k] + gain * (e[k] * row[k]));                                       \
+    }
+
+DEFINE_VISIT_WORD(visit_word_float, float)
+DEFINE_VISIT_WORD(visit_word_double, double)
+
+/* bound_k = a pull_k + b push_k and a share (slack) of their sizes more; and the largest in each block of 16.
+   pull_k >= 0. */
+CLONED void fill_bounds(
+    const double *restrict pull, const double *restrict push, double a, double b, double slack, ptrdiff_t n,
+    double *restrict bound, double *restrict block)
+{
+    ptrdiff_t first, k;
+    for (first = 0; first < n; first += 16) {
+        double largest = -HUGE_VAL;
+        ptrdiff_t stop = first + 16 < n ? first + 16 : n;
+#pragma omp simd reduction(max : largest)
+        for (k = first; k < stop; k++) {
+            double up = a * pull[k], down = b * push[k];
+            bound[k] = (up + down) + slack * (up + fabs(down));
+            largest = bound[k] > largest ? bound[k] : largest;
+        }
+        block[first / 16] = largest;
+    }
+}
+
 #endif

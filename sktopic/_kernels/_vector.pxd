@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t
 
+from sktopic._kernels._slots cimport real
+
 
 cdef extern from "_vector.h" nogil:
     void fill_exp_digamma(const double* x, Py_ssize_t n, double* exponent, double* out)
@@ -21,3 +23,57 @@ cdef extern from "_vector.h" nogil:
     void weigh_cells_double(
         Py_ssize_t n_cells, const int32_t* word, const double* count, const double* rows, Py_ssize_t n,
         const double* e, double* sums, double* share)
+    float dot_float(const float* a, const float* b, Py_ssize_t n)
+    double dot_double(const double* a, const double* b, Py_ssize_t n)
+    void add_row_float(
+        const float* row, const double* count, Py_ssize_t n, double* x, float* ratio)
+    void add_row_double(
+        const double* row, const double* count, Py_ssize_t n, double* x, double* ratio)
+    void visit_word_float(
+        const float* row, const double* prior, double moved, double length, Py_ssize_t n, double* e)
+    void visit_word_double(
+        const double* row, const double* prior, double moved, double length, Py_ssize_t n, double* e)
+    void fill_bounds(
+        const double* pull, const double* push, double a, double b, double slack, Py_ssize_t n,
+        double* bound, double* block)
+
+
+cdef inline void weigh_cells(
+    Py_ssize_t n_cells,
+    const int32_t* word,
+    const double* count,
+    const real* rows,
+    Py_ssize_t n,
+    const real* e,
+    real* sums,
+    double* share,
+) noexcept nogil:
+    if real is float:
+        weigh_cells_float(n_cells, word, count, rows, n, e, sums, share)
+    else:
+        weigh_cells_double(n_cells, word, count, rows, n, e, sums, share)
+
+
+cdef inline double dot(const real* a, const real* b, Py_ssize_t n) noexcept nogil:
+    if real is float:
+        return dot_float(a, b, n)
+    else:
+        return dot_double(a, b, n)
+
+
+cdef inline void add_row(
+    const real* row, const double* count, Py_ssize_t n, double* x, real* ratio
+) noexcept nogil:
+    if real is float:
+        add_row_float(row, count, n, x, ratio)
+    else:
+        add_row_double(row, count, n, x, ratio)
+
+
+cdef inline void visit_word(
+    const real* row, const double* prior, double moved, double length, Py_ssize_t n, double* e
+) noexcept nogil:
+    if real is float:
+        visit_word_float(row, prior, moved, length, n, e)
+    else:
+        visit_word_double(row, prior, moved, length, n, e)

@@ -14,6 +14,8 @@ from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import LEARNED, PriorLearner, check_prior, check_smoothing, default_smoothing
 from sktopic._topic_word import TopicWordStatistics
 
+# A prior of topic proportions that is not learned.
+FIXED_PRIOR = [None, Interval(Real, 0, None, closed="neither"), "array-like"]
 # What fits the kernels' integers with room to add two of them.
 MAX_SWEEPS = 2**30
 
@@ -192,15 +194,41 @@ class CountStatistics:
 class AveragedStatistics(CountStatistics):
     """Mixin of methods whose statistics are an average, which each batch moves a step towards its own."""
 
+    def _batch_weight(self, n_documents, n_tokens):
+        """What the counts of a batch are divided by: the average is one of documents."""
+        return n_documents
+
     def _update_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
-        """s <- (1 - rho) s + rho s_hat, with s_hat the mean over the documents of the batch."""
+        """s <- (1 - rho) s + rho s_hat, with s_hat the mean over the batch."""
         rho = self._step_size(self._n_topic_updates + 1)
+        weight = self._batch_weight(n_documents, n_tokens)
         if self._n_topic_updates == 0:
-            # The initial noise weighs what one document does.
-            statistics.set_total(n_tokens / n_documents)
+            # The initial noise weighs what one document (or token, where those are averaged) does.
+            statistics.set_total(n_tokens / weight)
         statistics.decay(1.0 - rho)
-        statistics.add(counts, words, rho / n_documents, workers)
+        statistics.add(counts, words, rho / weight, workers)
         statistics.count_average()
+
+
+class TokenAveragedStatistics(AveragedStatistics):
+    """The same with averages of tokens; the corpus has total_samples times the mean length of documents."""
+
+    def _initialize(self, n_features, seed):
+        super()._initialize(n_features, seed)
+        self.n_tokens_seen_ = 0.0
+        self._n_lengths_seen = 0
+
+    def _count_weight(self, total_samples):
+        mean_length = self.n_tokens_seen_ / self._n_lengths_seen if self._n_lengths_seen else 1.0
+        return total_samples * mean_length
+
+    def _batch_weight(self, n_documents, n_tokens):
+        return n_tokens
+
+    def _update_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
+        super()._update_statistics(statistics, counts, words, n_documents, n_tokens, workers)
+        self.n_tokens_seen_ += float(n_tokens)
+        self._n_lengths_seen += n_documents
 
 
 class TopicPosteriors:

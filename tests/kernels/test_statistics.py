@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sktopic._kernels._gibbs import sweep_documents
-from sktopic._kernels._statistics import add_rows, add_sampled_counts, add_variational_counts
+from sktopic._kernels._statistics import add_factored_counts, add_rows, add_sampled_counts
 from tests.kernels.tools import ROUNDING, for_both_precisions, random_corpus
 from tests.reference import statistics as reference
 from tests.reference.gibbs import dense
@@ -99,7 +99,7 @@ KERNELS = pytest.mark.parametrize(
     [
         (add_sampled_counts, sampled_arguments),
         (add_sampled_counts, drawn_arguments),
-        (add_variational_counts, variational_arguments),
+        (add_factored_counts, variational_arguments),
     ],
     ids=["sampled", "drawn", "variational"],
 )

@@ -1,0 +1,21 @@
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+
+def collapse_documents(
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    cell_word: NDArray[np.int32],  # (n_cells,)
+    cell_count: NDArray[np.float64],  # (n_cells,)
+    rows: Real,  # (n_words, n_topics)
+    prior: NDArray[np.float64],  # (n_topics,)
+    n_passes: int,
+    offset: float,
+    decay: float,
+) -> tuple[
+    NDArray[np.float64],  # weights (n_documents, n_topics)
+    NDArray[np.float64],  # share (n_cells,)
+]:
+    """weights, share."""

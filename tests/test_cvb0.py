@@ -1,0 +1,91 @@
+"""Stochastic CVB0: its updates, its weighing by tokens, and that nothing is drawn."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.lda import OnlineCVB0LDA
+from sktopic.metrics import document_completion
+
+from .reference import cvb0 as reference
+
+ALPHA, ETA = 0.2, 0.05
+X = sp.csr_array(
+    make_lda_documents(60, n_features=25, n_components=4, mean_length=20, random_state=0).data,
+    dtype=np.float64,
+)
+
+
+def make_model(n_components=4, **params):
+    settings = {
+        "doc_topic_prior": ALPHA,
+        "topic_word_prior": ETA,
+        "batch_size": 20,
+        "shuffle": False,
+        "random_state": 0,
+    }
+    return OnlineCVB0LDA(n_components, **{**settings, **params})
+
+
+def batch_counts(X, phi, model):
+    """The expected counts (n_components, n_features) of some documents by the reference."""
+    counts = np.zeros_like(phi)
+    schedule = model.max_doc_update_iter, model.doc_learning_offset, model.doc_learning_decay
+    for row in X.toarray():
+        words = np.flatnonzero(row)
+        _, expected = reference.collapse(phi[:, words].T, row[words], np.full(len(phi), ALPHA), *schedule)
+        counts[:, words] += expected.T
+    return counts
+
+
+def test_updates_are_those_of_foulds():
+    """N <- (1 - rho) N + rho C / |batch| sum of gamma, C tokens in the corpus and |batch| in the batch."""
+    model = make_model(total_samples=500, learning_decay=0.8, learning_offset=2.0).partial_fit(X[:20])
+    first, second = X[:20], X[20:33]
+    n = model.topic_word_counts_
+    assert_allclose(n.sum(), 500 * first.sum() / 20, rtol=1e-6)
+    phi = (n + ETA) / (n + ETA).sum(axis=1, keepdims=True)
+    assert_allclose(phi, model.components_, rtol=1e-12)
+    model.partial_fit(second)
+    corpus = 500 * (first.sum() + second.sum()) / 33
+    rho = (2.0 + 2) ** -0.8
+    # N is kept as shares of the corpus, whose estimated length has changed.
+    expected = (1 - rho) * n / n.sum() * corpus + rho * corpus / second.sum() * batch_counts(
+        second, phi, model
+    )
+    assert_allclose(model.topic_word_counts_, expected, rtol=1e-5, atol=1e-7)
+    assert model.n_tokens_seen_ == first.sum() + second.sum()
+
+
+def test_transform_is_the_final_state_of_each_document():
+    model = make_model().fit(X)
+    theta, phi = model.transform(X), model.components_
+    schedule = model.max_doc_update_iter, model.doc_learning_offset, model.doc_learning_decay
+    for d, row in enumerate(X.toarray()[:10]):
+        words = np.flatnonzero(row)
+        n, _ = reference.collapse(phi[:, words].T, row[words], np.full(4, ALPHA), *schedule)
+        assert_allclose(theta[d], n / n.sum(), rtol=1e-4)
+
+
+def test_transform_draws_nothing():
+    """Documents with the same words in the same numbers, and models with other seeds on the same topics."""
+    model = make_model().fit(X)
+    theta = model.transform(X)
+    model._seed += 1
+    assert_array_equal(model.transform(X), theta)
+
+
+def test_a_batch_of_long_documents_weighs_no_more_than_its_share():
+    """One update with rho = 1 gives the corpus its own size, whatever the length of the batch."""
+    for repeats in (1, 10):
+        model = make_model(learning_decay=0.0, total_samples=100).partial_fit(X[:20] * repeats)
+        assert_allclose(model.topic_word_counts_.sum(), 100 * X[:20].sum() * repeats / 20, rtol=1e-6)
+
+
+def test_bars_are_found():
+    bars = make_bars(800, random_state=0)
+    test = make_bars(200, random_state=1)
+    model = OnlineCVB0LDA(12, random_state=0).fit(bars.data)
+    truth = document_completion(test.components, test.data, doc_topic_prior=test.doc_topic_prior)
+    assert document_completion(model, test.data) > truth - 0.1
