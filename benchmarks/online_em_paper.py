@@ -24,17 +24,16 @@ Log-perplexity is minus the left-to-right log-likelihood of held-out documents, 
 """
 
 import argparse
-import csv
 import json
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import environment, load
+from _study import DECILES, Cache, Pool, Tables, finish, line, panels, spread, styles
 
 from sktopic import lda
 from sktopic.datasets import make_lda_documents
@@ -210,60 +209,20 @@ STUDIES = {
 FROM_TOPICS = ("stream", "bound", "time")
 
 
-class Cache:
-    """Rows of measure by the key of their run, in a file with one line each."""
-
-    def __init__(self, path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self.rows = {}
-        if path.exists():
-            *lines, last = path.read_text().split("\n")
-            if last:  # a killed run has left half a line
-                path.write_text("".join(line + "\n" for line in lines))
-            for row in map(json.loads, lines):
-                self.rows[row["run"]] = row
-
-    def add(self, row):
-        self.rows[row["run"]] = row
-        with self._path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-
-    def get(self, run):
-        return self.rows.get(key_of(run))
-
-
-def one_thread():
-    """Processes share the cores: no threads inside."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
-
-
 def run_all(runs, cache, jobs, short):
     """Measure what the cache does not have: split by split, so that an unfinished study has something of
     everything, and methods with a fixed prior after those that tell it."""
     unique = {key_of(run): run for run in runs}
     todo = [run for key, run in unique.items() if key not in cache.rows]
-    start, done = time.perf_counter(), 0
-    with ProcessPoolExecutor(jobs, initializer=one_thread) as pool:
+    with Pool(cache, jobs, len(todo)) as pool:
         for seed, fixed in product(sorted({run[1] for run in todo}), (False, True)):
-            futures = []
+            calls = []
             for run in todo:
                 if (run[1], run[2] in FIXED_PRIOR) == (seed, fixed):
                     free = (run[0], seed, "G-OEM", run[3], {}, run[5])
-                    prior = cache.get(free)["prior"] if fixed else None
-                    futures.append(pool.submit(measure, run, prior, short))
-            for future in as_completed(futures):
-                row = future.result()
-                cache.add(row)
-                done += 1
-                left = (time.perf_counter() - start) / done * (len(todo) - done) / 60
-                print(
-                    f"[{done} of {len(todo)}, about {left:.0f} min left] {row['run']} "
-                    f"{row['log_perplexity'][-1]:.4f}, {row['seconds']:.1f} s",
-                    flush=True,
-                )
+                    prior = cache.rows[key_of(free)]["prior"] if fixed else None
+                    calls.append((run, prior, short))
+            pool.measure(measure, calls)
 
 
 # Tables and pictures, from what the cache has.
@@ -272,71 +231,14 @@ def run_all(runs, cache, jobs, short):
 def runs_of(cache, corpus, seeds, method, n_components, options=None, stream=False):
     """The rows of all seeds that have been measured."""
     keys = ((corpus, seed, method, n_components, options or {}, stream) for seed in seeds)
-    return [row for row in map(cache.get, keys) if row is not None]
-
-
-DECILES = ("3rd decile", "7th decile")
-
-
-def spread(values):
-    """Median, third and seventh decile, as the paper has them."""
-    return np.quantile(np.array(values, dtype=float), [0.5, 0.3, 0.7], axis=0)
+    return [cache.rows[key] for key in map(key_of, keys) if key in cache.rows]
 
 
 def last(rows, name="log_perplexity"):
     return [row[name][-1] for row in rows]
 
 
-class Tables:
-    """The committed tables, one line a median."""
-
-    def __init__(self, folder):
-        self._folder = folder
-
-    def write(self, name, header, rows):
-        with (self._folder / f"online_em_{name}.csv").open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
-
-
-def panels(corpora, share_y=False):
-    """A grid of axes, one a corpus."""
-    import matplotlib.pyplot as plt
-
-    n_columns = min(3, len(corpora))
-    n_rows = -(-len(corpora) // n_columns)
-    figure, axes = plt.subplots(
-        n_rows, n_columns, figsize=(4.2 * n_columns, 3.2 * n_rows), squeeze=False, layout="constrained"
-    )
-    for axis in axes.flat[len(corpora) :]:
-        axis.remove()
-    for axis, corpus in zip(axes.flat, corpora):
-        axis.set_title(corpus)
-    return figure, dict(zip(corpora, axes.flat))
-
-
-def line(axis, x, values, label, style):
-    """Medians as a line, deciles as a shade."""
-    middle, low, high = np.array([spread(v) for v in values]).T
-    axis.plot(x, middle, label=label, **style)
-    axis.fill_between(x, low, high, alpha=0.15, color=style["color"], linewidth=0)
-
-
-STYLES = {
-    method: {"color": f"C{i}", "linestyle": "-" if i % 2 == 0 else "--", "marker": ".", "linewidth": 1.3}
-    for i, method in enumerate([*METHODS, "V-OEM", "G-OEM++"])
-}
-
-
-def finish(figure, path, n_columns=5):
-    import matplotlib.pyplot as plt
-
-    axis = figure.axes[0]
-    handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=n_columns, frameon=False)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+STYLES = styles([*METHODS, "V-OEM", "G-OEM++"])
 
 
 def by_topics(cache, corpora, topics, seeds, methods):
@@ -474,7 +376,7 @@ def draw(cache, folder, corpora, topics, seeds):
     import matplotlib
 
     matplotlib.use("Agg")
-    tables = Tables(folder)
+    tables = Tables(folder, "online_em")
     draw_against_topics(cache, folder, tables, corpora, topics, seeds, METHODS, "topics")
     draw_against_topics(cache, folder, tables, corpora, topics, seeds, tuple(ONLINE_EM), "boosting")
     draw_stream(cache, folder, tables, corpora, topics, seeds)
