@@ -1,0 +1,254 @@
+"""The experiments of Vu et al. (2018) again: generalised OPE over p, and against other online methods.
+
+    python benchmarks/g_ope_paper.py [--short] [--jobs 2] [--corpora nips_uci enron_inbox arxiv]
+
+Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/g_ope_runs.jsonl, so that an interrupted study goes
+on where it stopped; tables and pictures are drawn from it into the same folder. --short is some minutes with
+one seed and part of the corpora, to see that all works; its results go to build/g_ope_paper/.
+
+p        figures 2 and 3: predictive probability and coherence of OnlineOPELDA for p in 0.1, 0.15, ..., 0.9
+methods  figures 4 and 5: OPE, G-OPE at its best p, Online-VB, Online-CVB0, Online-CGS and G-OEM against
+         documents seen
+
+The settings are the paper's: 100 topics, alpha = eta = 0.01, 50 iterations over a document (25 + 25 sweeps
+for the samplers), step size (1 + t)^-kappa with kappa 0.9, mini-batches of 5000 documents; besides,
+kappa 0.7 and mini-batches of 500. NIPS is read ten times, Enron once, and arXiv is one stream of five files.
+A mini-batch never has a document twice. Log predictive probability is document completion, a fifth of
+the tokens hidden in five ways, with one fold-in for all methods; the methods' own inference is beside it.
+NPMI is that of ten words a topic in the training documents (for arXiv, of the first file).
+"""
+
+import argparse
+import json
+import os
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from _corpora import environment, load
+from _study import DECILES, Cache, Pool, Tables, finish, line, panels, spread, styles
+
+from sktopic import lda
+from sktopic.metrics import coherence, document_completion
+
+ROOT = Path(__file__).parent.parent
+K, ITERATIONS = 100, 50
+P = tuple(float(p) for p in np.round(np.arange(0.1, 0.91, 0.05), 2))
+SETTINGS = tuple(product((5000, 500), (0.9, 0.7)))  # mini-batch, kappa
+# Passes, test documents and seeds.
+CORPORA = {"nips_uci": (10, 150, range(5)), "enron_inbox": (1, 500, range(5)), "arxiv": (1, 500, range(2))}
+N_STREAMS = 5
+OTHERS = ("Online-VB", "Online-CVB0", "Online-CGS", "G-OEM")
+METHODS = ("OPE", "G-OPE", *OTHERS)
+STYLES = styles(METHODS)
+
+
+def new_model(method, batch, kappa, seed, total_samples):
+    """The estimator of a method's name (a number: OPE with that p), set as in the paper."""
+    common = {
+        "n_components": K,
+        "doc_topic_prior": 0.01,
+        "topic_word_prior": 0.01,
+        "batch_size": batch,
+        "learning_decay": kappa,
+        "learning_offset": 1.0,
+        "total_samples": total_samples,
+        "random_state": seed,
+    }
+    sweeps = {"doc_burn_in": ITERATIONS // 2, "doc_sweeps": ITERATIONS // 2}
+    if method == "Online-VB":
+        return lda.OnlineVariationalLDA(**common, max_doc_update_iter=ITERATIONS)
+    if method == "Online-CVB0":
+        return lda.OnlineCVB0LDA(**common, max_doc_update_iter=ITERATIONS)
+    if method == "Online-CGS":
+        return lda.HybridLDA(**common, **sweeps)
+    if method == "G-OEM":
+        return lda.OnlineEMLDA(**common, **sweeps)
+    return lda.OnlineOPELDA(**common, bernoulli_p=method, max_doc_update_iter=ITERATIONS)
+
+
+def training_parts(corpus, short):
+    """The training counts, in files that follow each other, and the test counts."""
+    if corpus == "arxiv":
+        parts = [load(f"arxiv_{i}")[:2] for i in range(1 if short else N_STREAMS)]
+    else:
+        parts = [load(corpus)[:2]]
+    trains, tests = zip(*parts)
+    if short:
+        trains = [train[:10_000] for train in trains]
+    return list(trains), sp.vstack(tests, format="csr")[: CORPORA[corpus][1]]
+
+
+def marks_of(n_documents, curve):
+    """Documents seen at which a run is measured: doublings, where a curve is wanted, and the end."""
+    marks = [500 * 2**i for i in range(20) if 500 * 2**i < n_documents] if curve else []
+    return [*marks, n_documents]
+
+
+def measure(run, short):
+    """One run: a row of the cache."""
+    corpus, seed, method, batch, kappa, curve = run
+    trains, test = training_parts(corpus, short)
+    n_passes = CORPORA[corpus][0]
+    train = sp.vstack(trains * n_passes, format="csr") if len(trains) * n_passes > 1 else trains[0]
+    total_samples = train.shape[0] // n_passes
+    batch = min(batch, total_samples)
+    model = new_model(method, batch, kappa, seed, total_samples)
+    row = {"run": key_of(run), "documents": [], "completion": [], "score": [], "npmi": []}
+    seconds, seen, marks = 0.0, 0, marks_of(train.shape[0], curve)
+    for first in range(0, train.shape[0], batch):
+        start = time.perf_counter()
+        model.partial_fit(train[first : first + batch])
+        seconds += time.perf_counter() - start
+        seen = min(first + batch, train.shape[0])
+        if seen >= marks[0]:
+            marks = [mark for mark in marks if mark > seen]
+            row["documents"].append(seen)
+            row["completion"].append(round(document_completion(model, test, n_repeats=5), 4))
+            row["score"].append(round(model.score(test), 4))
+            row["npmi"].append(round(coherence(model, trains[0], measure="npmi"), 4))
+    return {**row, "seconds": round(seconds, 2)}
+
+
+def key_of(run):
+    return json.dumps(run)
+
+
+def p_runs(corpora, short):
+    """Seed by seed, so that an unfinished study has something of everything."""
+    for seed in range(max(len(CORPORA[corpus][2]) for corpus in corpora)):
+        for corpus, (batch, kappa), p in product(corpora, SETTINGS, (0.1, 0.5, 0.9) if short else P):
+            if seed in seeds_of(corpus, short):
+                yield corpus, seed, p, batch, kappa, False
+
+
+def seeds_of(corpus, short):
+    return range(1) if short else CORPORA[corpus][2]
+
+
+def best_p(cache, corpus, batch, kappa, short):
+    """The p with the best median of document completion."""
+    medians = {p: np.median(values) for p, values in p_values(cache, corpus, batch, kappa, short).items()}
+    return max(medians, key=medians.get)
+
+
+def method_runs(cache, corpora, short):
+    for corpus, (batch, kappa) in product(corpora, SETTINGS):
+        found = best_p(cache, corpus, batch, kappa, short)
+        for seed, method in product(seeds_of(corpus, short), (0.5, found, *OTHERS)):
+            yield corpus, seed, method, batch, kappa, True
+
+
+def run_all(runs, cache, jobs, short):
+    """Measure what the cache does not have."""
+    unique = {key_of(run): run for run in runs}
+    todo = [run for key, run in unique.items() if key not in cache.rows]
+    with Pool(cache, jobs, len(todo)) as pool:
+        pool.measure(measure, [(run, short) for run in todo])
+
+
+# Tables and pictures, from what the cache has.
+
+
+def rows_of(cache, corpus, method, batch, kappa, curve, short):
+    runs = ((corpus, seed, method, batch, kappa, curve) for seed in seeds_of(corpus, short))
+    return [cache.rows[key] for key in map(key_of, runs) if key in cache.rows]
+
+
+def p_values(cache, corpus, batch, kappa, short, name="completion"):
+    """p -> what all seeds end with."""
+    found = {p: rows_of(cache, corpus, p, batch, kappa, False, short) for p in P}
+    return {p: [row[name][-1] for row in rows] for p, rows in found.items() if rows}
+
+
+MEASURES = {"completion": "log predictive probability", "score": "score with own inference", "npmi": "NPMI"}
+
+
+def draw_p(cache, folder, tables, corpora, short):
+    """Figures 2 and 3: a colour for each setting."""
+    figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
+    rows, looks = [], styles(SETTINGS)
+    for corpus, setting in product(corpora, SETTINGS):
+        cells = {}
+        for name, title in MEASURES.items():
+            found = p_values(cache, corpus, *setting, short, name)
+            if found:
+                label = f"mini-batch {setting[0]}, kappa {setting[1]}"
+                axis = axes[f"{corpus}: {title}"]
+                line(axis, list(found), list(found.values()), label, looks[setting])
+                axis.set_xlabel("p")
+            for p, values in found.items():
+                cells.setdefault(p, []).extend(f"{v:.4f}" for v in spread(values))
+        rows.extend([corpus, *setting, p, *values] for p, values in cells.items())
+    finish(figure, folder / "g_ope_p.png", 4)
+    head = ["corpus", "mini-batch", "kappa", "p"]
+    tables.write("p", head + [n for title in MEASURES.values() for n in (title, *DECILES)], rows)
+
+
+def draw_methods(cache, folder, tables, corpora, short):
+    """Figures 4 and 5: against documents seen, one picture a setting."""
+    rows = []
+    for batch, kappa in SETTINGS:
+        figure, axes = panels(
+            [f"{corpus}: {MEASURES[m]}" for m in ("completion", "npmi") for corpus in corpora]
+        )
+        for corpus in corpora:
+            p = best_p(cache, corpus, batch, kappa, short)
+            for name, method in zip(METHODS, (0.5, p, *OTHERS)):
+                found = rows_of(cache, corpus, method, batch, kappa, True, short)
+                if not found:
+                    continue
+                seen = found[0]["documents"]
+                curves = {m: np.array([row[m] for row in found]) for m in MEASURES}
+                for measured in ("completion", "npmi"):
+                    axis = axes[f"{corpus}: {MEASURES[measured]}"]
+                    line(axis, seen, list(curves[measured].T), name, STYLES[name])
+                    axis.set_xscale("log")
+                    axis.set_xlabel("documents seen")
+                ends = [f"{np.median(curve[:, -1]):.4f}" for curve in curves.values()]
+                seconds = f"{np.median([row['seconds'] for row in found]):.1f}"
+                p_shown = method if isinstance(method, float) else ""
+                rows.append([corpus, batch, kappa, name, p_shown, *ends, seconds, len(found)])
+        finish(figure, folder / f"g_ope_methods_{batch}_{round(10 * kappa)}.png", 6)
+    head = [
+        "corpus",
+        "mini-batch",
+        "kappa",
+        "method",
+        "p",
+        *MEASURES.values(),
+        "seconds of training",
+        "seeds",
+    ]
+    tables.write("methods", head, rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--cache", type=Path, default=None)
+    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
+    arguments = parser.parse_args()
+    corpora, short = arguments.corpora, arguments.short
+    folder = ROOT / "build" / "g_ope_paper" if short else ROOT / "doc" / "benchmarks"
+    cache = Cache(arguments.cache or folder / "g_ope_runs.jsonl")
+    if not arguments.draw_only:
+        run_all(p_runs(corpora, short), cache, arguments.jobs, short)
+        run_all(method_runs(cache, corpora, short), cache, arguments.jobs, short)
+    import matplotlib
+
+    matplotlib.use("Agg")
+    tables = Tables(folder, "g_ope")
+    draw_p(cache, folder, tables, corpora, short)
+    draw_methods(cache, folder, tables, corpora, short)
+    (folder / "g_ope_environment.txt").write_text(environment() + "\n")
+
+
+if __name__ == "__main__":
+    main()
