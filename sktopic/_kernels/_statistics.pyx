@@ -115,8 +115,8 @@ def add_factored_counts(
     """Add factor times expected counts that are products.
 
     The expected count of a cell under topic k is share[cell] * expectation[document, k] * rows[word, k]
-    (see _variational.update_documents, _ope.maximise_documents, _cvb0.collapse_documents). scratch (n_parts, n_topics) is overwritten; the other
-    arguments are those of add_sampled_counts.
+    (see _variational.update_documents, _ope.maximise_documents, _cvb0.collapse_documents). scratch
+    (n_parts, n_topics) is overwritten; the other arguments are those of add_sampled_counts.
     """
     cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, k
     cdef double c

@@ -1,5 +1,15 @@
 """Measures of topic models: functions of (components, prior, documents), or of a fitted model."""
 
+from sktopic.metrics._coherence import coherence, topic_diversity
+from sktopic.metrics._comparison import match_topics, stability
 from sktopic.metrics._held_out import document_completion, left_to_right, perplexity
 
-__all__ = ["document_completion", "left_to_right", "perplexity"]
+__all__ = [
+    "coherence",
+    "document_completion",
+    "left_to_right",
+    "match_topics",
+    "perplexity",
+    "stability",
+    "topic_diversity",
+]
