@@ -25,7 +25,7 @@ from sklearn.model_selection import train_test_split
 from sktopic.datasets import load_docstrings
 from sktopic.inspection import top_words
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
-from sktopic.metrics import document_completion
+from sktopic.metrics import coherence, document_completion
 
 texts, held_out_texts = train_test_split(load_docstrings().data, test_size=1 / 3, random_state=0)
 vectorizer = CountVectorizer(token_pattern=r"[a-z]{3,}", min_df=10, max_df=0.1, stop_words="english")
@@ -87,32 +87,11 @@ for i in np.linspace(0, len(first) - 1, 7).astype(int):
 # :math:`p_j` of the held-out documents, and in a share :math:`p_{ij}` together. Their normalised pointwise
 # mutual information (NPMI) is :math:`\log(p_{ij} / p_i p_j) / (-\log p_{ij})`: 1 for words that are never
 # apart, 0 for independent ones, -1 in the limit for words that never meet. The coherence of a topic is the
-# mean over all pairs of its ten most probable words.
-#
-# Counts are smoothed: half a document is added to that of each word, and one document in which the words
-# are independent to that of each pair. So words that never meet have a finite value, which is the further
-# below zero the more frequent they are.
+# mean over all pairs of its ten most probable words, which :func:`~sktopic.metrics.coherence` computes.
 
-
-def coherence(topics, X, n_words=10):
-    """Mean NPMI of the n_words most probable words of each topic over the documents of X."""
-    n = X.shape[0]
-    present = (X > 0).astype(np.float64)
-    p = (np.asarray(present.sum(axis=0)).ravel() + 0.5) / (n + 1)
-    values = []
-    for topic in topics:
-        top = np.argsort(-topic)[:n_words]
-        together = (present[:, top].T @ present[:, top]).toarray()
-        independent = np.outer(p[top], p[top])
-        joint = (together + independent) / (n + 1)
-        npmi = np.log(joint / independent) / -np.log(joint)
-        values.append(npmi[np.triu_indices(len(top), 1)].mean())
-    return np.array(values)
-
-
-em_npmi, vb_npmi = coherence(em[first], X_test), coherence(vb[second], X_test)
-rng = np.random.RandomState(0)
-chance = coherence(rng.rand(100, X.shape[1]), X_test).mean()
+em_npmi, vb_npmi = (coherence(model, X_test, per_topic=True) for model in models.values())
+em_npmi, vb_npmi = em_npmi[first], vb_npmi[second]
+chance = coherence(np.random.RandomState(0).rand(100, X.shape[1]), X_test)
 for name, npmi in zip(models, (em_npmi, vb_npmi)):
     print(f"{name:20s} mean coherence {npmi.mean():.3f}, quartiles", np.quantile(npmi, [0.25, 0.75]).round(3))
 print(f"{'ten words at random':20s} mean coherence {chance:.3f}")

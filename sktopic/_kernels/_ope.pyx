@@ -10,8 +10,9 @@ largest entry of
 A step 1 / (t + 1) adds one to a count: theta_t is (theta_1 + the number of times each vertex was chosen) / t.
 With N that numerator and X = N B, the gradient is t times a / p M + b / (1 - p) (alpha - 1) / N where
 M = B (c / X); X only grows, so that M only falls. What M_k was some iterations ago is thus a bound, and a
-topic whose bound stays below the largest entry found need not be computed again (the lazy evaluation of Minoux,
-1978): the vertices are those of the full gradient, for a quarter of its time with 100 topics, a tenth with 1000.
+topic whose bound stays below the largest entry found need not be computed again (the lazy evaluation of
+Minoux, 1978): the vertices are those of the full gradient, for a quarter of its time with 100 topics and a
+tenth with 1000.
 """
 
 import numpy as np
