@@ -1,0 +1,122 @@
+"""Coherence, diversity, stability and held-out score against the number of topics; gensim beside us.
+
+    python benchmarks/coherence.py [CORPUS]
+
+OnlineEMLDA with its defaults, three seeds for each number of topics: writes doc/benchmarks/coherence_k.csv.
+Then c_v and c_npmi over the texts of load_docstrings, here and in gensim (where it is installed), one core
+each: writes doc/benchmarks/coherence_gensim.csv.
+"""
+
+import argparse
+import csv
+import time
+from importlib import metadata, util
+from pathlib import Path
+
+import numpy as np
+from _corpora import N_TEST, default_corpus, environment, load
+
+from sktopic import OnlineEMLDA
+from sktopic.inspection import top_words
+from sktopic.metrics import coherence, document_completion, stability, topic_diversity
+
+OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks"
+N_COMPONENTS = 5, 10, 20, 50, 100, 200, 300
+N_SEEDS = 3
+
+
+def row(train, test, n_components):
+    """Means over seeds, and the standard deviation of the first measure."""
+    models = [OnlineEMLDA(n_components, random_state=seed).fit(train) for seed in range(N_SEEDS)]
+    held_out = [coherence(model, test) for model in models]
+    return {
+        "topics": n_components,
+        "npmi, training": np.mean([coherence(model, train) for model in models]),
+        "npmi, held-out": np.mean(held_out),
+        "its sd over seeds": np.std(held_out, ddof=1),
+        "u_mass, held-out": np.mean([coherence(model, test, measure="u_mass") for model in models]),
+        "share of a top word": np.mean([typical_share(model, train) for model in models]),
+        "diversity": np.mean([topic_diversity(model) for model in models]),
+        "stability": stability(models),
+        "document completion": np.mean([document_completion(model, test[:N_TEST]) for model in models]),
+    }
+
+
+def typical_share(model, counts):
+    """Median over the top words of all topics of the share of documents with the word."""
+    shares = np.asarray((counts > 0).mean(axis=0)).ravel()
+    return np.median(shares[top_words(model, np.arange(len(shares))).astype(int)])
+
+
+def timed(function):
+    """Return (value, seconds) of a call without arguments."""
+    start = time.perf_counter()
+    value = function()
+    return value, time.perf_counter() - start
+
+
+def gensim_rows(n_components=50):
+    """One row for each measure over windows."""
+    from gensim.corpora import Dictionary
+    from gensim.models import CoherenceModel
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    from sktopic.datasets import load_docstrings
+
+    words = CountVectorizer(min_df=5, max_df=0.2, stop_words="english", token_pattern=r"[a-zA-Z]{3,}")
+    counts = words.fit_transform(load_docstrings().data)
+    names, tokens = words.get_feature_names_out(), words.build_analyzer()
+    texts = [tokens(text) for text in load_docstrings().data]
+    model = OnlineEMLDA(n_components, random_state=0).fit(counts)
+    topics, dictionary = top_words(model, names).tolist(), Dictionary([names.tolist()])
+    for measure in ("c_v", "c_npmi"):
+        given = {"texts": texts, "feature_names": names, "measure": measure}
+        ours, seconds = timed(lambda given=given: coherence(model, **given))
+        theirs, their_seconds = timed(
+            lambda measure=measure: CoherenceModel(
+                topics=topics, texts=texts, dictionary=dictionary, coherence=measure, topn=10, processes=1
+            ).get_coherence()
+        )
+        yield {
+            "measure": measure,
+            "sktopic": ours,
+            "gensim": theirs,
+            "sktopic, window_counts='exact'": coherence(model, **given, window_counts="exact"),
+            "seconds, sktopic": seconds,
+            "seconds, gensim": their_seconds,
+        }
+
+
+def write(name, rows):
+    """Write rows as they come, so that an interrupted run leaves what it has."""
+    with (OUTPUT / name).open("w", newline="") as file:
+        writer = None
+        for values in rows:
+            cells = {
+                key: f"{value:.3f}" if isinstance(value, float) else value for key, value in values.items()
+            }
+            writer = writer or csv.DictWriter(file, cells, lineterminator="\n")
+            if file.tell() == 0:
+                writer.writeheader()
+            writer.writerow(cells)
+            file.flush()
+            print(cells, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpus", nargs="?", default=default_corpus())
+    arguments = parser.parse_args()
+    train, test, _ = load(arguments.corpus)
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    peer = f", gensim {metadata.version('gensim')}" if util.find_spec("gensim") else ""
+    (OUTPUT / "coherence_environment.txt").write_text(f"{arguments.corpus}{peer}; {environment()}\n")
+    write("coherence_k.csv", (row(train, test, n_components) for n_components in N_COMPONENTS))
+    if peer:
+        write("coherence_gensim.csv", gensim_rows())
+
+
+if __name__ == "__main__":
+    main()

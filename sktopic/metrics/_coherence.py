@@ -1,0 +1,425 @@
+"""Coherence and diversity: what the most probable words of the topics say about them."""
+
+from itertools import chain, pairwise
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+
+from sktopic._compat import Interval, StrOptions, validate_params
+from sktopic._plug_in import after_pipeline, check_documents, plug_in_topics
+from sktopic.inspection._tables import largest, word_names
+
+# The windows of Roeder et al. (2015), in tokens.
+WINDOW_SIZES = {"c_v": 110, "c_npmi": 10}
+# Keeps the logarithm of a pair that never meets finite, as in the paper and in gensim.
+EPSILON = 1e-12
+# Bounds the matrix of words by words that is held at a time.
+TOPICS_AT_ONCE = 50
+
+
+@validate_params(
+    {
+        "measure": [StrOptions({"npmi", "u_mass", "c_v", "c_npmi"})],
+        "n_words": [Interval(Integral, 2, None, closed="left")],
+        "texts": ["array-like", None],
+        "feature_names": ["array-like", None],
+        "window_size": [Interval(Integral, 1, None, closed="left"), None],
+        "window_counts": [StrOptions({"gensim", "exact"})],
+        "per_topic": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def coherence(
+    model_or_components,
+    X=None,
+    y=None,
+    *,
+    measure="npmi",
+    n_words=10,
+    texts=None,
+    feature_names=None,
+    window_size=None,
+    window_counts="gensim",
+    per_topic=False,
+):
+    """How often the most probable words of a topic occur together; higher is better.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        An estimator with ``components_`` (any of this library, or scikit-learn's
+        LatentDirichletAllocation), a fitted pipeline that ends in one, or the topics of any other
+        library.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Word counts of the documents in which words are looked for; what the pipeline takes, where one is
+        given. A word is in a document if its count is above zero. 'npmi' and 'u_mass' need it, 'c_v' and
+        'c_npmi' do not look at it.
+    y : None
+        Ignored; there so that the function can be a scorer.
+    measure : {'npmi', 'u_mass', 'c_v', 'c_npmi'}, default='npmi'
+        With P the share of documents of X, or of windows of the texts, that contain a word or both words:
+
+        - 'npmi': mean over pairs of words of log(P(i, j) / (P(i) P(j))) / -log P(i, j) over documents, in
+          [-1, 1]: 1 for words that are never apart, 0 for independent ones, -1 for a pair that never
+          meets.
+        - 'u_mass': mean over pairs of log((P(i, j) + 1e-12) / P(j)) over documents, word j being the more
+          probable one in the topic; 0 at best.
+        - 'c_npmi': 'npmi' over windows of 10 tokens, with 1e-12 added to P(i, j).
+        - 'c_v': mean over words of the cosine between the word's NPMI with each word of the topic, itself
+          included, and the sum of these vectors over the words, over windows of 110 tokens.
+    n_words : int, default=10
+        Words of each topic, from 2 to n_features. Equally probable ones are taken in the order of the
+        columns.
+    texts : sequence of sequences of str, default=None
+        Tokens of each document in the order of the text, for 'c_v' and 'c_npmi' alone.
+    feature_names : array-like of str of shape (n_features,), default=None
+        The words of the columns, as they are in the texts. None: those of the pipeline, or
+        ``feature_names_in_`` of the estimator.
+    window_size : int, default=None
+        Tokens in a window, for 'c_v' and 'c_npmi' alone. None: 110 and 10. A shorter text is one window.
+    window_counts : {'gensim', 'exact'}, default='gensim'
+        'exact': a window contains a word if it is among its tokens. 'gensim': a word that leaves the
+        window is taken for gone, though it may be repeated further inside, until it next enters; these
+        are the counts behind figures made with gensim. They differ where a word is repeated within a window
+        of a text longer than that.
+    per_topic : bool, default=False
+        Whether to return the coherence of each topic instead of their mean.
+
+    Returns
+    -------
+    coherence : float or ndarray of shape (n_components,)
+        Never NaN; see Notes.
+
+    Raises
+    ------
+    ValueError
+        If n_words exceeds the vocabulary; if 'npmi' or 'u_mass' has no X, or 'c_v' or 'c_npmi' no texts or
+        no names of the columns; if there is no document or no token.
+
+    See Also
+    --------
+    topic_diversity : Falls where topics repeat each other, which coherence does not.
+    document_completion : Held-out likelihood.
+
+    Notes
+    -----
+    Limits. A word that is nowhere never meets another: -1 for each of its pairs in 'npmi' and 'c_npmi'. In
+    'u_mass' a pair is worth 0 if the word it is conditioned on is nowhere, as in gensim. In 'c_v' such a
+    word is worth 0 and does not bear on the others. In 'npmi' a word in all documents is independent of any
+    other, worth 0. In 'c_npmi' a pair in all windows is worth -1: 1e-12 is then all that is left of both
+    logarithms.
+
+    Values agree with CoherenceModel of gensim wherever that is finite. Mimno et al. add 1 to the number of
+    documents with both words, gensim 1e-12 to their share; 'u_mass' does the latter.
+
+    Costs grow with the occurrences of the topics' words; no matrix of all words by all words is made.
+
+    References
+    ----------
+    G. Bouma, "Normalized (pointwise) mutual information in collocation extraction", GSCL 2009: NPMI.
+
+    J. H. Lau, D. Newman and T. Baldwin, "Machine reading tea leaves: automatically evaluating topic
+    coherence and topic model quality", EACL 2014: its mean over pairs.
+
+    D. Mimno, H. Wallach, E. Talley, M. Leenders and A. McCallum, "Optimizing semantic coherence in topic
+    models", EMNLP 2011, equation 1: 'u_mass'.
+
+    M. Röder, A. Both and A. Hinneburg, "Exploring the space of topic coherence measures", WSDM 2015: 'c_v'
+    and 'c_npmi'.
+
+    Examples
+    --------
+    >>> from sktopic.metrics import coherence
+    >>> components = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.5, 0.1, 0.4]]
+    >>> X = [[2, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 3], [0, 0, 1, 1]]
+    >>> coherence(components, X, n_words=2, per_topic=True)
+    array([ 1., -1.])
+    >>> texts = [["cat", "dog", "cat"], ["dog", "cat"], ["sun", "sky", "sky"], ["sky", "sun"]]
+    >>> names = ["cat", "dog", "sun", "sky"]
+    >>> options = {"texts": texts, "feature_names": names, "n_words": 2, "per_topic": True}
+    >>> coherence(components, measure="c_v", **options).round(2)
+    array([1.  , 0.03])
+    """
+    topics = plug_in_topics(last_step(model_or_components))
+    top = top_columns(topics, n_words)
+    if measure in WINDOW_SIZES:
+        _check_texts(measure, texts)
+        names = _names(model_or_components, feature_names, len(topics.store), measure)
+        size = WINDOW_SIZES[measure] if window_size is None else window_size
+        together, total = _windows_together(texts, names, top, size, window_counts == "exact")
+    else:
+        _check_no_texts(measure, X, texts, window_size)
+        _, X = after_pipeline(model_or_components, X)
+        together, total = _documents_together(check_documents(X, topics), top)
+    values = MEASURES[measure](together, total)
+    return values if per_topic else float(values.mean())
+
+
+@validate_params(
+    {"n_words": [Interval(Integral, 1, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
+def topic_diversity(model_or_components, X=None, y=None, *, n_words=25):
+    """Share of distinct words among the most probable words of all topics; higher is better.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        As in `coherence`.
+    X, y : None
+        Ignored; there so that the function can be a scorer.
+    n_words : int, default=25
+        Words of each topic, from 1 to n_features. Equally probable ones are taken in the order of the
+        columns.
+
+    Returns
+    -------
+    diversity : float
+        1 where no word is shared, 1 / n_components where all topics have the same words.
+
+    Raises
+    ------
+    ValueError
+        If n_words exceeds the vocabulary.
+
+    See Also
+    --------
+    coherence : How often these words occur together.
+
+    Notes
+    -----
+    Of K topics over V words it is at most V / (K * n_words).
+
+    References
+    ----------
+    A. B. Dieng, F. J. R. Ruiz and D. M. Blei, "Topic modeling in embedding spaces", TACL 8, 2020,
+    section 6.
+
+    Examples
+    --------
+    >>> from sktopic.metrics import topic_diversity
+    >>> topic_diversity([[0.5, 0.4, 0.1, 0.0], [0.0, 0.5, 0.1, 0.4]], n_words=2)
+    0.75
+    """
+    top = top_columns(plug_in_topics(last_step(model_or_components)), n_words)
+    return len(np.unique(top)) / top.size
+
+
+def last_step(model):
+    """The last step of a pipeline; others as they are."""
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def top_columns(topics, n_words):
+    """Columns of the n_words most probable words, ndarray of shape (n_components, n_words).
+
+    Parameters
+    ----------
+    topics : TopicProbabilities
+    """
+    n_features = len(topics.store)
+    if n_words > n_features:
+        raise ValueError(f"n_words={n_words}; the topics have {n_features} words, and no more are allowed.")
+    return largest(topics.components(), n_words)
+
+
+# What is given
+
+
+def _check_texts(measure, texts):
+    if texts is None:
+        raise ValueError(
+            f"texts=None; measure={measure!r} counts windows of tokens and needs a list of tokens for each "
+            "document. 'npmi' and 'u_mass' count documents of X instead."
+        )
+    for i, text in enumerate(texts):
+        if isinstance(text, str):
+            raise ValueError(f"texts[{i}] is a string; a list of tokens is allowed, as of text.split().")
+    if not any(len(text) for text in texts):
+        raise ValueError(f"texts has no tokens in {len(texts)} documents; at least one is needed.")
+
+
+def _check_no_texts(measure, X, texts, window_size):
+    for name, value in (("texts", texts), ("window_size", window_size)):
+        if value is not None:
+            raise ValueError(
+                f"{name} is given, but measure={measure!r} counts documents of X; it is allowed with 'c_v' "
+                "and 'c_npmi'."
+            )
+    if X is None:
+        raise ValueError(f"X=None; measure={measure!r} counts documents and needs a matrix of word counts.")
+    if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
+        raise ValueError(f"X has 0 documents; measure={measure!r} needs at least one.")
+
+
+def _names(model_or_components, feature_names, n_features, measure):
+    """The words of the columns, ndarray of shape (n_features,), dtype object."""
+    if feature_names is None and isinstance(model_or_components, Pipeline):
+        feature_names = _names_before_last_step(model_or_components)
+    if feature_names is None and not hasattr(last_step(model_or_components), "feature_names_in_"):
+        raise ValueError(
+            f"feature_names=None; measure={measure!r} looks for words in the texts by their names, and the "
+            "model has none. Give get_feature_names_out() of the vectorizer."
+        )
+    return word_names(last_step(model_or_components), feature_names, n_features)
+
+
+def _names_before_last_step(pipeline):
+    """What the steps before the last call their columns; None where one of them cannot say."""
+    try:
+        return pipeline[:-1].get_feature_names_out()
+    except (AttributeError, ValueError):
+        return None
+
+
+# Counts: how many documents or windows contain two words of a topic, for all topics. On the diagonal,
+# those that contain the word.
+
+
+def _documents_together(counts, top):
+    """Return (ndarray of shape (n_components, n_words, n_words), number of documents)."""
+    words, top = _renumbered(top)
+    presence = sp.csc_array(counts[:, words])
+    presence.data = np.ones(presence.nnz, dtype=np.int64)
+    together = np.empty((*top.shape, top.shape[1]))
+    for first in range(0, len(top), TOPICS_AT_ONCE):
+        group = slice(first, first + TOPICS_AT_ONCE)
+        columns, local = _renumbered(top[group])
+        part = presence[:, columns]
+        pairs = (part.T @ part).toarray()
+        together[group] = pairs[local[:, :, None], local[:, None, :]]
+    return together, counts.shape[0]
+
+
+def _windows_together(texts, names, top, size, exact):
+    """Return (ndarray of shape (n_components, n_words, n_words), number of windows).
+
+    The windows of all texts are numbered in one row, in which each word has ranges of windows.
+    """
+    columns, top = _renumbered(top)
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    n_windows = np.maximum(lengths - size + 1, 1)
+    total = int(n_windows.sum())
+    word, text, position = _occurrences(texts, lengths, names[columns])
+    offset = (np.cumsum(n_windows) - n_windows)[text]
+    enters = offset + np.maximum(position - size + 1, 0)
+    leaves = offset + np.minimum(position + 1, n_windows[text])
+    if exact:
+        word, starts, stops = _exact_ranges(word, enters, leaves)
+    else:
+        word, starts, stops = _gensim_ranges(word, enters, leaves, total)
+    bounds = np.searchsorted(word, np.arange(len(columns) + 1))
+    ranges = [(starts[i:j], stops[i:j]) for i, j in pairwise(bounds)]
+    return np.array([_lengths_in_common([ranges[w] for w in topic]) for topic in top]), total
+
+
+def _occurrences(texts, lengths, words):
+    """Where the words are: their index, text and position, sorted in this order."""
+    index = {word: i for i, word in enumerate(words)}
+    tokens = chain.from_iterable(texts)
+    found = np.fromiter((index.get(token, -1) for token in tokens), dtype=np.int64, count=lengths.sum())
+    at = np.flatnonzero(found >= 0)
+    at = at[np.argsort(found[at], kind="stable")]
+    first = np.cumsum(lengths) - lengths
+    text = np.repeat(np.arange(len(lengths)), lengths)[at]
+    return found[at], text, at - first[text]
+
+
+def _exact_ranges(word, enters, leaves):
+    """Ranges of windows that contain a word; what two of its occurrences share is left to the first."""
+    starts = enters.copy()
+    again = np.flatnonzero(word[1:] == word[:-1]) + 1
+    starts[again] = np.maximum(enters[again], leaves[again - 1])
+    return word, starts, leaves
+
+
+def _gensim_ranges(word, enters, leaves, total):
+    """Ranges of windows in which gensim sees a word: until the first occurrence inside has left."""
+    row = word * (total + 1)
+    first = np.searchsorted(row + leaves, row + enters, side="right")
+    kept = np.flatnonzero(np.diff(first, prepend=-1))
+    return word[kept], enters[kept], leaves[first[kept]]
+
+
+def _lengths_in_common(ranges):
+    """How many numbers two words' ranges share, ndarray of shape (n_words, n_words).
+
+    Parameters
+    ----------
+    ranges : list of (starts, stops)
+        For each word, disjoint ranges.
+    """
+    n_words = len(ranges)
+    edges = np.concatenate([edge for pair in ranges for edge in pair])
+    sizes = [len(starts) for starts, _ in ranges]
+    which = np.repeat(np.arange(2 * n_words), np.repeat(sizes, 2))
+    step = np.zeros((len(edges), n_words), dtype=np.int8)
+    step[np.arange(len(edges)), which // 2] = 1 - 2 * (which % 2)
+    order = np.argsort(edges, kind="stable")
+    present = np.cumsum(step[order], axis=0, dtype=np.int8)[:-1].astype(np.float64)
+    lengths = np.diff(edges[order])
+    return present.T @ (present * lengths[:, None])
+
+
+def _renumbered(values):
+    """Return the distinct values, ascending, and the place of each of the values among them."""
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct, places.reshape(values.shape)
+
+
+# Measures: ndarray of shape (n_components,) from the counts of pairs and the number of documents or windows
+
+
+def _npmi(together, total):
+    """Mean NPMI of the pairs: -1 for those that never meet, 0 for those that are in all documents."""
+    npmi = np.where(together > 0, 0.0, -1.0)
+    usual = (together > 0) & (together < total)
+    both, chance = together[usual] / total, _chance(together / total)[usual]
+    npmi[usual] = np.log(both / chance) / -np.log(both)
+    return _mean_over_pairs(npmi)
+
+
+def _c_npmi(together, total):
+    """Mean NPMI of the pairs with a smoothed joint probability."""
+    return _mean_over_pairs(_smoothed_npmi(together, total, nowhere=-1.0))
+
+
+def _c_v(together, total):
+    """Mean cosine of each word's NPMI with all words of the topic, and the sum of these vectors."""
+    vectors = _smoothed_npmi(together, total, nowhere=0.0)
+    whole = vectors.sum(axis=1)
+    product = np.einsum("kij,kj->ki", vectors, whole)
+    norms = np.linalg.norm(vectors, axis=2) * np.linalg.norm(whole, axis=1)[:, None]
+    return np.divide(product, norms, out=np.zeros_like(product), where=norms > 0).mean(axis=1)
+
+
+def _u_mass(together, total):
+    """Mean log-probability of a word given one that ranks above it, 0 where that is nowhere."""
+    above, below = np.triu_indices(together.shape[1], 1)
+    both, given = together[:, above, below] / total, together[:, above, above] / total
+    ratio = np.divide(both + EPSILON, given, out=np.ones_like(both), where=given > 0)
+    return np.log(ratio).mean(axis=1)
+
+
+def _smoothed_npmi(together, total, nowhere):
+    """NPMI of all pairs, ndarray of the shape of together; `nowhere` for those with a word that is."""
+    chance = _chance(together / total)
+    both = together / total + EPSILON
+    ratio = np.divide(both, chance, out=np.ones_like(both), where=chance > 0)
+    return np.where(chance > 0, np.log(ratio) / -np.log(both), nowhere)
+
+
+def _chance(both):
+    """The joint probability of independent words, from the one they have, of the same shape."""
+    alone = np.diagonal(both, axis1=1, axis2=2)
+    return alone[:, :, None] * alone[:, None, :]
+
+
+def _mean_over_pairs(values):
+    first, second = np.triu_indices(values.shape[1], 1)
+    return values[:, first, second].mean(axis=1)
+
+
+MEASURES = {"npmi": _npmi, "u_mass": _u_mass, "c_v": _c_v, "c_npmi": _c_npmi}

@@ -1,0 +1,211 @@
+"""Topics of one model beside those of another."""
+
+from itertools import combinations
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+from sktopic._compat import Interval, StrOptions, validate_params
+from sktopic._plug_in import plug_in_topics
+from sktopic.metrics._coherence import last_step, top_columns
+
+
+class TopicMatches(NamedTuple):
+    """Pairs of topics of two models, as `match_topics` returns them.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_pairs,), dtype int
+        Topics of the first model, ascending, and their partners in the second.
+    similarity : ndarray of shape (n_pairs,)
+        Similarity of each pair, 1 for equal topics.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    similarity: np.ndarray
+
+
+COMPARISON = {
+    "metric": [StrOptions({"cosine", "hellinger", "average_jaccard"})],
+    "n_words": [Interval(Integral, 1, None, closed="left")],
+}
+
+
+@validate_params(COMPARISON, prefer_skip_nested_validation=True)
+def match_topics(first, second, *, metric="cosine", n_words=10):
+    """Pair the topics of two models so that the sum of similarities is largest.
+
+    Parameters
+    ----------
+    first, second : fitted estimator or array-like of shape (n_components, n_features)
+        Two models over the same words in the same order: estimators with ``components_`` (any of this
+        library, or scikit-learn's LatentDirichletAllocation), fitted pipelines that end in one, or the
+        topics of any other library. Rows are normalised. The numbers of topics may differ.
+    metric : {'cosine', 'hellinger', 'average_jaccard'}, default='cosine'
+        Similarity of two topics, in [0, 1]:
+
+        - 'cosine': of their word probabilities; the most probable words decide.
+        - 'hellinger': 1 minus the Hellinger distance, sqrt(1 - sum of sqrt(p q)); rare words count for
+          more.
+        - 'average_jaccard': the share that two sets of top words have in common, their intersection over
+          their union, averaged over the top 1, 2, ..., n_words; agreement near the top counts for more.
+    n_words : int, default=10
+        Words of each topic that 'average_jaccard' looks at, from 1 to n_features; equally probable ones
+        are taken in the order of the columns. The other metrics take all words.
+
+    Returns
+    -------
+    matches : TopicMatches
+        A named tuple of arrays (first, second, similarity), each of shape (n_pairs,), with n_pairs the
+        smaller number of topics. ``first`` is ascending; where it has all topics of the first model,
+        ``second[i]`` is the partner of topic i.
+
+    Raises
+    ------
+    ValueError
+        If the models have different numbers of words, or fewer than n_words.
+
+    See Also
+    --------
+    stability : Mean similarity over runs with different seeds.
+
+    Notes
+    -----
+    The assignment is the optimal one, in time at most cubic in the number of topics.
+
+    References
+    ----------
+    H. W. Kuhn, "The Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2,
+    1955.
+
+    Examples
+    --------
+    >>> from sktopic.metrics import match_topics
+    >>> first = [[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]]
+    >>> second = [[0.0, 0.1, 0.9], [0.2, 0.6, 0.2], [0.8, 0.1, 0.1]]
+    >>> matches = match_topics(first, second)
+    >>> matches.second
+    array([2, 0])
+    >>> matches.similarity.round(2)
+    array([0.99, 0.99])
+    """
+    return _match(_profiles(first, metric, n_words), _profiles(second, metric, n_words), metric)
+
+
+@validate_params(
+    {"models": ["array-like"], **COMPARISON},
+    prefer_skip_nested_validation=True,
+)
+def stability(models, *, metric="average_jaccard", n_words=10):
+    """Mean similarity of matched topics over all pairs of models; higher is better.
+
+    Of models that differ in their seed, or in the sample of documents they were fitted to, it says how much
+    of the topics is due to the documents and how much to chance.
+
+    Parameters
+    ----------
+    models : sequence of fitted estimators or array-likes of shape (n_components, n_features)
+        At least two, each as in `match_topics`.
+    metric : {'cosine', 'hellinger', 'average_jaccard'}, default='average_jaccard'
+        Similarity of two topics, as in `match_topics`.
+    n_words : int, default=10
+        Words of each topic that 'average_jaccard' looks at.
+
+    Returns
+    -------
+    stability : float
+        In [0, 1]; 1 where all models have the same topics. Of models with different numbers of topics, the
+        topics without partner do not count.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two models, or as in `match_topics`.
+
+    Notes
+    -----
+    With the default metric, the agreement of two models is that of Greene et al., who average it over
+    samples of the documents, each against a model of all of them; the mean here is over all pairs of
+    models.
+
+    References
+    ----------
+    D. Greene, D. O'Callaghan and P. Cunningham, "How many topics? Stability analysis for topic models",
+    ECML PKDD 2014, section 3.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> from sktopic.metrics import stability
+    >>> X = make_bars(200, random_state=0).data
+    >>> models = [OnlineEMLDA(10, random_state=seed).fit(X) for seed in range(3)]
+    >>> 0 < stability(models, n_words=5) <= 1
+    True
+    """
+    if len(models) < 2:
+        raise ValueError(f"models has length {len(models)}; at least two models are needed.")
+    profiles = [_profiles(model, metric, n_words) for model in models]
+    means = [_match(first, second, metric).similarity.mean() for first, second in combinations(profiles, 2)]
+    return float(np.mean(means))
+
+
+def _match(first, second, metric):
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(
+            f"The topics of one model have {first.shape[1]} words, those of another {second.shape[1]}; only "
+            "models over the same words can be compared."
+        )
+    similarity = METRICS[metric](first, second)
+    pairs = linear_sum_assignment(similarity, maximize=True)
+    return TopicMatches(*pairs, similarity[pairs])
+
+
+def _profiles(model_or_components, metric, n_words):
+    """What the metric compares: for each topic a row, for each word a column."""
+    topics = plug_in_topics(last_step(model_or_components))
+    if metric == "average_jaccard":
+        return _ranks(top_columns(topics, n_words), len(topics.store))
+    components = topics.components()
+    return np.sqrt(components) if metric == "hellinger" else components
+
+
+def _ranks(top, n_features):
+    """The rank of each topic's top words, from 1, csr_array of shape (n_components, n_features)."""
+    n_components, n_words = top.shape
+    ranks = np.tile(np.arange(1, n_words + 1), n_components)
+    indptr = np.arange(n_components + 1) * n_words
+    return sp.csr_array((ranks, top.ravel(), indptr), shape=(n_components, n_features))
+
+
+# Metrics: similarity of each topic of the first with each of the second
+
+
+def _cosine(first, second):
+    norms = np.outer(np.linalg.norm(first, axis=1), np.linalg.norm(second, axis=1))
+    return np.clip(first @ second.T / norms, 0.0, 1.0)
+
+
+def _hellinger(first, second):
+    return 1.0 - np.sqrt(np.clip(1.0 - first @ second.T, 0.0, 1.0))
+
+
+def _average_jaccard(first, second):
+    n_words = first.data.max()
+    total = np.zeros((first.shape[0], second.shape[0]))
+    for depth in range(1, n_words + 1):
+        common = (_at_most(first, depth) @ _at_most(second, depth).T).toarray()
+        total += common / (2 * depth - common)
+    return total / n_words
+
+
+def _at_most(ranks, depth):
+    """1 at each topic's first `depth` words."""
+    return sp.csr_array(((ranks.data <= depth).astype(np.int64), ranks.indices, ranks.indptr), ranks.shape)
+
+
+METRICS = {"cosine": _cosine, "hellinger": _hellinger, "average_jaccard": _average_jaccard}
