@@ -98,6 +98,10 @@ GROUPS = {
 }
 
 
+# Other descriptions of a parameter, by the name that they have above.
+ALIASES = {"fixed_doc_topic_prior": "doc_topic_prior"}
+
+
 def _entries():
     """The lines that describe each parameter."""
     entries, name = {}, None
@@ -134,7 +138,8 @@ def _expanded(text):
     if name in GROUPS:
         return [line for member in GROUPS[name].split() for line in _ENTRIES[member]]
     first, *rest = _ENTRIES[name]
-    first = first.removeprefix("fixed_")
+    if name in ALIASES:
+        first = ALIASES[name] + first.removeprefix(name)
     if default:
         first = first.partition("default=")[0] + f"default={default}"
     return [first, *rest]

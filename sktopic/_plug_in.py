@@ -18,11 +18,61 @@ def _is_estimator(value):
     return hasattr(value, "fit") and not hasattr(value, "__array__")
 
 
+def last_step(model):
+    """The model at the end of fitted pipelines and searches; others as they are."""
+    while hasattr(model, "best_estimator_") or isinstance(model, Pipeline):
+        model = model[-1] if isinstance(model, Pipeline) else model.best_estimator_
+    return model
+
+
 def after_pipeline(model, X):
-    """Return the last step of a fitted pipeline and X as that step sees it; others as they are."""
-    if isinstance(model, Pipeline) and len(model) > 1:
-        return model[-1], model[:-1].transform(X)
+    """Return what `last_step` does, and X as that step sees it."""
+    while hasattr(model, "best_estimator_") or isinstance(model, Pipeline):
+        if not isinstance(model, Pipeline):
+            model = model.best_estimator_
+            continue
+        if len(model) > 1:
+            X = model[:-1].transform(X)
+        model = model[-1]
     return model, X
+
+
+def column_names(model_or_components):
+    """The words of the topics' columns, ndarray of shape (n_features,) and dtype object; None if unknown."""
+    model = model_or_components
+    if hasattr(model, "best_estimator_"):
+        return column_names(model.best_estimator_)
+    if isinstance(model, Pipeline) and len(model) > 1:
+        try:
+            return np.asarray(model[:-1].get_feature_names_out(), dtype=object)
+        except (AttributeError, ValueError):  # a step that cannot say
+            return column_names(model[-1])
+    if isinstance(model, Pipeline):
+        return column_names(model[-1])
+    if _is_estimator(model):
+        return getattr(model, "feature_names_in_", None)
+    return _text_columns(model)
+
+
+def _text_columns(table):
+    """The columns of a data frame that has names for all of them, else None."""
+    columns = getattr(table, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def check_same_names(names, others, whose):
+    """Raise ValueError for names of columns that differ, where both are known."""
+    if names is None or others is None or len(names) != len(others):
+        return
+    differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
+    if len(differ):
+        i = differ[0]
+        raise ValueError(
+            f"{whose} has {others[i]!r} in column {i}, where the topics have {names[i]!r}; the same words in "
+            "the same order are allowed."
+        )
 
 
 def plug_in_topics(model_or_components):
@@ -46,7 +96,7 @@ def plug_in_topics(model_or_components):
     elif not hasattr(components, "__array__") and not isinstance(components, Sequence):
         raise TypeError(
             f"model_or_components is a {type(components).__name__}; give a fitted scikit-learn estimator, or "
-            "the topics as an array of shape (n_components, n_features) and doc_topic_prior."
+            "the topics as an array of shape (n_components, n_features)."
         )
     components = check_array(components, dtype=np.float64, input_name="components")
     check_non_negative(components, "components")
@@ -79,8 +129,9 @@ def _prior(value, n_components):
     return check_prior(value, n_components)
 
 
-def check_documents(X, topics):
-    """Return X as canonical counts over the vocabulary of the topics."""
+def check_documents(X, topics, names=None):
+    """Return X as canonical counts over the vocabulary of the topics, whose names may be known."""
+    check_same_names(names, _text_columns(X), "X")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     check_counts(X, "X")
     if X.shape[1] != len(topics.store):

@@ -292,8 +292,9 @@ def test_a_word_that_is_nowhere():
 
 @every_measure
 def test_words_that_are_all_nowhere(measure):
-    given = {"texts": [["x"], ["y", "y"]], "feature_names": NAMES} if measure in WINDOWED else {}
-    value = coherence(COMPONENTS, np.zeros((3, 20)), measure=measure, n_words=4, **given)
+    components = COMPONENTS * (np.arange(20) != 19)
+    given = {"texts": [["x"], ["y", NAMES[19]]], "feature_names": NAMES} if measure in WINDOWED else {}
+    value = coherence(components, np.zeros((3, 20)), measure=measure, n_words=4, **given)
     assert value == {"npmi": -1.0, "u_mass": 0.0, "c_v": 0.0, "c_npmi": -1.0}[measure]
 
 
@@ -476,7 +477,10 @@ def test_true_topics_are_more_coherent_than_their_words_in_disorder(corpus):
         ({"measure": "c_v"}, "texts=None; measure='c_v'"),
         ({"measure": "c_npmi", "texts": TEXTS}, "feature_names"),
         ({"measure": "c_v", "texts": TEXTS, "feature_names": NAMES[:3]}, "feature_names"),
-        ({"measure": "c_v", "texts": ["a b c"], "feature_names": NAMES}, r"texts\[0\] is a string"),
+        ({"measure": "c_v", "texts": ["a b c"], "feature_names": NAMES}, r"texts\[0\] is a str;"),
+        ({"measure": "c_v", "texts": [["a"], None], "feature_names": NAMES}, r"texts\[1\] is a NoneType"),
+        ({"measure": "c_v", "texts": [["no", "such"]], "feature_names": NAMES}, "none of the 20 words"),
+        ({"measure": "c_v", "texts": TEXTS, "feature_names": [*NAMES[:19], NAMES[0]]}, "more than once"),
         ({"measure": "c_v", "texts": [], "feature_names": NAMES}, "texts has no tokens"),
         ({"measure": "c_v", "texts": [[], []], "feature_names": NAMES}, "texts has no tokens"),
         ({"measure": "c_v", "texts": "a b c", "feature_names": NAMES}, "texts"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sktopic.datasets import make_bars
@@ -187,3 +188,28 @@ def test_more_words_than_the_vocabulary_are_refused():
 def test_one_model_is_not_a_sequence_of_models(models):
     with pytest.raises(ValueError, match="models"):
         stability(models[0])
+
+
+# Words with names
+
+
+def named_model(names, seed=0):
+    pandas = pytest.importorskip("pandas")
+    counts = make_bars(60, random_state=seed).data.toarray()
+    return OnlineEMLDA(5, random_state=0).fit(pandas.DataFrame(counts, columns=names))
+
+
+@pytest.mark.parametrize("compare", [match_topics, lambda *models: stability(models)])
+def test_models_over_other_words_are_refused(compare):
+    names = [f"w{i}" for i in range(25)]
+    model = named_model(names)
+    with pytest.raises(ValueError, match="'w24' in column 0, where the topics have 'w0'"):
+        compare(model, named_model(names[::-1]))
+    compare(model, named_model(names))
+    compare(model, model.components_)  # names that are not known are not compared
+
+
+def test_models_at_the_end_of_searches_are_found():
+    counts = make_bars(60, random_state=0).data
+    search = GridSearchCV(OnlineEMLDA(5, random_state=0), {"max_iter": [1, 2]}, cv=2).fit(counts)
+    assert stability([search, search.best_estimator_]) == 1.0

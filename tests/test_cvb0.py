@@ -76,8 +76,18 @@ def test_transform_draws_nothing():
     assert_array_equal(model.transform(X), theta)
 
 
-def test_a_batch_of_long_documents_weighs_no_more_than_its_share():
-    """One update with rho = 1 gives the corpus its own size, whatever the length of the batch."""
+def test_batches_are_averaged_by_tokens():
+    """With rho = 1/2 a batch of long documents and one of short ones have the same weight."""
+    model = make_model(learning_decay=1.0, learning_offset=0.0, total_samples=100).partial_fit(X[:20] * 10)
+    before = model.topic_word_counts_ / model.topic_word_counts_.sum()
+    phi = model.components_
+    model.partial_fit(X[20:40])
+    batch = batch_counts(X[20:40], phi, model)
+    shares = model.topic_word_counts_ / model.topic_word_counts_.sum()
+    assert_allclose(shares, (before + batch / batch.sum()) / 2, rtol=1e-5, atol=1e-8)
+
+
+def test_one_update_gives_the_corpus_its_own_size():
     for repeats in (1, 10):
         model = make_model(learning_decay=0.0, total_samples=100).partial_fit(X[:20] * repeats)
         assert_allclose(model.topic_word_counts_.sum(), 100 * X[:20].sum() * repeats / 20, rtol=1e-6)
@@ -89,3 +99,11 @@ def test_bars_are_found():
     model = OnlineCVB0LDA(12, random_state=0).fit(bars.data)
     truth = document_completion(test.components, test.data, doc_topic_prior=test.doc_topic_prior)
     assert document_completion(model, test.data) > truth - 0.1
+
+
+def test_batches_of_next_to_nothing_are_passed_over():
+    """What is divided by their size would overflow, and stay NaN."""
+    model = make_model(batch_size=1).fit([[1e-308, 0.0], [1.0, 1.0], [3.0, 0.0]])
+    expected = make_model(batch_size=1).fit([[0.0, 0.0], [1.0, 1.0], [3.0, 0.0]])
+    assert_array_equal(model.components_, expected.components_)
+    assert np.isfinite(model.partial_fit([[1e-300, 1e-308]]).score([[2.0, 2.0]]))

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineEMLDA
-from sktopic.metrics import document_completion, left_to_right, perplexity
+from sktopic.metrics import coherence, document_completion, left_to_right, perplexity
 
 METRICS = [document_completion, left_to_right, perplexity]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
@@ -330,3 +330,14 @@ def test_table_with_a_column_named_fit_is_an_array_of_topics():
 def test_model_of_another_library_is_refused_with_a_hint():
     with pytest.raises(TypeError, match="n_components, n_features"):
         document_completion(object(), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("metric", [document_completion, left_to_right, coherence])
+def test_columns_of_a_data_frame_in_another_order_are_refused(metric):
+    pandas = pytest.importorskip("pandas")
+    names = [f"w{i}" for i in range(25)]
+    frame = pandas.DataFrame(make_bars(40, random_state=0).data.toarray(), columns=names)
+    model = OnlineEMLDA(4, random_state=0).fit(frame)
+    assert np.isfinite(metric(model, frame))
+    with pytest.raises(ValueError, match="X has 'w24' in column 0, where the topics have 'w0'"):
+        metric(model, frame.iloc[:, ::-1])

@@ -118,3 +118,9 @@ def test_reference_objective_rises_on_average():
         return np.mean(values)
 
     assert mean_objective(5) < mean_objective(50) < mean_objective(2000)
+
+
+@pytest.mark.parametrize("p", [5e-324, 1e-300, 1 - 2**-53])
+def test_extreme_p_is_finite(p):
+    model = make_model(bernoulli_p=p).fit(X)
+    assert np.isfinite(model.components_).all() and np.isfinite(model.score(X))

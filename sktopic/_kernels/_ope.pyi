@@ -25,6 +25,7 @@ def maximise_documents(
     start: NDArray[np.float64],  # (n_documents, n_topics)
     choices: NDArray[np.uint8],  # (n_documents, n_iter)
     p: float,
+    lazy: bool = True,
 ) -> tuple[
     NDArray[np.float64],  # theta (n_documents, n_topics)
     NDArray[np.float64],  # share (n_cells,)

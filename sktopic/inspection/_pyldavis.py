@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sktopic._plug_in import check_documents, plug_in_topics
+from sktopic._plug_in import check_documents, column_names, plug_in_topics
 from sktopic.inspection._tables import proportions, word_names
 
 
@@ -57,7 +57,7 @@ def pyldavis_data(model, X, feature_names=None):
     """
     theta = proportions(model, X)
     topics = plug_in_topics(model)
-    counts = check_documents(X, topics)
+    counts = check_documents(X, topics, column_names(model))
     names = word_names(model, feature_names, counts.shape[1])
     doc_lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
     with_words = doc_lengths > 0

@@ -58,6 +58,8 @@ class MinibatchLDA(MinibatchTopicModel):
     # Batches that the prior's starting value counts for when it is learned. The first batches see topics that
     # are still random, under which documents look alike: a prior that followed them would keep them so.
     _prior_inertia = 10
+    # Batches of no more tokens are passed over.
+    _negligible = 0.0
     # Whether topics are averaged over updates.
     average = False
 
@@ -140,7 +142,7 @@ class MinibatchLDA(MinibatchTopicModel):
 
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
         self.total_samples_ = float(total_samples)
-        if n_tokens == 0:  # nothing was said about topics
+        if n_tokens <= self._negligible:  # nothing was said about topics
             return
         self._update_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
         if self._learns_prior_now():
@@ -213,14 +215,17 @@ class AveragedStatistics(CountStatistics):
 class TokenAveragedStatistics(AveragedStatistics):
     """The same with averages of tokens; the corpus has total_samples times the mean length of documents."""
 
+    # Division by fewer tokens might overflow.
+    _negligible = 1e-200
+
     def _initialize(self, n_features, seed):
         super()._initialize(n_features, seed)
         self.n_tokens_seen_ = 0.0
-        self._n_lengths_seen = 0
 
     def _count_weight(self, total_samples):
-        mean_length = self.n_tokens_seen_ / self._n_lengths_seen if self._n_lengths_seen else 1.0
-        return total_samples * mean_length
+        if self.n_tokens_seen_ == 0:
+            return total_samples
+        return total_samples * self.n_tokens_seen_ / self.n_samples_seen_
 
     def _batch_weight(self, n_documents, n_tokens):
         return n_tokens
@@ -228,7 +233,6 @@ class TokenAveragedStatistics(AveragedStatistics):
     def _update_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
         super()._update_statistics(statistics, counts, words, n_documents, n_tokens, workers)
         self.n_tokens_seen_ += float(n_tokens)
-        self._n_lengths_seen += n_documents
 
 
 class TopicPosteriors:

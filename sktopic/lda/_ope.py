@@ -23,8 +23,9 @@ class OnlineOPELDA(AveragedStatistics, MinibatchLDA):
     ----------
     @n_components
     bernoulli_p : float, default=0.5
-        Probability with which an iteration draws the likelihood, in (0, 1). Both parts are weighed so that
-        their expectation is right for any value; the first draw is always the likelihood.
+        Probability with which an iteration draws the likelihood, in (0, 1); the first one always does. Each
+        part is divided by its probability, so that the average of many draws is right for any value; near 0
+        or 1 that takes more of them than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
     @fixed_doc_topic_prior
     @topic_word_prior
     @learning_decay

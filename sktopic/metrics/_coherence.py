@@ -5,10 +5,15 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.pipeline import Pipeline
 
 from sktopic._compat import Interval, StrOptions, validate_params
-from sktopic._plug_in import after_pipeline, check_documents, plug_in_topics
+from sktopic._plug_in import (
+    after_pipeline,
+    check_documents,
+    column_names,
+    last_step,
+    plug_in_topics,
+)
 from sktopic.inspection._tables import largest, word_names
 
 # The windows of Roeder et al. (2015), in tokens.
@@ -26,7 +31,7 @@ TOPICS_AT_ONCE = 50
         "texts": ["array-like", None],
         "feature_names": ["array-like", None],
         "window_size": [Interval(Integral, 1, None, closed="left"), None],
-        "window_counts": [StrOptions({"gensim", "exact"})],
+        "window_counts": [StrOptions({"gensim", "exact"}), None],
         "per_topic": ["boolean"],
     },
     prefer_skip_nested_validation=True,
@@ -41,7 +46,7 @@ def coherence(
     texts=None,
     feature_names=None,
     window_size=None,
-    window_counts="gensim",
+    window_counts=None,
     per_topic=False,
 ):
     """How often the most probable words of a topic occur together; higher is better.
@@ -50,8 +55,8 @@ def coherence(
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         An estimator with ``components_`` (any of this library, or scikit-learn's
-        LatentDirichletAllocation), a fitted pipeline that ends in one, or the topics of any other
-        library.
+        LatentDirichletAllocation), a fitted pipeline or search that ends in one, or the topics of any
+        other library.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Word counts of the documents in which words are looked for; what the pipeline takes, where one is
         given. A word is in a document if its count is above zero. 'npmi' and 'u_mass' need it, 'c_v' and
@@ -79,11 +84,11 @@ def coherence(
         ``feature_names_in_`` of the estimator.
     window_size : int, default=None
         Tokens in a window, for 'c_v' and 'c_npmi' alone. None: 110 and 10. A shorter text is one window.
-    window_counts : {'gensim', 'exact'}, default='gensim'
-        'exact': a window contains a word if it is among its tokens. 'gensim': a word that leaves the
-        window is taken for gone, though it may be repeated further inside, until it next enters; these
-        are the counts behind figures made with gensim. They differ where a word is repeated within a window
-        of a text longer than that.
+    window_counts : {'gensim', 'exact'}, default=None
+        What counts as a word in a window, for 'c_v' and 'c_npmi' alone; None is 'gensim'. 'exact': a window
+        contains a word if it is among its tokens. 'gensim': a word that leaves the window is taken for gone,
+        though it may be repeated further inside, until it next enters; these are the counts behind most
+        published figures. They differ where a word is repeated within a window of a text longer than that.
     per_topic : bool, default=False
         Whether to return the coherence of each topic instead of their mean.
 
@@ -110,6 +115,9 @@ def coherence(
     word is worth 0 and does not bear on the others. In 'npmi' a word in all documents is independent of any
     other, worth 0. In 'c_npmi' a pair in all windows is worth -1: 1e-12 is then all that is left of both
     logarithms.
+
+    Documents without words count as documents, and texts without tokens as windows. A topic with fewer than
+    n_words words of positive probability is filled up with others, in the order of the columns.
 
     Values agree with CoherenceModel of gensim wherever that is finite. Mimno et al. add 1 to the number of
     documents with both words, gensim 1e-12 to their share; 'u_mass' does the latter.
@@ -147,12 +155,16 @@ def coherence(
     if measure in WINDOW_SIZES:
         _check_texts(measure, texts)
         names = _names(model_or_components, feature_names, len(topics.store), measure)
+        _check_spelling(texts, names)
         size = WINDOW_SIZES[measure] if window_size is None else window_size
         together, total = _windows_together(texts, names, top, size, window_counts == "exact")
     else:
-        _check_no_texts(measure, X, texts, window_size)
-        _, X = after_pipeline(model_or_components, X)
-        together, total = _documents_together(check_documents(X, topics), top)
+        _check_no_texts(measure, X, texts, window_size, window_counts)
+        model_or_components, X = after_pipeline(model_or_components, X)
+        names = column_names(model_or_components)
+        if feature_names is not None:
+            names = word_names(None, feature_names, len(topics.store))
+        together, total = _documents_together(check_documents(X, topics, names), top)
     values = MEASURES[measure](together, total)
     return values if per_topic else float(values.mean())
 
@@ -207,11 +219,6 @@ def topic_diversity(model_or_components, X=None, y=None, *, n_words=25):
     return len(np.unique(top)) / top.size
 
 
-def last_step(model):
-    """The last step of a pipeline; others as they are."""
-    return model[-1] if isinstance(model, Pipeline) else model
-
-
 def top_columns(topics, n_words):
     """Columns of the n_words most probable words, ndarray of shape (n_components, n_words).
 
@@ -235,14 +242,26 @@ def _check_texts(measure, texts):
             "document. 'npmi' and 'u_mass' count documents of X instead."
         )
     for i, text in enumerate(texts):
-        if isinstance(text, str):
-            raise ValueError(f"texts[{i}] is a string; a list of tokens is allowed, as of text.split().")
+        if isinstance(text, str | bytes) or not hasattr(text, "__len__"):
+            raise ValueError(
+                f"texts[{i}] is a {type(text).__name__}; a list of tokens is allowed, as of text.split()."
+            )
     if not any(len(text) for text in texts):
         raise ValueError(f"texts has no tokens in {len(texts)} documents; at least one is needed.")
 
 
-def _check_no_texts(measure, X, texts, window_size):
-    for name, value in (("texts", texts), ("window_size", window_size)):
+def _check_spelling(texts, names):
+    words = set(names)
+    if not any(token in words for text in texts for token in text):
+        raise ValueError(
+            f"texts has none of the {len(names)} words of the topics, such as {names[0]!r}; tokens must be "
+            "spelled like the names of the columns."
+        )
+
+
+def _check_no_texts(measure, X, texts, window_size, window_counts):
+    windows = {"texts": texts, "window_size": window_size, "window_counts": window_counts}
+    for name, value in windows.items():
         if value is not None:
             raise ValueError(
                 f"{name} is given, but measure={measure!r} counts documents of X; it is allowed with 'c_v' "
@@ -256,22 +275,19 @@ def _check_no_texts(measure, X, texts, window_size):
 
 def _names(model_or_components, feature_names, n_features, measure):
     """The words of the columns, ndarray of shape (n_features,), dtype object."""
-    if feature_names is None and isinstance(model_or_components, Pipeline):
-        feature_names = _names_before_last_step(model_or_components)
-    if feature_names is None and not hasattr(last_step(model_or_components), "feature_names_in_"):
+    known = column_names(model_or_components)
+    if feature_names is None and known is None:
         raise ValueError(
             f"feature_names=None; measure={measure!r} looks for words in the texts by their names, and the "
             "model has none. Give get_feature_names_out() of the vectorizer."
         )
-    return word_names(last_step(model_or_components), feature_names, n_features)
-
-
-def _names_before_last_step(pipeline):
-    """What the steps before the last call their columns; None where one of them cannot say."""
-    try:
-        return pipeline[:-1].get_feature_names_out()
-    except (AttributeError, ValueError):
-        return None
+    names = word_names(None, known if feature_names is None else feature_names, n_features)
+    distinct, counts = np.unique(names.astype(str), return_counts=True)
+    if counts.max() > 1:
+        raise ValueError(
+            f"feature_names has {distinct[counts.argmax()]!r} more than once; distinct words are allowed."
+        )
+    return names
 
 
 # Counts: how many documents or windows contain two words of a topic, for all topics. On the diagonal,
@@ -300,6 +316,7 @@ def _windows_together(texts, names, top, size, exact):
     """
     columns, top = _renumbered(top)
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    size = min(size, int(lengths.max()))
     n_windows = np.maximum(lengths - size + 1, 1)
     total = int(n_windows.sum())
     word, text, position = _occurrences(texts, lengths, names[columns])

@@ -1,6 +1,6 @@
 """Topics of one model beside those of another."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from numbers import Integral
 from typing import NamedTuple
 
@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from sktopic._compat import Interval, StrOptions, validate_params
-from sktopic._plug_in import plug_in_topics
-from sktopic.metrics._coherence import last_step, top_columns
+from sktopic._plug_in import check_same_names, column_names, last_step, plug_in_topics
+from sktopic.metrics._coherence import top_columns
 
 
 class TopicMatches(NamedTuple):
@@ -67,7 +67,8 @@ def match_topics(first, second, *, metric="cosine", n_words=10):
     Raises
     ------
     ValueError
-        If the models have different numbers of words, or fewer than n_words.
+        If the models have different words, as far as these are known, different numbers of words, or fewer
+        than n_words.
 
     See Also
     --------
@@ -93,6 +94,7 @@ def match_topics(first, second, *, metric="cosine", n_words=10):
     >>> matches.similarity.round(2)
     array([0.99, 0.99])
     """
+    check_same_names(column_names(first), column_names(second), "second")
     return _match(_profiles(first, metric, n_words), _profiles(second, metric, n_words), metric)
 
 
@@ -149,6 +151,9 @@ def stability(models, *, metric="average_jaccard", n_words=10):
     """
     if len(models) < 2:
         raise ValueError(f"models has length {len(models)}; at least two models are needed.")
+    names = [column_names(model) for model in models]
+    for i, (first, second) in enumerate(pairwise(names), start=1):
+        check_same_names(first, second, f"models[{i}]")
     profiles = [_profiles(model, metric, n_words) for model in models]
     means = [_match(first, second, metric).similarity.mean() for first, second in combinations(profiles, 2)]
     return float(np.mean(means))

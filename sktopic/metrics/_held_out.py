@@ -12,7 +12,7 @@ from sktopic._documents import document_groups
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
-from sktopic._plug_in import after_pipeline, check_documents, plug_in_model
+from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_model
 
 # Names the streams of the fold-in and of the particles.
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)
@@ -93,7 +93,7 @@ def document_completion(
     """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
-    counts = check_documents(X, topics)
+    counts = check_documents(X, topics, column_names(model_or_components))
     step = GibbsStep(burn_in, sweeps)
     scores = []
     with Workers(n_jobs) as workers:
@@ -184,7 +184,7 @@ def left_to_right(
     """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
-    counts = check_documents(X, topics)
+    counts = check_documents(X, topics, column_names(model_or_components))
     settings = n_particles, n_resampling if estimator == "wallach" else 0, estimator == "unbiased"
     log_likelihood, lengths = [], []
     with Workers(n_jobs) as workers:

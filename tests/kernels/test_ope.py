@@ -1,5 +1,6 @@
 """Stochastic Frank-Wolfe steps: golden vertices, the whole gradient, the law of the draws, the limit."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,44 @@ def test_vertices_are_those_of_the_whole_gradient(n_topics, p, alpha, dtype):
 
 
 @for_both_precisions
+@pytest.mark.parametrize("seed", range(20))
+def test_topics_that_are_left_out_change_nothing(seed, dtype):
+    """Bit for bit, with topics that are nearly or exactly alike among others, and weights of all sizes."""
+    rng = np.random.default_rng(seed)
+    n_topics = int(rng.choice([2, 17, 60, 130]))
+    alpha = rng.choice([0.01, 0.3, 1.0, 1.5, 50.0])
+    corpus = random_corpus(seed, 40, 50, n_topics, n_cells=30, counts="mixed", prior=np.full(n_topics, alpha))
+    rows = corpus.rows.copy()
+    rows[:, n_topics // 2 :] = rows[:, : n_topics - n_topics // 2]
+    rows[:, -1] *= 1 + 1e-15
+    rows = rows.astype(dtype)
+    p = rng.choice([1e-3, 0.2, 0.5, 0.9])
+    start, choices = draw_choices(corpus.keys, n_topics, 120, p)
+    given = *corpus.documents, rows, corpus.prior, start, choices, p
+    for lazy, full in zip(maximise_documents(*given), maximise_documents(*given, lazy=False)):
+        assert_array_equal(lazy, full)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 1.5])
+def test_the_first_of_equal_topics_is_chosen(alpha, lazy):
+    """Twenty topics, of which five are distinct, from a start that is the same for all."""
+    rng = np.random.default_rng(0)
+    for seed in range(100):
+        rows = np.ascontiguousarray(rng.random((4, 5))[:, rng.integers(0, 5, 20)])
+        counts, prior = rng.integers(1, 5, 4).astype(float), np.full(20, alpha)
+        start = np.full((1, 20), 0.05)
+        _, choices = draw_choices(np.array([seed], dtype=np.uint64), 20, 30, 0.5)
+        document = np.array([0, 4]), np.arange(4, dtype=np.int32), counts
+        theta, _ = maximise_documents(*document, rows, prior, start, choices, 0.5, lazy)
+        chosen = start[0].copy()  # counts: those of topics that are alike stay exactly alike
+        for t, n_likelihood in enumerate(np.cumsum(choices[0], dtype=float), start=1):
+            pull = ((counts / (rows @ chosen))[:, None] * rows).sum(axis=0)
+            chosen[np.argmax(n_likelihood * pull + (t - n_likelihood) * (prior - 1) / chosen)] += 1
+        assert_allclose(theta[0], chosen / 31, rtol=1e-9)
+
+
+@for_both_precisions
 @pytest.mark.parametrize("counts", ["unit", "mixed"])
 def test_expected_counts_of_a_cell_sum_to_its_count_and_theta_stays_inside(counts, dtype):
     corpus = random_corpus(3, 40, n_topics=11, counts=counts, dtype=dtype)
@@ -147,9 +186,9 @@ def test_a_document_does_not_depend_on_its_neighbours():
 
 def test_huge_counts_and_extreme_priors_stay_finite():
     phi = np.array([[0.9, 0.05], [0.1, 0.95]])
-    for prior in (1e-12, 1e12):
-        corpus = repeated([1e20, 1.0], phi, [prior, prior], 5, dtype=np.float32)
-        start, choices = draw_choices(corpus.keys, 2, 50, 0.5)
-        theta, share = maximise_documents(*corpus.documents, corpus.rows, corpus.prior, start, choices, 0.5)
+    for prior, p, scale in product((1e-12, 1e12), (5e-324, 1e-310, 0.5, 1 - 2**-53), (1.0, 1e-60)):
+        corpus = repeated([1e20 * scale, scale], phi, [prior, prior], 5, dtype=np.float32)
+        start, choices = draw_choices(corpus.keys, 2, 50, p)
+        theta, share = maximise_documents(*corpus.documents, corpus.rows, corpus.prior, start, choices, p)
         assert np.isfinite(theta).all() and np.isfinite(share).all()
         assert_allclose(theta.sum(axis=1), 1.0)

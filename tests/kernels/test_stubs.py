@@ -24,7 +24,7 @@ def test_stub_has_the_functions_and_parameters_of_its_kernel(name):
     stubs = {node.name: parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
     module = importlib.import_module(f"sktopic._kernels.{name}")
     kernels = {
-        key: [str(p) for p in inspect.signature(value).parameters.values()]
+        key: [str(p).partition("=")[0] for p in inspect.signature(value).parameters.values()]
         for key, value in vars(module).items()
         if type(value).__name__ in ("cython_function_or_method", "fused_cython_function", "builtin_function")
     }

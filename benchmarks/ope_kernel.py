@@ -1,0 +1,67 @@
+"""How much of the gradient the document step of OnlineOPELDA computes, in time.
+
+    python benchmarks/ope_kernel.py
+
+Needs SKTOPIC_DATA. Documents of KOS, NIPS and arXiv are inferred with topics that OnlineEMLDA finds in them,
+by the kernel as it is and with the whole gradient in every iteration; both choose the same vertices, which is
+checked. Writes doc/benchmarks/ope_kernel.csv: microseconds a document, on one core.
+"""
+
+import csv
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from _corpora import environment, load
+
+from sktopic import OnlineEMLDA
+from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._kernels._ope import draw_choices, maximise_documents
+from sktopic._parallel import Workers
+
+OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "ope_kernel.csv"
+N_ITER, P, N_DOCUMENTS = 50, 0.5, 1000
+
+
+def microseconds(batch, rows, alpha, n_iter, lazy):
+    """Of one document, the best of three runs; and theta."""
+    prior = np.full(rows.shape[1], alpha)
+    start, choices = draw_choices(np.arange(batch.n_documents, dtype=np.uint64), rows.shape[1], n_iter, P)
+    given = batch.indptr, batch.cell_word, batch.cell_count, rows, prior, start, choices, P
+    times = []
+    for _ in range(3):
+        begin = time.process_time()
+        theta, _ = maximise_documents(*given, lazy)
+        times.append(time.process_time() - begin)
+    return 1e6 * min(times) / batch.n_documents, theta
+
+
+def main():
+    table = []
+    for corpus, n_topics in product(("kos", "nips_uci", "arxiv_0"), (100, 1000)):
+        train = load(corpus)[0][:N_DOCUMENTS]
+        model = OnlineEMLDA(n_topics, random_state=0, max_iter=2).fit(train)
+        counts = canonical_counts(train.astype(np.float64))
+        batch = DocumentReader(counts).batch(np.arange(counts.shape[0]))
+        with Workers(1) as workers:
+            rows = model._topic_probabilities().gather(batch.words, model.doc_topic_prior_, workers).rows
+        for alpha in (0.01, 1.5):
+            first, _ = microseconds(batch, rows, alpha, 0, True)
+            lazy, theta = microseconds(batch, rows, alpha, N_ITER, True)
+            full, expected = microseconds(batch, rows, alpha, N_ITER, False)
+            np.testing.assert_array_equal(theta, expected)
+            words = len(batch.cell_word) / batch.n_documents
+            row = [corpus, f"{words:.0f}", n_topics, alpha, *(f"{x:.1f}" for x in (first, lazy, full))]
+            table.append([*row, f"{full / lazy:.1f}"])
+            print(" | ".join(map(str, table[-1])), flush=True)
+    with OUTPUT.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        head = ["corpus", "distinct words a document", "topics", "doc_topic_prior", "first gradient"]
+        writer.writerow([*head, "50 iterations", "50 iterations, whole gradient", "ratio"])
+        writer.writerows(table)
+    OUTPUT.with_name("ope_kernel_environment.txt").write_text(environment() + "\n")
+
+
+if __name__ == "__main__":
+    main()
