@@ -221,11 +221,11 @@ class TokenAveragedStatistics(AveragedStatistics):
     def _initialize(self, n_features, seed):
         super()._initialize(n_features, seed)
         self.n_tokens_seen_ = 0.0
+        self._n_lengths_seen = 0  # documents, those of batches without words left out
 
     def _count_weight(self, total_samples):
-        if self.n_tokens_seen_ == 0:
-            return total_samples
-        return total_samples * self.n_tokens_seen_ / self.n_samples_seen_
+        mean_length = self.n_tokens_seen_ / self._n_lengths_seen if self._n_lengths_seen else 1.0
+        return total_samples * mean_length
 
     def _batch_weight(self, n_documents, n_tokens):
         return n_tokens
@@ -233,6 +233,7 @@ class TokenAveragedStatistics(AveragedStatistics):
     def _update_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
         super()._update_statistics(statistics, counts, words, n_documents, n_tokens, workers)
         self.n_tokens_seen_ += float(n_tokens)
+        self._n_lengths_seen += n_documents
 
 
 class TopicPosteriors:
