@@ -54,9 +54,9 @@ class OnlineCVB0LDA(TokenAveragedStatistics, MinibatchLDA):
     -----
     The m tokens of a word in a document are visited at once, which is m steps of the same size in one
     (clumping). A batch is weighed by its tokens: total_samples times the mean length of the documents seen
-    (batches without words left out), over the tokens of the batch. What a batch says of its words is taken after the passes, with the
-    document's final numbers, where Foulds et al. take it during one more pass. A visit costs n_components;
-    memory is 8 bytes times n_features * n_components and what one batch takes.
+    (batches without words left out), over the tokens of the batch. What a batch says of its words is taken
+    after the passes, with the document's final numbers, where Foulds et al. take it during one more pass. A
+    visit costs n_components; memory is 8 bytes times n_features * n_components and what one batch takes.
 
     References
     ----------
