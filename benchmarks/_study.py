@@ -84,11 +84,11 @@ class Tables:
             writer.writerows(rows)
 
 
-def panels(titles):
+def panels(titles, most_columns=3):
     """A figure and a grid of axes, one a title."""
     import matplotlib.pyplot as plt
 
-    n_columns = min(3, len(titles))
+    n_columns = min(most_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
     figure, axes = plt.subplots(
         n_rows, n_columns, figsize=(4.2 * n_columns, 3.2 * n_rows), squeeze=False, layout="constrained"

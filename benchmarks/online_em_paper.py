@@ -317,7 +317,7 @@ def draw_bound(cache, folder, tables, corpora, topics, seeds):
 
 def draw_steps(cache, folder, tables, corpora, topics, seeds):
     shown = [corpus for corpus in SMALL if corpus in corpora]
-    figure, axes = panels([f"{c}, {a}" for c in shown for a in ("last iterate", "average")])
+    figure, axes = panels([f"{c}, {a}" for c in shown for a in ("last iterate", "average")], 2)
     decays, rows = (0.0, 0.25, 0.5, 0.75, 1.0), []
     for corpus, average in product(shown, (False, True)):
         axis = axes[f"{corpus}, {'average' if average else 'last iterate'}"]
