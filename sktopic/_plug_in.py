@@ -18,40 +18,41 @@ def _is_estimator(value):
     return hasattr(value, "fit") and not hasattr(value, "__array__")
 
 
-def last_step(model):
-    """The model at the end of fitted pipelines and searches; others as they are."""
-    while hasattr(model, "best_estimator_") or isinstance(model, Pipeline):
-        model = model[-1] if isinstance(model, Pipeline) else model.best_estimator_
-    return model
-
-
-def after_pipeline(model, X):
-    """Return what `last_step` does, and X as that step sees it."""
+def _opened(model):
+    """Return the steps before the model in fitted pipelines and searches, as pipelines, and the model."""
+    before = []
     while hasattr(model, "best_estimator_") or isinstance(model, Pipeline):
         if not isinstance(model, Pipeline):
             model = model.best_estimator_
             continue
         if len(model) > 1:
-            X = model[:-1].transform(X)
+            before.append(model[:-1])
         model = model[-1]
+    return before, model
+
+
+def last_step(model):
+    """The model at the end of fitted pipelines and searches; others as they are."""
+    return _opened(model)[1]
+
+
+def after_pipeline(model, X):
+    """Return what `last_step` does, and X as that step sees it."""
+    before, model = _opened(model)
+    for steps in before:
+        X = steps.transform(X)
     return model, X
 
 
 def column_names(model_or_components):
     """The words of the topics' columns, ndarray of shape (n_features,) and dtype object; None if unknown."""
-    model = model_or_components
-    if hasattr(model, "best_estimator_"):
-        return column_names(model.best_estimator_)
-    if isinstance(model, Pipeline) and len(model) > 1:
+    before, model = _opened(model_or_components)
+    if before:
         try:
-            return np.asarray(model[:-1].get_feature_names_out(), dtype=object)
+            return np.asarray(before[-1].get_feature_names_out(), dtype=object)
         except (AttributeError, ValueError):  # a step that cannot say
-            return column_names(model[-1])
-    if isinstance(model, Pipeline):
-        return column_names(model[-1])
-    if _is_estimator(model):
-        return getattr(model, "feature_names_in_", None)
-    return _text_columns(model)
+            pass
+    return getattr(model, "feature_names_in_", None) if _is_estimator(model) else _text_columns(model)
 
 
 def _text_columns(table):

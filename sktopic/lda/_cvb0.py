@@ -5,11 +5,11 @@ from numbers import Real
 from sktopic._compat import Interval
 from sktopic._document_steps import CVB0Step
 from sktopic._parameters import describe_parameters
-from sktopic.lda._minibatch import FIXED_PRIOR, MinibatchLDA, TokenAveragedStatistics
+from sktopic.lda._minibatch import FIXED_PRIOR, MinibatchLDA, OneInference, TokenAveragedStatistics
 
 
 @describe_parameters
-class OnlineCVB0LDA(TokenAveragedStatistics, MinibatchLDA):
+class OnlineCVB0LDA(OneInference, TokenAveragedStatistics, MinibatchLDA):
     """Latent Dirichlet allocation by stochastic collapsed variational Bayes (SCVB0).
 
     Topics and topic proportions are integrated out; what is kept of a document is how many of its tokens
@@ -108,6 +108,3 @@ class OnlineCVB0LDA(TokenAveragedStatistics, MinibatchLDA):
 
     def _training_step(self):
         return CVB0Step(self.max_doc_update_iter, self.doc_learning_offset, self.doc_learning_decay)
-
-    def _transform_step(self):
-        return self._training_step()

@@ -163,14 +163,18 @@ class GibbsInference:
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
 
 
-class VariationalInference:
+class OneInference:
+    """Mixin of methods that infer documents in transform as in training."""
+
+    def _transform_step(self):
+        return self._training_step()
+
+
+class VariationalInference(OneInference):
     """Mixin of methods that infer the topics of documents by mean field."""
 
     def _training_step(self):
         return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
-
-    def _transform_step(self):
-        return self._training_step()
 
 
 class CountStatistics:

@@ -5,11 +5,11 @@ from numbers import Real
 from sktopic._compat import Interval
 from sktopic._document_steps import OPEStep
 from sktopic._parameters import describe_parameters
-from sktopic.lda._minibatch import FIXED_PRIOR, AveragedStatistics, MinibatchLDA
+from sktopic.lda._minibatch import FIXED_PRIOR, AveragedStatistics, MinibatchLDA, OneInference
 
 
 @describe_parameters
-class OnlineOPELDA(AveragedStatistics, MinibatchLDA):
+class OnlineOPELDA(OneInference, AveragedStatistics, MinibatchLDA):
     """Latent Dirichlet allocation with maximum a posteriori estimates of topic proportions (OPE).
 
     A document's topic proportions maximise their posterior density. Each iteration of the search draws
@@ -109,6 +109,3 @@ class OnlineOPELDA(AveragedStatistics, MinibatchLDA):
 
     def _training_step(self):
         return OPEStep(self.bernoulli_p, self.max_doc_update_iter)
-
-    def _transform_step(self):
-        return self._training_step()
