@@ -192,6 +192,18 @@ def draw_p(cache, folder, tables, corpora, short):
     tables.write("p", head + [n for title in MEASURES.values() for n in (title, *DECILES)], rows)
 
 
+def documents_axis(axis):
+    """Documents seen, on a logarithmic scale with few labels."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    axis.set_xscale("log")
+    first, last = axis.get_xlim()
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if last < 30 * first else (1,)))
+    axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_xlabel("documents seen")
+
+
 def draw_methods(cache, folder, tables, corpora, short):
     """Figures 4 and 5: against documents seen, one picture a setting."""
     rows = []
@@ -210,8 +222,7 @@ def draw_methods(cache, folder, tables, corpora, short):
                 for measured in ("completion", "npmi"):
                     axis = axes[f"{corpus}: {MEASURES[measured]}"]
                     line(axis, seen, list(curves[measured].T), name, STYLES[name])
-                    axis.set_xscale("log")
-                    axis.set_xlabel("documents seen")
+                    documents_axis(axis)
                 ends = [f"{np.median(curve[:, -1]):.4f}" for curve in curves.values()]
                 seconds = f"{np.median([row['seconds'] for row in found]):.1f}"
                 p_shown = method if isinstance(method, float) else ""
