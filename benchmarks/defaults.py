@@ -1,11 +1,13 @@
-"""How the defaults of OnlineEMLDA were chosen: each parameter moved away from its default, alone.
+"""How the defaults were chosen: each parameter moved away from its default, alone.
 
-Run as ``python benchmarks/defaults.py``; needs SKTOPIC_DATA. Writes doc/benchmarks/defaults.csv and goes
-on where an earlier run stopped; then defaults_summary.csv, the mean over corpora of the difference to the
-default. The score is the held-out nats per word by document completion, with the
-same fold-in for all.
+    python benchmarks/defaults.py [OnlineEMLDA | OnlineOPELDA | OnlineCVB0LDA]
+
+Needs SKTOPIC_DATA. Writes doc/benchmarks/defaults.csv (for the other two with _ope or _cvb0 in the name) and
+goes on where an earlier run stopped; then ..._summary.csv, the mean over corpora of the difference to the
+default. The score is the held-out nats per word by document completion, with the same fold-in for all.
 """
 
+import argparse
 import csv
 import time
 from pathlib import Path
@@ -13,17 +15,16 @@ from pathlib import Path
 import numpy as np
 from _corpora import environment, load
 
-from sktopic import OnlineEMLDA
+from sktopic import lda
 from sktopic._prior import default_prior, default_smoothing
 from sktopic.metrics import document_completion
 
 CORPORA = ["kos", "nips1740", "reuters21578", "20news", "arxiv_0"]
-OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "defaults.csv"
-SUMMARY = OUTPUT.with_name("defaults_summary.csv")
+FOLDER = Path(__file__).parent.parent / "doc" / "benchmarks"
 FIELDS = ["n_components", "max_iter", "parameter", "value", "corpus", "score", "seconds"]
 
 
-def variants(n_components, max_iter):
+def em_variants(n_components, max_iter):
     """(parameter, shown value, keyword arguments) of each variant; the first is the default.
 
     Those that matter most come in every setting, the others for a single pass only.
@@ -52,22 +53,64 @@ def variants(n_components, max_iter):
         yield "inference", "variational", {"inference": "variational"}
 
 
-def measured():
+def minibatch_variants(n_components):
+    """What the two methods below have in common."""
+    prior, smoothing = default_prior(n_components), default_smoothing(n_components)
+    yield "default", "", {}
+    for value in (0.55, 0.75):
+        yield "learning_decay", value, {"learning_decay": value}
+    yield "learning_offset", 10.0, {"learning_offset": 10.0}
+    for value in (25, 100, 200):
+        yield "batch_size", value, {"batch_size": value}
+    for factor in (0.5, 2.0):
+        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
+    for factor in (0.25, 4.0):
+        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * smoothing}
+
+
+def ope_variants(n_components, _):
+    yield from minibatch_variants(n_components)
+    yield "doc_topic_prior", 1.01, {"doc_topic_prior": 1.01}
+    for value in (20, 100):
+        yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
+    for value in (0.2, 0.8):
+        yield "bernoulli_p", value, {"bernoulli_p": value}
+
+
+def cvb0_variants(n_components, _):
+    yield from minibatch_variants(n_components)
+    for value in (1, 2, 3, 10):
+        yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
+    for value in (1.0, 50.0):
+        yield "doc_learning_offset", value, {"doc_learning_offset": value}
+    yield "doc_learning_decay", 0.6, {"doc_learning_decay": 0.6}
+
+
+ALL_SETTINGS = [(max_iter, n_components) for max_iter in (1, 3) for n_components in (20, 100, 1000)]
+# Estimator -> name of the files, variants, and (passes, topics)
+STUDIES = {
+    "OnlineEMLDA": ("defaults", em_variants, ALL_SETTINGS),
+    "OnlineOPELDA": ("defaults_ope", ope_variants, [(3, 20), (3, 100)]),
+    "OnlineCVB0LDA": ("defaults_cvb0", cvb0_variants, [(3, 20), (3, 100)]),
+}
+
+
+def measured(output):
     """Scores measured so far, by everything else but the seconds."""
-    if not OUTPUT.exists():
+    if not output.exists():
         return {}
-    with OUTPUT.open(newline="") as file:
+    with output.open(newline="") as file:
         return {
             tuple(row[field] for field in FIELDS[:5]): float(row["score"]) for row in csv.DictReader(file)
         }
 
 
-def summarise():
+def summarise(output):
     """Write the mean over corpora of each variant's score less the default's."""
-    scores = measured()
+    scores = measured(output)
     settings = sorted({key[:2] for key in scores}, key=lambda setting: tuple(map(int, setting)))
     names = list(dict.fromkeys(key[2:4] for key in scores if key[2] != "default"))
-    with SUMMARY.open("w", newline="") as file:
+    with output.with_name(f"{output.stem}_summary.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         passes = {"1": "1 pass"}
         heads = [f"{k} topics, {passes.get(n, n + ' passes')}" for k, n in settings]
@@ -86,30 +129,36 @@ def summarise():
 
 
 def main():
-    done = measured()
-    OUTPUT.parent.mkdir(parents=True, exist_ok=True)
-    with OUTPUT.open("a", newline="") as file:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("estimator", nargs="?", choices=list(STUDIES), default="OnlineEMLDA")
+    estimator = parser.parse_args().estimator
+    name, variants, settings = STUDIES[estimator]
+    output = FOLDER / f"{name}.csv"
+    done = measured(output)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with output.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not done:
-            OUTPUT.with_name("defaults_environment.txt").write_text(environment() + "\n")
+            output.with_name(f"{name}_environment.txt").write_text(environment() + "\n")
             writer.writerow(FIELDS)
-        for max_iter in (1, 3):
-            for n_components in (20, 100, 1000):
-                for corpus in CORPORA:
-                    train, test, _ = load(corpus)
-                    for parameter, value, settings in variants(n_components, max_iter):
-                        row = [n_components, max_iter, parameter, value, corpus]
-                        if tuple(map(str, row)) in done:
-                            continue
-                        model = OnlineEMLDA(n_components, max_iter=max_iter, random_state=0, **settings)
-                        start = time.perf_counter()
-                        model.fit(train)
-                        seconds = time.perf_counter() - start
-                        score = document_completion(model, test[:500], burn_in=20, sweeps=20)
-                        writer.writerow([*row, f"{score:.4f}", f"{seconds:.2f}"])
-                        file.flush()
-                        print(*row, f"{score:.4f}", f"{seconds:.1f} s", flush=True)
-    summarise()
+        for max_iter, n_components in settings:
+            for corpus in CORPORA:
+                train, test, _ = load(corpus)
+                for parameter, value, moved in variants(n_components, max_iter):
+                    row = [n_components, max_iter, parameter, value, corpus]
+                    if tuple(map(str, row)) in done:
+                        continue
+                    model = getattr(lda, estimator)(n_components, max_iter=max_iter, random_state=0, **moved)
+                    start = time.perf_counter()
+                    model.fit(train)
+                    seconds = time.perf_counter() - start
+                    score = document_completion(model, test[:500], burn_in=20, sweeps=20)
+                    writer.writerow([*row, f"{score:.4f}", f"{seconds:.2f}"])
+                    file.flush()
+                    print(*row, f"{score:.4f}", f"{seconds:.1f} s", flush=True)
+    summarise(output)
 
 
 if __name__ == "__main__":
