@@ -53,11 +53,11 @@ def em_variants(n_components, max_iter):
         yield "inference", "variational", {"inference": "variational"}
 
 
-def minibatch_variants(n_components):
+def minibatch_variants(n_components, decays):
     """What the two methods below have in common."""
     prior, smoothing = default_prior(n_components), default_smoothing(n_components)
     yield "default", "", {}
-    for value in (0.55, 0.75):
+    for value in decays:
         yield "learning_decay", value, {"learning_decay": value}
     yield "learning_offset", 10.0, {"learning_offset": 10.0}
     for value in (25, 100, 200):
@@ -69,7 +69,7 @@ def minibatch_variants(n_components):
 
 
 def ope_variants(n_components, _):
-    yield from minibatch_variants(n_components)
+    yield from minibatch_variants(n_components, (0.55, 0.75))
     yield "doc_topic_prior", 1.01, {"doc_topic_prior": 1.01}
     for value in (20, 100):
         yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
@@ -78,7 +78,7 @@ def ope_variants(n_components, _):
 
 
 def cvb0_variants(n_components, _):
-    yield from minibatch_variants(n_components)
+    yield from minibatch_variants(n_components, (0.65, 0.85))
     for value in (1, 2, 3, 10):
         yield "max_doc_update_iter", value, {"max_doc_update_iter": value}
     for value in (1.0, 50.0):

@@ -22,7 +22,7 @@ class OnlineCVB0LDA(OneInference, TokenAveragedStatistics, MinibatchLDA):
     @n_components
     @fixed_doc_topic_prior
     @topic_word_prior
-    @learning_decay
+    @learning_decay=0.75
     @learning_offset
     @max_iter
     @batch_size
@@ -87,7 +87,7 @@ class OnlineCVB0LDA(OneInference, TokenAveragedStatistics, MinibatchLDA):
         *,
         doc_topic_prior=None,
         topic_word_prior=None,
-        learning_decay=0.65,
+        learning_decay=0.75,
         learning_offset=1.0,
         max_iter=5,
         batch_size=50,
