@@ -5,10 +5,10 @@ import numpy as np
 MAX_CLUMPS = 64
 
 
-def clump_weights(count):
-    """The weights of a count's clumps: units and a remainder, or 64 equal ones above 64."""
-    if count > MAX_CLUMPS:
-        return np.full(MAX_CLUMPS, count / MAX_CLUMPS)
+def clump_weights(count, most=MAX_CLUMPS):
+    """The weights of a count's clumps: units and a remainder, or 64 (most) equal ones above that."""
+    if count > most:
+        return np.full(most, count / most)
     n = int(np.ceil(count))
     return np.array([1.0] * (n - 1) + [count - (n - 1)] if n else [])
 
@@ -18,9 +18,9 @@ def cells_of(indptr, d):
     return range(indptr[d] - indptr[0], indptr[d + 1] - indptr[0])
 
 
-def clumps_of(indptr, cell_count, d):
+def clumps_of(indptr, cell_count, d, most=MAX_CLUMPS):
     """(cell, weight) of each clump of a document, in order."""
-    return [(cell, w) for cell in cells_of(indptr, d) for w in clump_weights(cell_count[cell])]
+    return [(cell, w) for cell in cells_of(indptr, d) for w in clump_weights(cell_count[cell], most)]
 
 
 def gather_documents(x_indptr, x_indices, x_data, rows, local_word):

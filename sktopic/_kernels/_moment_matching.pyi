@@ -1,0 +1,59 @@
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+
+FIXED: int
+DEGENERATE: int
+TRIANGULAR: int
+MAX_TOKENS: int
+
+def list_tokens(
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    cell_word: NDArray[np.int32],  # (n_cells,)
+    cell_count: NDArray[np.float64],  # (n_cells,)
+    keys: NDArray[np.uint64],  # (n_documents,) or (0,)
+) -> tuple[
+    NDArray[np.int32],  # document (n_tokens,)
+    NDArray[np.int32],  # word (n_tokens,)
+    NDArray[np.float64],  # weight (n_tokens,)
+]:
+    """document, word, weight."""
+
+def permutation(key: int, n: int) -> NDArray[np.int64]:
+    """(n,)"""
+
+def filter_tokens(
+    model: int,
+    sum_match: bool,
+    document: NDArray[np.int32],  # (n_tokens,)
+    word: NDArray[np.int32],  # (n_tokens,)
+    weight: NDArray[np.float64],  # (n_tokens,)
+    begins: NDArray[np.uint8],  # (n_tokens,)
+    start: NDArray[np.float64],  # (size,)
+    alpha: NDArray[np.float64],  # (n_documents, size)
+    gamma: NDArray[np.float64],  # (n_topics,)
+    lag: NDArray[np.float64],  # (n_topics,)
+    store: NDArray[np.float64],  # (n_features, n_topics)
+    scale: NDArray[np.float64],  # (n_topics,)
+    sums: NDArray[np.float64],  # (n_topics,)
+    spread: NDArray[np.float64],  # (n_topics,)
+    evidence: NDArray[np.float64],  # (2,)
+    predictive: NDArray[np.float64],  # (n_tokens,) or (0,)
+) -> None:
+    """Changes alpha, gamma, lag, store, scale, sums, spread, evidence and predictive."""
+
+def infer_documents(
+    model: int,
+    sum_match: bool,
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    word: NDArray[np.int32],  # (n_tokens,)
+    weight: NDArray[np.float64],  # (n_tokens,)
+    rows: Real,  # (n_words, n_topics)
+    gamma: NDArray[np.float64],  # (n_topics,)
+    start: NDArray[np.float64],  # (size,)
+    alpha: NDArray[np.float64],  # (n_documents, size) or (1, size)
+) -> NDArray[np.float64]:  # (n_documents, n_topics)
+    """theta."""
