@@ -12,13 +12,16 @@ from sktopic.lda import (
     StreamingGibbsLDA,
     StreamingVariationalLDA,
 )
+from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CollapsedGibbsLDA",
+    "DegenerateDirichletLDA",
     "HybridLDA",
     "LangevinLDA",
+    "MomentMatchingLDA",
     "OnlineCVB0LDA",
     "OnlineEMLDA",
     "OnlineOPELDA",
@@ -26,4 +29,5 @@ __all__ = [
     "SinglePassLDA",
     "StreamingGibbsLDA",
     "StreamingVariationalLDA",
+    "TriangularDirichletLDA",
 ]

@@ -17,6 +17,7 @@ from scipy.special import digamma, gammaln
 from sktopic._documents import DocumentBatch, document_groups
 from sktopic._kernels._cvb0 import collapse_documents
 from sktopic._kernels._gibbs import sweep_documents
+from sktopic._kernels._moment_matching import TRIANGULAR, infer_documents, list_tokens
 from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._statistics import add_factored_counts, add_rows, add_sampled_counts
@@ -272,6 +273,60 @@ class CVB0Step:
         given = topics.rows, prior, self.n_passes, self.offset, self.decay
         pieces = [(*batch.cells(a, b), *given) for a, b in chunks(batch, workers)]
         return WeightedCounts.of(batch, topics, workers.map(collapse_documents, pieces))
+
+
+@dataclass
+class FilteredProportions:
+    """Topic proportions that a filter arrived at; alpha (n_documents, size): their Dirichlet parameters."""
+
+    theta: np.ndarray
+    alpha: np.ndarray
+
+    def proportions(self):
+        return self.theta
+
+
+@dataclass
+class MomentMatchingStep:
+    """Bayesian moment matching with topics held fixed (see _kernels._moment_matching).
+
+    Attributes
+    ----------
+    model : FIXED, DEGENERATE or TRIANGULAR
+    sum_match : whether second moments are matched in sum
+    shuffled : whether tokens come in random order, not in that of the words
+    gamma : (n_components,) the probability of each number of topics; not FIXED
+    """
+
+    model: int
+    sum_match: bool
+    shuffled: bool
+    gamma: np.ndarray
+
+    def start(self, prior):
+        """The parameters of the proportions of a document without tokens: those of each number of topics."""
+        if self.model != TRIANGULAR:
+            return prior
+        return np.concatenate([prior[: k + 1] for k in range(len(prior))])
+
+    def __call__(self, batch, topics, prior, keys, workers, with_evidence=False):
+        """with_evidence: keep the parameters of all documents."""
+        start, settings = self.start(prior), (self.model, self.sum_match, self.gamma, with_evidence)
+        pieces = [
+            (batch.cells(a, b), topics.rows, start, keys[a:b] if self.shuffled else keys[:0], *settings)
+            for a, b in chunks(batch, workers)
+        ]
+        parts = workers.map(_filter, pieces)
+        return FilteredProportions(*(_join([part[i] for part in parts]) for i in range(2)))
+
+
+def _filter(cells, rows, start, keys, model, sum_match, gamma, with_alpha):
+    """The kernels for one chunk."""
+    n_documents = len(cells[0]) - 1
+    document, word, weight = list_tokens(*cells, keys)
+    indptr = np.searchsorted(document, np.arange(n_documents + 1)).astype(np.int64)
+    alpha = np.empty((n_documents if with_alpha else 1, len(start)))
+    return infer_documents(model, sum_match, indptr, word, weight, rows, gamma, start, alpha), alpha
 
 
 class DenseCounts:

@@ -57,7 +57,7 @@ class FitMonitor:
     def _print(self, now):
         elapsed = max(now - self._start, 1e-9)
         line = (
-            f"[{type(self.estimator).__name__}] {self._seen} of {self.n_samples} documents, "
+            f"[{type(self.estimator).__name__}] {self._seen:.0f} of {self.n_samples} documents, "
             f"{elapsed:.1f} s, {self._tokens / elapsed:.3g} tokens/s"
         )
         if self.scores:

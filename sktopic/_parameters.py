@@ -14,6 +14,27 @@ fixed_doc_topic_prior : None, float or array-like of shape (n_components,), defa
 topic_word_prior : float or None, default=None
     Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
     training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+filter_topic_word_prior : float or None, default=None
+    Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
+    ``n_features ** -0.5``.
+n_components_limit : int, default=100
+    Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
+n_components_prior : 'uniform', 'exponential' or array-like of shape (n_components,), default='uniform'
+    Probabilities of 1 to n_components topics before any data, up to a common factor; 'exponential' is
+    exp(-T) for T topics. A number of topics with probability zero is out of the question for ever.
+filter_doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
+    Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+    ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
+    topic, by matching the moments of the proportions of finished documents; with 'auto-symmetric', one
+    for all topics.
+second_moment : {'first', 'sum'}, default='sum'
+    Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
+    first topic or word, as published; the result then depends on the order of the columns. 'sum': the
+    sum over all of them.
+token_shuffle : {'corpus', 'document'} or None, default='document'
+    Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
+    all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
+    document word by word.
 learning_decay : float, default=0.65
     Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
     in [0, 1]. Values in (0.5, 1] make training converge.
@@ -66,10 +87,37 @@ topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
 topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
     Parameters of the topics' Dirichlet posteriors, lambda in the literature:
     ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+filter_posterior_ : ndarray of shape (n_components_, n_features_in_)
+    Parameters of the topics' Dirichlet posteriors, beta in the literature. components_ is their mean.
+number_in_use_ : int
+    Most probable number of topics; the first so many are in use.
+n_components_posterior_ : ndarray of shape (n_components,)
+    Probabilities of 1 to n_components topics.
+trace_n_tokens_ : ndarray of shape (n_notes,)
+    Numbers of tokens after which the most probable number of topics was noted: one after the other at
+    first, then about 44 times while they double.
+trace_n_components_ : ndarray of shape (n_notes,)
+    Most probable number of topics at these times.
+n_tokens_seen_ : float
+    Tokens (total count) treated.
+log_evidence_ : float
+    Sum over all tokens of the log probability, in nats, of each given those before: the filter's
+    estimate of the logarithm of the evidence.
 doc_topic_prior_ : ndarray of shape (n_components_,)
     Dirichlet parameters of a document's topic proportions.
 topic_word_prior_ : float
     Pseudo-count in use.
+filter_topic_word_prior_ : float
+    Parameter of the topics' prior.
+n_components_prior_ : ndarray of shape (n_components,)
+    Probabilities of 1 to n_components topics before any data.
+filter_n_jobs : int or None, default=None
+    Threads (or workers of the backend chosen with ``joblib.parallel_config``) of `transform` and `score`;
+    training goes token by token, in one. The results are the same for any number.
+filter_random_state : int, RandomState instance or None, default=None
+    Seed of the shuffles, and of the initial topics where these are not all alike.
+filter_verbose : int, default=0
+    If positive, `fit` prints its progress every few seconds and at its end.
 n_components_ : int
     Number of topics.
 n_features_in_ : int
@@ -93,13 +141,31 @@ GROUPS = {
     "loop": "early_stopping validation_fraction n_iter_no_change tol n_jobs random_state verbose",
     "gibbs": "doc_burn_in doc_sweeps transform_burn_in transform_sweeps",
     "variational": "max_doc_update_iter mean_change_tol",
+    "filter": "filter_doc_topic_prior filter_topic_word_prior second_moment token_shuffle",
+    "job": "filter_n_jobs filter_random_state filter_verbose",
+    "filtered": "components_ filter_posterior_ doc_topic_prior_ filter_topic_word_prior_",
+    "counted": "log_evidence_ n_tokens_seen_ n_samples_seen_ n_features_in_ feature_names_in_",
+    "number": "number_in_use_ n_components_posterior_ n_components_prior_ trace_n_components_ "
+    "trace_n_tokens_",
     "fitted": "components_ topic_word_counts_ doc_topic_prior_ topic_word_prior_ n_components_ "
     "n_features_in_ feature_names_in_ n_iter_ n_batch_iter_ n_samples_seen_",
 }
 
 
 # Other descriptions of a parameter, by the name that they have above.
-ALIASES = {"fixed_doc_topic_prior": "doc_topic_prior"}
+ALIASES = {
+    "fixed_doc_topic_prior": "doc_topic_prior",
+    "filter_topic_word_prior": "topic_word_prior",
+    "filter_doc_topic_prior": "doc_topic_prior",
+    "n_components_limit": "n_components",
+    "token_shuffle": "shuffle",
+    "filter_posterior_": "topic_word_posterior_",
+    "number_in_use_": "n_components_",
+    "filter_topic_word_prior_": "topic_word_prior_",
+    "filter_n_jobs": "n_jobs",
+    "filter_random_state": "random_state",
+    "filter_verbose": "verbose",
+}
 
 
 def _entries():
@@ -136,7 +202,7 @@ def describe_parameters(cls):
 def _expanded(text):
     name, _, default = text.partition("=")
     if name in GROUPS:
-        return [line for member in GROUPS[name].split() for line in _ENTRIES[member]]
+        return [line for member in GROUPS[name].split() for line in _expanded(member)]
     first, *rest = _ENTRIES[name]
     if name in ALIASES:
         first = ALIASES[name] + first.removeprefix(name)

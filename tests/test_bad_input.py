@@ -24,11 +24,13 @@ from sktopic.lda import (
     StreamingVariationalLDA,
 )
 from sktopic.metrics import document_completion, left_to_right, perplexity
+from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 from .conftest import assert_same_state, state
 
 X = make_lda_documents(30, n_features=12, n_components=3, mean_length=15, random_state=0).data.astype(float)
 OTHER = make_lda_documents(20, n_features=7, n_components=3, mean_length=15, random_state=1).data
+FILTERS = [MomentMatchingLDA, DegenerateDirichletLDA, TriangularDirichletLDA]
 ESTIMATORS = [
     CollapsedGibbsLDA,
     HybridLDA,
@@ -40,6 +42,7 @@ ESTIMATORS = [
     SinglePassLDA,
     StreamingGibbsLDA,
     StreamingVariationalLDA,
+    *FILTERS,
 ]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
 VARIANTS = {
@@ -71,7 +74,39 @@ VARIANTS = {
         "doc_topic_prior": "auto",
         "prior_interval": 1,
     },
+    "moment matching": {"estimator": MomentMatchingLDA},
+    "moment matching, words in order": {
+        "estimator": MomentMatchingLDA,
+        "second_moment": "first",
+        "shuffle": None,
+        "doc_topic_prior": "auto",
+    },
+    "degenerate": {"estimator": DegenerateDirichletLDA},
+    "degenerate, as published": {
+        "estimator": DegenerateDirichletLDA,
+        "n_components_prior": "exponential",
+        "second_moment": "first",
+        "shuffle": "corpus",
+    },
+    "degenerate, prior learned": {"estimator": DegenerateDirichletLDA, "doc_topic_prior": "auto"},
+    "triangular": {"estimator": TriangularDirichletLDA},
+    "triangular, document by document": {
+        "estimator": TriangularDirichletLDA,
+        "n_components_prior": "exponential",
+        "second_moment": "first",
+        "shuffle": "document",
+        "doc_topic_prior": "auto-symmetric",
+    },
 }
+# n_components is the largest number of topics.
+NUMBER_INFERRED = (DegenerateDirichletLDA, TriangularDirichletLDA)
+
+
+def has_topics(model, n_components):
+    """Whether it has so many topics, or no more where it infers the number."""
+    if isinstance(model, NUMBER_INFERRED):
+        return 1 <= model.n_components_ <= n_components
+    return model.n_components_ == n_components
 
 
 def of_variants(wanted):
@@ -167,7 +202,7 @@ def test_training_refuses_a_bad_matrix(estimator, kind):
 
 def methods_of_fitted(model):
     """The methods that answer with the fitted topics, or go on from them."""
-    names = ("transform", "score", "perplexity", "partial_fit", "elbo")
+    names = ("transform", "predict_mixture", "score", "perplexity", "partial_fit", "elbo")
     return [name for name in names if hasattr(model, name)]
 
 
@@ -236,6 +271,21 @@ def test_metrics_refuse_an_unfitted_model(metric):
 NAN, INF = float("nan"), float("inf")
 BAD_PARAMETERS = {
     "n_components": [0, -1, 2.5, "3", None, [3]],
+    "n_components_prior": [
+        "geometric",
+        None,
+        1.0,
+        [0.5, 0.5],
+        [0.25] * 4,
+        [[0.2, 0.3, 0.5]],
+        [0.0, 0.0, 0.0],
+        [0.5, -0.1, 0.6],
+        [0.5, NAN, 0.5],
+        [0.5, INF, 0.5],
+        ["a", "b", "c"],
+        [[1.0], 2.0, 3.0],
+    ],
+    "second_moment": ["second", None, 1],
     "inference": ["mcmc", None, 1],
     "learning_method": ["stochastic", None, 1],
     "boost": [2, None, "yes"],
@@ -260,7 +310,7 @@ BAD_PARAMETERS = {
     "n_shards": [0, -1, 1.5, None, "all"],
     "batch_size": [0, -1, 1.5, None, "all"],
     "total_samples": [0, -1, NAN, INF, "all"],
-    "shuffle": [2, None, "yes"],
+    "shuffle": [2, "yes", "documents"],
     "doc_burn_in": [-1, 1.5, None],
     "doc_sweeps": [0, -1, 1.5, None],
     "transform_burn_in": [-1, 1.5, None],
@@ -292,6 +342,11 @@ MORE_BAD_PARAMETERS = {
     (StreamingGibbsLDA, "topic_word_prior"): ["auto"],
     (StreamingVariationalLDA, "topic_word_prior"): [0, "auto"],
     (StreamingVariationalLDA, "prior_update"): ["gamma"],
+    **{(estimator, "topic_word_prior"): [0, 0.0, "auto"] for estimator in FILTERS},
+    **{
+        (estimator, "shuffle"): [True, False] if estimator in FILTERS else [None, "document"]
+        for estimator in ESTIMATORS
+    },
 }
 every_parameter = pytest.mark.parametrize(
     ("estimator", "name"),
@@ -301,7 +356,7 @@ every_parameter = pytest.mark.parametrize(
         for name in having(estimator, **BAD_PARAMETERS)
     ],
 )
-ALLOWED = re.compile(r"must be |is allowed|needs a number|must be positive|every entry must")
+ALLOWED = re.compile(r"must be |(is|are) allowed|needs a number|must be positive|every entry must")
 
 
 def bad_values(estimator, name):
@@ -354,6 +409,9 @@ USED_BY_TRANSFORM = dict.fromkeys(
         "max_doc_update_iter",
         "mean_change_tol",
         "inference",
+        "second_moment",
+        "shuffle",
+        "n_components_prior",
         "n_jobs",
     ]
 )
@@ -436,7 +494,8 @@ def test_n_components_may_not_change_between_partial_fits(estimator):
     # Set back, training goes on; fit starts anew.
     expected = make_model(estimator).partial_fit(X).partial_fit(X).components_
     assert_array_equal(model.set_params(n_components=3).partial_fit(X).components_, expected)
-    assert model.set_params(n_components=5).fit(X).components_.shape == (5, 12)
+    model.set_params(n_components=5).fit(X)
+    assert has_topics(model, 5) and model.components_.shape == (model.n_components_, 12)
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -474,6 +533,8 @@ def test_document_of_zeros_gets_the_prior_mean(variant):
     counts = X.copy().tolil()
     counts[[0, 29]] = 0
     model = make_model(**{**variant, "doc_topic_prior": prior}).fit(counts)
+    assert has_topics(model, 3)
+    prior = prior[: model.n_components_] / prior[: model.n_components_].sum()
     theta = model.transform(counts)
     assert np.isfinite(theta).all() and np.isfinite(model.components_).all()
     assert_allclose(theta[[0, 29]], prior * np.ones((2, 1)), rtol=1e-12)
@@ -485,7 +546,8 @@ def test_matrix_of_zeros_can_be_fitted_and_transformed(variant):
     zeros = sp.csr_array((5, 12))
     model = make_model(**variant).fit(zeros)
     assert_allclose(model.components_.sum(axis=1), 1.0)
-    assert_allclose(model.transform(zeros), 1 / 3)
+    assert has_topics(model, 3)
+    assert_allclose(model.transform(zeros), 1 / model.n_components_)
     assert model.score(zeros) == 0.0
     assert model.perplexity(zeros) == 1.0
     assert np.isfinite(model.transform(X)).all()
@@ -516,7 +578,8 @@ def test_zeros_do_not_disturb_learning_of_the_prior(prior, variant):
 def test_one_word(variant):
     counts = X[:, [0]].toarray() + 1
     model = make_model(**variant).fit(counts)
-    assert_array_equal(model.components_, np.ones((3, 1)))
+    assert has_topics(model, 3)
+    assert_array_equal(model.components_, np.ones((model.n_components_, 1)))
     assert_allclose(model.transform(counts).sum(axis=1), 1.0)
     assert model.score(counts) == pytest.approx(0.0, abs=1e-12)
 
@@ -525,7 +588,8 @@ def test_one_word(variant):
 def test_one_document(variant):
     model = make_model(**variant).fit(X[[0]])
     assert np.isfinite(model.components_).all()
-    assert model.transform(X[[0]]).shape == (1, 3)
+    assert has_topics(model, 3)
+    assert model.transform(X[[0]]).shape == (1, model.n_components_)
     assert np.isfinite(model.score(X[[0]]))
 
 
@@ -612,7 +676,8 @@ def test_counts_of_very_different_sizes(variant):
     """A cell beside which ordinary counts vanish in rounding: probabilities stay probabilities."""
     counts = X.toarray() + 1
     counts[3] = 1e18
-    model = make_model(**{**variant, "topic_word_prior": 1e-6, "max_iter": 20}).fit(counts)
+    known = having(variant.get("estimator", OnlineEMLDA), max_iter=20)
+    model = make_model(**{**variant, "topic_word_prior": 1e-6, **known}).fit(counts)
     assert np.isfinite(model.components_).all() and model.components_.min() >= 0
     assert_allclose(model.transform(counts).sum(axis=1), 1.0)
 
@@ -620,7 +685,8 @@ def test_counts_of_very_different_sizes(variant):
 @every_variant
 def test_fractions_of_tokens_and_a_tiny_pseudo_count(variant):
     """Sums of fractions that come and go leave rounding errors, but no negative probability."""
-    model = make_model(**{**variant, "topic_word_prior": 1e-12, "max_iter": 50}).fit((X.toarray() + 1) * 0.1)
+    known = having(variant.get("estimator", OnlineEMLDA), max_iter=50)
+    model = make_model(**{**variant, "topic_word_prior": 1e-12, **known}).fit((X.toarray() + 1) * 0.1)
     assert np.isfinite(model.components_).all() and model.components_.min() >= 0
     assert np.isfinite(model.score(X * 0.1))
 
@@ -636,7 +702,9 @@ def test_more_topics_than_tokens(variant):
 
 def fit_a_thousand_topics(variant):
     counts = make_lda_documents(50, n_features=100, mean_length=30, random_state=0).data
-    model = make_model(**{**variant, "n_components": 1000}).fit(counts)
+    # Each token of the triangular model costs the square of the number of topics.
+    few = variant.get("estimator") is TriangularDirichletLDA
+    model = make_model(**{**variant, "n_components": 200 if few else 1000}).fit(counts)
     assert np.isfinite(model.components_).all()
     assert np.isfinite(model.transform(counts)).all()
     assert np.isfinite(model.score(counts))
@@ -814,9 +882,10 @@ def test_no_memory_for_the_topics_leaves_an_earlier_fit(estimator, monkeypatch):
     def refuse(*arguments):
         raise MemoryError
 
-    zeros = np.zeros
+    zeros, ones = np.zeros, np.ones
     monkeypatch.setattr("sktopic._topic_word.TopicWordStatistics.random", refuse)
     monkeypatch.setattr(np, "zeros", lambda shape, **kw: refuse() if shape == (12, 3) else zeros(shape, **kw))
+    monkeypatch.setattr(np, "ones", lambda shape, **kw: refuse() if shape == (12, 3) else ones(shape, **kw))
     for method in (model.fit, make_model(estimator).partial_fit):
         with pytest.raises(MemoryError):
             method(X)

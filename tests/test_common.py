@@ -28,6 +28,7 @@ from sktopic.lda import (
     StreamingGibbsLDA,
     StreamingVariationalLDA,
 )
+from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 from .conftest import assert_same_state, state
 
@@ -49,7 +50,27 @@ ESTIMATORS = [
     OnlineCVB0LDA(),
     CollapsedGibbsLDA(max_iter=20),
     CollapsedGibbsLDA(max_iter=20, n_shards=2),
+    MomentMatchingLDA(),
+    MomentMatchingLDA(second_moment="first", shuffle="corpus"),
+    MomentMatchingLDA(shuffle=None, doc_topic_prior="auto"),
+    DegenerateDirichletLDA(),
+    DegenerateDirichletLDA(second_moment="first", shuffle="corpus"),
+    DegenerateDirichletLDA(shuffle=None, doc_topic_prior="auto"),
+    TriangularDirichletLDA(),
+    TriangularDirichletLDA(second_moment="first", shuffle="document"),
+    TriangularDirichletLDA(shuffle=None),
+    TriangularDirichletLDA(doc_topic_prior="auto"),
 ]
+# The number of topics tells them apart, not noise: where no tokens are shuffled there is nothing to draw.
+SEEDLESS = [
+    estimator
+    for estimator in ESTIMATORS
+    if isinstance(estimator, (DegenerateDirichletLDA, TriangularDirichletLDA)) and estimator.shuffle is None
+]
+SEEDED = [estimator for estimator in ESTIMATORS if estimator not in SEEDLESS]
+# n_components is the number of topics, or the largest number.
+NUMBER_INFERRED = [estimator for estimator in ESTIMATORS if "n_components_prior" in estimator.get_params()]
+NUMBER_GIVEN = [estimator for estimator in ESTIMATORS if estimator not in NUMBER_INFERRED]
 
 # What the tests below set where an estimator has it: they do not depend on defaults.
 SETTINGS = {"n_components": 4, "max_iter": 2, "batch_size": 16, "random_state": 0, "max_doc_update_iter": 20}
@@ -78,14 +99,25 @@ LEARNERS = [estimator for estimator in MINIBATCH if not isinstance(estimator, (O
 WHOLE_THEN_MINIBATCH = [
     estimator for estimator in STREAMS if estimator.get_params().get("learning_method") == "batch"
 ]
+# ... or filters that take in one token after the other, once ...
+FILTERS = [estimator for estimator in STREAMS if "second_moment" in estimator.get_params()]
 # ... or samplers that sweep over all documents of a call, and never again over those of earlier calls.
-SAMPLERS = [estimator for estimator in STREAMS if "batch_size" not in estimator.get_params()]
+SAMPLERS = [
+    estimator
+    for estimator in STREAMS
+    if "batch_size" not in estimator.get_params() and estimator not in FILTERS
+]
 
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+every_seeded = pytest.mark.parametrize("estimator", SEEDED, ids=repr)
+every_seedless = pytest.mark.parametrize("estimator", SEEDLESS, ids=repr)
+every_number_given = pytest.mark.parametrize("estimator", NUMBER_GIVEN, ids=repr)
+every_number_inferred = pytest.mark.parametrize("estimator", NUMBER_INFERRED, ids=repr)
 every_stream = pytest.mark.parametrize("estimator", STREAMS, ids=repr)
 every_minibatch_method = pytest.mark.parametrize("estimator", MINIBATCH, ids=repr)
 every_learner = pytest.mark.parametrize("estimator", LEARNERS, ids=repr)
 every_whole_corpus_method = pytest.mark.parametrize("estimator", WHOLE_THEN_MINIBATCH, ids=repr)
+every_filter = pytest.mark.parametrize("estimator", FILTERS, ids=repr)
 every_sampler = pytest.mark.parametrize("estimator", SAMPLERS, ids=repr)
 every_learned_prior = pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
 
@@ -113,6 +145,11 @@ def assert_same_model(one, other):
     assert_array_equal(one.doc_topic_prior_, other.doc_topic_prior_)
     assert_array_equal(one.transform(HELD_OUT), other.transform(HELD_OUT))
     assert one.score(HELD_OUT) == other.score(HELD_OUT)
+
+
+def largest_difference(components, others):
+    """Between topics of two models; infinite where one has more, which only NUMBER_INFERRED may."""
+    return np.abs(components - others).max() if components.shape == others.shape else np.inf
 
 
 # scikit-learn's own checks
@@ -158,10 +195,16 @@ def test_transform_and_score_leave_the_model_as_it_was(estimator):
     assert_same_state(state(model), before)
 
 
-@every_estimator
+@every_seeded
 def test_another_seed_gives_another_model(estimator):
     other = new(estimator, random_state=1).fit(X)
-    assert np.abs(other.components_ - fitted(estimator).components_).max() > 1e-6
+    assert largest_difference(other.components_, fitted(estimator).components_) > 1e-6
+
+
+@every_seedless
+def test_without_anything_to_draw_the_seed_does_not_matter(estimator):
+    for seed in (1, None):
+        assert_same_model(new(estimator, random_state=seed).fit(X), fitted(estimator))
 
 
 @every_estimator
@@ -226,6 +269,17 @@ def test_rows_of_components_are_distributions(estimator):
     assert components.dtype == np.float64
     assert np.all(components >= 0)
     assert_allclose(components.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@every_number_given
+def test_number_of_topics_is_the_one_given(estimator):
+    assert fitted(estimator).n_components_ == 4
+
+
+@every_number_inferred
+def test_number_of_topics_is_inferred_up_to_the_one_given(estimator):
+    assert 1 < fitted(estimator).n_components_ <= 4
+    assert new(estimator, n_components=20).fit(X).n_components_ < 20
 
 
 @every_estimator
@@ -660,6 +714,83 @@ def test_partial_fit_of_a_sampler_never_moves_earlier_documents(estimator, n_kep
     assert model.n_samples_seen_ == 2 * X.shape[0] + HELD_OUT.shape[0] + 1
 
 
+# Four groups of documents after which a prior is learned, the last one cut off; some have no words.
+FILTERED = make_lda_documents(200, components=CORPUS.components, mean_length=20, random_state=3).data
+FILTERED = sp.csr_array(FILTERED.multiply(np.arange(200)[:, None] % 9 != 4))
+CUTS = {
+    "every document": range(1, 200),
+    "in the middle of groups": [1, 63, 65, 100, 101, 190],
+    "between groups": [64, 128, 192],
+    "before and after a document without words": [4, 5],
+}
+
+
+@pytest.mark.parametrize("prior", [None, "auto", "auto-symmetric"])
+@pytest.mark.parametrize("shuffle", ["document", None])
+@every_filter
+def test_fit_of_a_filter_equals_partial_fit_over_any_cuts(estimator, shuffle, prior):
+    """All of the state, bit for bit: topics, prior, evidence, trace and what a group has told so far."""
+    settings = {"shuffle": shuffle, "doc_topic_prior": prior}
+    whole = new(estimator, **settings).fit(FILTERED)
+    assert np.any(whole.doc_topic_prior_ != 4**-0.55) == (prior is not None)
+    for cuts in CUTS.values():
+        stream = new(estimator, **settings)
+        for first, last in zip([0, *cuts], [*cuts, 200]):
+            stream.partial_fit(FILTERED[first:last])
+        assert_same_state(state(stream), state(whole))
+        assert_same_model(stream, whole)
+    assert whole.n_samples_seen_ == 200
+    assert whole.n_tokens_seen_ == FILTERED.sum()
+
+
+@pytest.mark.parametrize("prior", [None, "auto", "auto-symmetric"])
+@pytest.mark.parametrize("shuffle", ["corpus", "document", None])
+@every_filter
+def test_first_partial_fit_of_a_filter_equals_fit(estimator, shuffle, prior):
+    settings = {"shuffle": shuffle, "doc_topic_prior": prior}
+    whole, stream = (getattr(new(estimator, **settings), name)(FILTERED) for name in ("fit", "partial_fit"))
+    assert_same_state(state(stream), state(whole))
+    assert_same_model(stream, whole)
+
+
+@every_filter
+def test_a_filter_that_mixes_the_documents_of_a_call_depends_on_the_cuts(estimator):
+    whole, stream = (new(estimator, shuffle="corpus").partial_fit(FILTERED[:n]) for n in (200, 100))
+    assert largest_difference(stream.partial_fit(FILTERED[100:]).components_, whole.components_) > 1e-6
+    assert stream.n_tokens_seen_ == whole.n_tokens_seen_ == FILTERED.sum()
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize("shuffle", ["corpus", "document", None])
+@every_filter
+def test_learned_prior_of_a_filter_does_not_depend_on_n_jobs(estimator, shuffle, n_jobs):
+    """That of 'corpus' is learned by inferring all documents of a call again."""
+    settings = {"shuffle": shuffle, "doc_topic_prior": "auto"}
+    one, other = new(estimator, **settings), new(estimator, n_jobs=n_jobs, **settings)
+    for counts in (FILTERED[:150], FILTERED[150:]):
+        assert_same_model(other.partial_fit(counts), one.partial_fit(counts))
+    assert_same_state(state(other.set_params(n_jobs=None)), state(one))
+
+
+@pytest.mark.parametrize("shuffle", ["corpus", "document", None])
+@every_filter
+def test_filter_kept_in_the_middle_of_a_group_goes_on_identically(estimator, shuffle, tmp_path):
+    """Also where its arrays come back read-only, from a memory map."""
+    skops = pytest.importorskip("skops.io")
+    model = new(estimator, shuffle=shuffle, doc_topic_prior="auto").partial_fit(FILTERED[:100])
+    stored = skops.dumps(model)
+    joblib.dump(model, tmp_path / "model.joblib")
+    copies = [
+        pickle.loads(pickle.dumps(model)),
+        skops.loads(stored, trusted=skops.get_untrusted_types(data=stored)),
+        joblib.load(tmp_path / "model.joblib", mmap_mode="r"),
+    ]
+    model.partial_fit(FILTERED[100:])
+    for copied in copies:
+        assert_same_state(state(copied.partial_fit(FILTERED[100:])), state(model))
+        assert_same_model(copied, model)
+
+
 @every_stream
 def test_partial_fit_does_not_depend_on_n_jobs(estimator):
     models = [new(estimator, n_jobs=n_jobs).partial_fit(X).partial_fit(HELD_OUT) for n_jobs in (1, 2, 3)]
@@ -699,10 +830,10 @@ def test_partial_fit_after_fit_goes_on(estimator):
     model.partial_fit(HELD_OUT)
     assert model.n_samples_seen_ == seen + 25
     assert np.isfinite(model.components_).all()
-    assert np.abs(model.components_ - before).max() > 0
+    assert largest_difference(model.components_, before) > 0
     # It is a continuation, not a new start.
     started = new(estimator).partial_fit(HELD_OUT)
-    assert np.abs(model.components_ - started.components_).max() > 0
+    assert largest_difference(model.components_, started.components_) > 0
 
 
 @pytest.mark.parametrize("estimator", MINIBATCH + WHOLE_THEN_MINIBATCH, ids=repr)

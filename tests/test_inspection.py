@@ -6,15 +6,24 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sktopic.datasets import make_bars
-from sktopic.inspection import plot_scores, plot_topics, pyldavis_data, top_documents, top_words
+from sktopic.inspection import (
+    plot_n_components,
+    plot_scores,
+    plot_topics,
+    pyldavis_data,
+    top_documents,
+    top_words,
+)
 from sktopic.inspection._tables import largest
 from sktopic.lda import OnlineEMLDA
+from sktopic.moment_matching import DegenerateDirichletLDA
 
 COMPONENTS = np.array([[0.1, 0.4, 0.1, 0.4], [0.25, 0.25, 0.25, 0.25], [0.7, 0.0, 0.2, 0.1]])
 NAMES = ["a", "b", "c", "d"]
@@ -266,3 +275,27 @@ def test_missing_matplotlib_is_reported_with_the_remedy(monkeypatch):
 def test_errors_name_the_parameter_and_what_is_allowed(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_plot_n_components_draws_the_posterior_and_the_trace(plt):
+    model = DegenerateDirichletLDA(n_components=8, random_state=0).fit(make_bars(60, random_state=0).data)
+    posterior, trace = plot_n_components(make_pipeline(model)).axes
+    assert [bar.get_height() for bar in posterior.patches] == pytest.approx(model.n_components_posterior_)
+    (line,) = trace.lines
+    np.testing.assert_array_equal(line.get_xdata(), model.trace_n_tokens_)
+    np.testing.assert_array_equal(line.get_ydata(), model.trace_n_components_)
+
+    figure = plt.figure(layout="constrained")
+    assert plot_n_components(model, fig=figure) is figure
+    assert plot_n_components(clone(model).fit([[0.0, 0.0]])).axes[1].lines[0].get_xdata().size == 0
+
+
+def test_plot_n_components_says_what_it_needs(plt):
+    with pytest.raises(NotFittedError):
+        plot_n_components(DegenerateDirichletLDA())
+    model = OnlineEMLDA(n_components=2).fit([[1.0, 2.0]])
+    with pytest.raises(TypeError, match="model is a OnlineEMLDA, which has no n_components_posterior_"):
+        plot_n_components(model)
+    model = DegenerateDirichletLDA(n_components=2).fit([[1.0, 2.0]])
+    with pytest.raises(TypeError, match="fig is a str"):
+        plot_n_components(model, fig="x")

@@ -3,14 +3,18 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, validate_params
+from sktopic._plug_in import last_step
 from sktopic.inspection._tables import top_words
 
 # Inches: a panel of plot_topics, what its title and axis take, and a bar.
 PANEL_WIDTH = 2.6
 PANEL_MARGIN = 0.6
 BAR_HEIGHT = 0.17
+# An axes of plot_n_components.
+PLOT_WIDTH, PLOT_HEIGHT = 3.6, 2.8
 
 
 @validate_params(
@@ -150,6 +154,77 @@ def plot_scores(samples_seen, scores, *, labels=None, ax=None):
     if labels is not None:
         ax.legend(frameon=False)
     return ax
+
+
+def plot_n_components(model, *, fig=None):
+    """Plot what a model learned of the number of topics: its posterior, and how it came about.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        One with ``n_components_posterior_``, ``trace_n_tokens_`` and ``trace_n_components_``:
+        `DegenerateDirichletLDA` or `TriangularDirichletLDA`, also at the end of a pipeline or search.
+    fig : matplotlib Figure or SubFigure, default=None
+        Where to plot; one with ``layout="constrained"`` keeps labels apart. None: a new figure.
+
+    Returns
+    -------
+    fig : matplotlib Figure or SubFigure
+        With two axes: the probability of each number of topics; and the most probable number against the
+        tokens seen.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed: ``pip install sktopic[plot]``.
+    TypeError
+        If the model has no posterior over the number of topics.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.inspection import plot_n_components
+    >>> from sktopic.moment_matching import DegenerateDirichletLDA
+    >>> ddm = DegenerateDirichletLDA(n_components=20, random_state=0).fit(make_bars(100, random_state=0).data)
+    >>> fig = plot_n_components(ddm)
+    >>> [ax.get_xlabel() for ax in fig.axes]
+    ['number of topics', 'tokens seen']
+    >>> plt.close(fig)
+    """
+    plt = _pyplot()
+    from matplotlib.ticker import MaxNLocator
+
+    model = last_step(model)
+    check_is_fitted(model)
+    if fig is not None and not hasattr(fig, "subplots"):
+        raise TypeError(
+            f"fig is a {type(fig).__name__}; a matplotlib Figure, a SubFigure or None is allowed."
+        )
+    if not hasattr(model, "n_components_posterior_"):
+        raise TypeError(
+            f"model is a {type(model).__name__}, which has no n_components_posterior_; a model with a "
+            "posterior over the number of topics is allowed (of a longer pipeline, the part that ends in it)."
+        )
+    if fig is None:
+        fig = plt.figure(figsize=(2 * PLOT_WIDTH, PLOT_HEIGHT), layout="constrained")
+    posterior, trace = fig.subplots(1, 2)
+    numbers = np.arange(1, len(model.n_components_posterior_) + 1)
+    posterior.bar(numbers, model.n_components_posterior_, width=1.0, edgecolor="white", linewidth=0.5)
+    posterior.set_xlabel("number of topics")
+    posterior.set_ylabel("posterior probability")
+    posterior.set_xlim(0.5, len(numbers) + 0.5)
+    posterior.xaxis.set_major_locator(MaxNLocator(integer=True))
+    trace.plot(model.trace_n_tokens_, model.trace_n_components_, drawstyle="steps-post")
+    trace.yaxis.set_major_locator(MaxNLocator(integer=True))
+    if len(model.trace_n_tokens_):
+        trace.set_xscale("log")  # the first tokens move the number most
+    trace.set_ylim(0, len(numbers) + 0.5)
+    trace.set_xlabel("tokens seen")
+    trace.set_ylabel("most probable number")
+    for ax in (posterior, trace):
+        ax.spines[["top", "right"]].set_visible(False)
+    return fig
 
 
 def _pyplot():

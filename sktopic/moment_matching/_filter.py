@@ -1,0 +1,408 @@
+"""What the moment-matching models share: a posterior that tokens update one after the other."""
+
+from itertools import pairwise
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sktopic._base import TopicModel
+from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
+from sktopic._document_steps import MomentMatchingStep
+from sktopic._documents import DocumentReader
+from sktopic._interrupt import uninterrupted
+from sktopic._kernels._moment_matching import FIXED, MAX_TOKENS, filter_tokens, list_tokens, permutation
+from sktopic._kernels._rng import combine_keys, position_keys, uniforms
+from sktopic._monitor import FitMonitor, FitTasks
+from sktopic._parallel import Workers
+from sktopic._prior import check_prior, check_smoothing
+from sktopic._topic_word import TopicProbabilities
+from sktopic.lda._minibatch import MinibatchLDA
+from sktopic.moment_matching._prior import added, document_moments, matched_prior, moved, prior_moments
+
+# Tell the streams of one seed apart.
+TOPICS_KEY = 0x746F70696373
+DOCUMENT_KEY = 0x646F63
+CORPUS_KEY = 0x636F72707573
+# Documents whose proportions are in memory at once, unless the tokens of all are mixed; also those between
+# two updates of a prior that is learned.
+GROUP_SIZE = 64
+# Topics that are equal would stay so, unless the number of topics tells them apart.
+NOISE = 0.5
+# Tokens that one random order can have.
+MOST_MIXED = 2**32
+# Tokens times parameters of a document between two looks for Ctrl-C: some milliseconds.
+SLICE_WORK = 5_000_000
+
+
+class MomentMatchingModel(CallbackSupportMixin, TopicModel):
+    """Base class: fits the topics' Dirichlet posteriors by one pass over the tokens.
+
+    A subclass sets ``_model``, the code of its kernel.
+    """
+
+    _model = FIXED
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **{name: MinibatchLDA._parameter_constraints[name] for name in ("n_components", "doc_topic_prior")},
+        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "second_moment": [StrOptions({"first", "sum"})],
+        "shuffle": [StrOptions({"corpus", "document"}), None],
+        **{name: MinibatchLDA._parameter_constraints[name] for name in ("n_jobs", "random_state", "verbose")},
+    }
+
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Learn the topics of a corpus from scratch, by one pass over its tokens.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
+            left as it was.
+        KeyboardInterrupt
+            Is passed on; the state is the posterior given the tokens seen so far.
+        """
+        self._check_settings()
+        with self._features_kept():
+            counts = self._validate_counts(X, reset=True)
+            alpha = self._new_alpha(counts)
+            self._start(counts.shape[1])
+        tasks = FitTasks(self, X, y, 1, self._n_updates_of(counts.shape[0]))
+        tasks.begin_epoch()
+        self._observe(counts, alpha, tasks)
+        tasks.end_epoch()
+        tasks.end()
+        return self
+
+    def partial_fit(self, X, y=None):
+        """Update the posterior by the tokens of more documents.
+
+        With ``shuffle='document'`` or None, several calls are the same, bit for bit, as one with all the
+        documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. A row is a whole document.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            As in `fit`, or if n_components or one of the priors that the first call began with was changed.
+        """
+        first = not hasattr(self, "n_samples_seen_")
+        self._check_settings()
+        if not first:
+            self._check_continuation()
+        with self._features_kept():
+            counts = self._validate_counts(X, reset=first)
+            alpha = self._new_alpha(counts)
+            if first:
+                self._start(counts.shape[1])
+        if not first:
+            self._adopt_settings()
+        self._observe(counts, alpha, FitTasks(self, X, y, 1, 1, reporting=False))
+        return self
+
+    @property
+    def topic_word_posterior_(self):
+        posterior = self.components_
+        posterior *= self._sums[: len(posterior), None]
+        return posterior
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_prior(self.doc_topic_prior, self.n_components)
+        check_smoothing(self.topic_word_prior)
+
+    def _check_continuation(self):
+        """Raise ValueError for parameters that cannot change once there is a posterior."""
+        if self.n_components != len(self._sums):
+            raise ValueError(
+                f"n_components={self.n_components!r} differs from the {len(self._sums)} topics in "
+                "training; set it back, or call fit to start anew."
+            )
+        if self._given_smoothing(self.n_features_in_) != self.topic_word_prior_:
+            raise ValueError(
+                f"topic_word_prior={self.topic_word_prior!r} differs from {self.topic_word_prior_:g}, with "
+                "which training began; set it back, or call fit to start anew."
+            )
+
+    def _given_smoothing(self, n_features):
+        return n_features**-0.5 if self.topic_word_prior is None else float(self.topic_word_prior)
+
+    def _topic_probabilities(self):
+        return self._leading_topics(self.n_components_)
+
+    def _leading_topics(self, n_components):
+        """The first topics, a TopicProbabilities."""
+        store = np.ascontiguousarray(self._store[:, :n_components])
+        return TopicProbabilities(store, self._scale[:n_components], np.zeros(n_components))
+
+    def _transform_step(self):
+        """That under the topics in use, which are then a fixed number."""
+        return self._step(FIXED, np.ones(1))
+
+    def _step(self, model, gamma):
+        return MomentMatchingStep(model, self.second_moment == "sum", self.shuffle is not None, gamma)
+
+    # The state
+
+    def _start(self, n_features):
+        """Set the state to the prior, all of it or nothing."""
+        state = self._prior_state(n_features)
+        with uninterrupted():
+            vars(self).update(state)
+            self._start_learning()
+            self._report()
+
+    def _prior_state(self, n_features):
+        """The fitted state that the first token finds."""
+        n_components = self.n_components
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        gamma, lag = self._number_prior()
+        store, noise = np.ones((n_features, n_components)), self._initial_noise(gamma)
+        if noise:
+            draws = uniforms(combine_keys(seed, TOPICS_KEY), store.size).reshape(store.shape)
+            store += noise * (2.0 * draws - 1.0)
+        masses, smoothing = store.sum(axis=0), self._given_smoothing(n_features)
+        store /= masses
+        return {
+            "_seed": seed,
+            "_gamma": gamma,
+            "_lag": lag,
+            "_store": store,
+            "_scale": np.ones(n_components),
+            "_sums": smoothing * masses,
+            "_spread": 1.0 - (store**2).sum(axis=0),
+            "_prior": check_prior(self.doc_topic_prior, n_components),
+            "_evidence": np.zeros(2),
+            "n_samples_seen_": 0,
+            "topic_word_prior_": smoothing,
+        }
+
+    def _initial_noise(self, gamma):
+        """Half the width of the uniform noise around one that the initial topics are multiplied by."""
+        return NOISE
+
+    def _adopt_settings(self):
+        """Let partial_fit go on with parameters that were changed since the last call."""
+        for name in ("_store", "_scale", "_sums", "_spread", "_gamma", "_lag", "_evidence"):
+            setattr(self, name, np.require(getattr(self, name), requirements="W"))
+        if not self._learns_prior:
+            self._prior = check_prior(self.doc_topic_prior, self.n_components)
+        if self._learns_prior != (len(self._average_moments) > 0):
+            self._start_learning()
+
+    def _number_prior(self):
+        """gamma and lag (see _kernels._moment_matching) before the first token."""
+        return np.ones(1), np.zeros(1)
+
+    def _number_in_use(self):
+        return len(self._sums)
+
+    def _report(self):
+        """Set the attributes that follow from the state."""
+        self.n_components_ = self._number_in_use()
+        self.doc_topic_prior_ = self._prior[: self.n_components_].copy()
+        self.log_evidence_, self.n_tokens_seen_ = self._evidence.tolist()
+
+    # The pass over the tokens
+
+    def _n_updates_of(self, n_documents):
+        """Updates that a call reports to callbacks."""
+        return 1 if self.shuffle == "corpus" else max(1, -(-n_documents // GROUP_SIZE))
+
+    def _observe(self, counts, alpha, tasks):
+        monitor = FitMonitor(self, counts.shape[0])
+        try:
+            if self.shuffle == "corpus":
+                self._observe_mixed(counts, alpha, tasks, monitor)
+            else:
+                self._observe_in_order(counts, alpha, tasks, monitor)
+        finally:  # an interrupted call keeps what it has seen
+            self._report()
+        if self.verbose:
+            monitor.after_epoch()
+
+    def _observe_in_order(self, counts, alpha, tasks, monitor):
+        """Document by document; groups end at the same documents however many calls there are."""
+        reader, first = DocumentReader(counts), 0
+        key, no_keys = combine_keys(self._seed, DOCUMENT_KEY), np.empty(0, dtype=np.uint64)
+        while first < counts.shape[0]:
+            tasks.begin_update()
+            last = min(first + GROUP_SIZE - self.n_samples_seen_ % GROUP_SIZE, counts.shape[0])
+            batch = reader.batch(np.arange(first, last))
+            keys = position_keys(key, self.n_samples_seen_, last - first) if self.shuffle else no_keys
+            document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, keys)
+            tokens = document, batch.words[word], weight, _begins(document)
+            for some in _slices(document, last - first, alpha.shape[1]):
+                bounds = slice(*np.searchsorted(document, (some.start, some.stop)))
+                with uninterrupted():
+                    self._filter(*(array[bounds] for array in tokens), alpha)
+                    self._end_documents(alpha[some], batch.lengths[some])
+                    self._report()
+            monitor.after_update(last - first, batch.lengths.sum())
+            first = last
+            if tasks.end_update():
+                break
+
+    def _observe_mixed(self, counts, alpha, tasks, monitor):
+        """The tokens of all documents of the call in one random order."""
+        tasks.begin_update()
+        n_documents = counts.shape[0]
+        reader = DocumentReader(counts)
+        batch = reader.batch(np.arange(n_documents))
+        in_order = np.empty(0, dtype=np.uint64)
+        document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, in_order)
+        order = permutation(combine_keys(self._seed, CORPUS_KEY, self.n_samples_seen_), len(word))
+        tokens = document[order], batch.words[word[order]], weight[order], _begins(document[order])
+        size = max(1, SLICE_WORK // alpha.shape[1])
+        for first in range(0, len(word), size):
+            piece = slice(first, first + size)
+            with uninterrupted():
+                self._filter(*(array[piece] for array in tokens), alpha)
+                self._report()
+            n_tokens = len(word[piece])
+            monitor.after_update(n_documents * n_tokens / len(word), tokens[2][piece].sum())
+        self.n_samples_seen_ += n_documents
+        if self._learns_prior:
+            self._learn_prior_afterwards(reader, n_documents)
+        tasks.end_update()
+
+    def _new_alpha(self, counts):
+        """Room for the parameters of proportions, of the documents that are read at the same time."""
+        n_documents = counts.shape[0]
+        if self.shuffle == "corpus":
+            n_tokens = np.minimum(np.ceil(counts.data), MAX_TOKENS).sum(dtype=np.float64)
+            if n_tokens >= MOST_MIXED:
+                raise ValueError(
+                    f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "
+                    "call partial_fit with parts of X, or take shuffle='document'."
+                )
+        else:
+            n_documents = min(n_documents, GROUP_SIZE)
+        return np.empty((n_documents, self._document_size()))
+
+    def _document_size(self):
+        """Parameters of the proportions of one document."""
+        return self.n_components
+
+    def _start_of_document(self):
+        """The parameters of the proportions of a document that has no tokens yet."""
+        return self._prior
+
+    def _filter(self, document, word, weight, begins, alpha):
+        """Update the posterior by some tokens."""
+        filter_tokens(
+            self._model,
+            self.second_moment == "sum",
+            document,
+            word,
+            weight,
+            begins,
+            self._start_of_document(),
+            alpha,
+            self._gamma,
+            self._lag,
+            self._store,
+            self._scale,
+            self._sums,
+            self._spread,
+            self._evidence,
+            np.empty(0),
+        )
+
+    # The prior of the proportions
+
+    @property
+    def _learns_prior(self):
+        return isinstance(self.doc_topic_prior, str)
+
+    def _start_learning(self):
+        """Let the averages begin at the present prior, of the topics in use; they are always of these."""
+        averages = prior_moments(self._prior[: self._number_in_use()]) if self._learns_prior else np.empty(0)
+        self._average_moments = averages
+        self._group_moments = np.zeros(len(self._average_moments) + 1)
+        self._n_prior_updates = 0
+
+    def _end_documents(self, alpha, lengths):
+        """Count documents that were read in order, and learn from the parameters of their proportions."""
+        self.n_samples_seen_ += len(lengths)
+        if self._learns_prior:
+            self._learn_prior(self._alpha_under(alpha[lengths > 0], len(self._average_moments) - 1))
+            if self.n_samples_seen_ % GROUP_SIZE == 0:
+                self._update_prior()
+
+    def _alpha_under(self, alpha, n_topics):
+        """Of the parameters of documents' proportions, those under a number of topics."""
+        return alpha
+
+    def _learn_prior(self, alpha):
+        """Take in the proportions of finished documents, given by their parameters."""
+        self._group_moments = added(self._group_moments, document_moments(alpha))
+
+    def _update_prior(self):
+        """Follow what a group of documents has told; where the topics in use have changed, begin anew."""
+        if len(self._average_moments) != self._number_in_use() + 1:
+            self._start_learning()
+            return
+        if self._group_moments[-1] == 0.0:
+            return
+        self._average_moments = moved(self._average_moments, self._group_moments, self._n_prior_updates)
+        self._group_moments = np.zeros_like(self._group_moments)
+        self._n_prior_updates += 1
+        self._prior = matched_prior(self._average_moments, self.doc_topic_prior, self._prior)
+
+    def _learn_prior_afterwards(self, reader, n_documents):
+        """Where all documents end at once: infer them again, topics held fixed, and learn group by group."""
+        if len(self._average_moments) != self._number_in_use() + 1:
+            self._start_learning()
+        topics, step = self._topic_probabilities(), self._transform_step()
+        key = combine_keys(self._seed, DOCUMENT_KEY)
+        with Workers(1) as workers:
+            for first in range(0, n_documents, GROUP_SIZE):
+                batch = reader.batch(np.arange(first, min(first + GROUP_SIZE, n_documents)))
+                prior = self._prior[: len(topics.scale)]
+                gathered = topics.gather(batch.words, prior, workers)
+                keys = position_keys(key, first, batch.n_documents)
+                alpha = step(batch, gathered, prior, keys, workers, with_evidence=True).alpha
+                with uninterrupted():
+                    self._learn_prior(alpha[batch.lengths > 0])
+                    if self._group_moments[-1] >= GROUP_SIZE:
+                        self._update_prior()
+                    self._report()
+
+
+def _begins(document):
+    """Whether each token is the first of its document, uint8."""
+    begins = np.zeros(len(document), dtype=np.uint8)
+    begins[np.unique(document, return_index=True)[1]] = 1
+    return begins
+
+
+def _slices(document, n_documents, size):
+    """Ranges of documents between two looks for Ctrl-C; document: that of each token, in order."""
+    work = np.cumsum(np.bincount(document, minlength=n_documents)) * size // SLICE_WORK
+    bounds = [0, *(np.flatnonzero(np.diff(work)) + 1).tolist(), n_documents]
+    return [slice(first, last) for first, last in pairwise(bounds)]

@@ -1,0 +1,145 @@
+"""The number of topics as a posterior: what the degenerate and the triangular model have in common."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sktopic._base import TRANSFORM_KEY
+from sktopic._compat import StrOptions
+from sktopic._completion import mean_log_predictive
+from sktopic._document_steps import infer_proportions
+from sktopic._kernels._rng import combine_keys
+from sktopic._parallel import Workers
+from sktopic.moment_matching._filter import MomentMatchingModel
+
+# The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
+LAG = 512.0
+# The number of topics is noted for each of so many tokens, then so often while their number doubles (about).
+NOTES = 64
+# Of numbers of topics whose probabilities differ by less (relatively), the smallest is taken.
+TIE = 1e-9
+
+
+def check_number_prior(value, n_components):
+    """Return the logarithms of the prior of 1 ... n_components topics, up to a constant."""
+    if isinstance(value, str):
+        return -np.arange(n_components) * (1.0 if value == "exponential" else 0.0)
+    try:
+        prior = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        prior = np.empty(0)
+    if prior.shape != (n_components,):
+        raise ValueError(
+            f"n_components_prior={value!r}: 'uniform', 'exponential' or {n_components} numbers (one for each "
+            "number of topics from 1 to n_components) are allowed."
+        )
+    if not (np.all(prior >= 0) and np.all(np.isfinite(prior)) and prior.max() > 0):
+        raise ValueError(
+            f"n_components_prior={value!r}: entries must be non-negative and finite, one positive."
+        )
+    with np.errstate(divide="ignore"):
+        return np.log(prior)
+
+
+def as_gamma(log_prior):
+    """gamma and lag of a distribution with these logarithms, up to a constant."""
+    exponent = (log_prior - np.logaddexp.reduce(log_prior)) / np.log(2.0)
+    lag = np.where(np.isfinite(exponent), np.floor(-exponent / LAG), 0.0)
+    return 2.0 ** (exponent + LAG * lag), lag
+
+
+def probabilities(gamma, lag):
+    """The distribution that gamma and lag stand for."""
+    gamma = gamma * 2.0 ** (-LAG * lag)
+    return gamma / gamma.sum()
+
+
+class NumberOfTopics(MomentMatchingModel):
+    """Base class of the models with a distribution over the number of topics, 1 to n_components."""
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **MomentMatchingModel._parameter_constraints,
+        "n_components_prior": [StrOptions({"uniform", "exponential"}), "array-like"],
+    }
+
+    def predict_mixture(self, X):
+        """Infer the topic proportions of documents, averaged over the number of topics.
+
+        Where `transform` answers under the most probable number of topics, this is the mean of the answers
+        under each number, weighted by ``n_components_posterior_``. `score` predicts with it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_samples, n_components)
+            Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
+            float64.
+        """
+        check_is_fitted(self)
+        self._check_settings()
+        counts = self._validate_counts(X, reset=False)
+        with Workers(self.n_jobs) as workers:
+            return self._mixture(counts, workers, counts.dtype)
+
+    def _mixture(self, counts, workers, dtype):
+        gamma = self.n_components_posterior_
+        step = self._step(self._model, gamma)
+        topics, key = self._leading_topics(len(gamma)), combine_keys(self._seed, TRANSFORM_KEY)
+        return infer_proportions(counts, topics, self._prior, step, key, workers, dtype)
+
+    def _completion(self, counts, workers):
+        topics = self._leading_topics(len(self._sums))
+        return mean_log_predictive(
+            counts, topics, lambda observed: self._mixture(observed, workers, np.float64), workers
+        )
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_number_prior(self.n_components_prior, self.n_components)
+
+    def _number_prior(self):
+        return as_gamma(check_number_prior(self.n_components_prior, self.n_components))
+
+    def _prior_state(self, n_features):
+        state = super()._prior_state(n_features)
+        trace = {"trace_n_tokens_": np.empty(0), "trace_n_components_": np.empty(0, dtype=np.int64)}
+        prior = probabilities(state["_gamma"], state["_lag"])
+        return {**state, **trace, "_n_tokens": 0, "_next_note": 1, "n_components_prior_": prior}
+
+    def _initial_noise(self, gamma):
+        # One topic more or less tells topics apart, down to the smallest number of topics that is possible.
+        return 0.0 if gamma[0] > 0.0 else super()._initial_noise(gamma)
+
+    def _check_continuation(self):
+        super()._check_continuation()
+        gamma = probabilities(*self._number_prior())
+        if not np.array_equal(gamma, self.n_components_prior_):
+            raise ValueError(
+                f"n_components_prior={self.n_components_prior!r} differs from that with which training "
+                "began; set it back, or call fit to start anew."
+            )
+
+    def _number_in_use(self):
+        posterior = probabilities(self._gamma, self._lag)
+        return int(np.argmax(posterior >= (1.0 - TIE) * posterior.max())) + 1
+
+    def _report(self):
+        self.n_components_posterior_ = probabilities(self._gamma, self._lag)
+        super()._report()
+
+    def _filter(self, document, word, weight, begins, alpha):
+        """Update the posterior by some tokens, and note the number of topics where it is time for it."""
+        first = 0
+        while first < len(word):
+            last = min(len(word), first + self._next_note - self._n_tokens)
+            piece = slice(first, last)
+            super()._filter(document[piece], word[piece], weight[piece], begins[piece], alpha)
+            self._n_tokens += last - first
+            first = last
+            if self._n_tokens == self._next_note:
+                self._next_note += max(1, self._next_note // NOTES)
+                self.trace_n_tokens_ = np.append(self.trace_n_tokens_, self._evidence[1])
+                self.trace_n_components_ = np.append(self.trace_n_components_, self._number_in_use())
