@@ -1,10 +1,11 @@
 """How the defaults were chosen: each parameter moved away from its default, alone.
 
-    python benchmarks/defaults.py [OnlineEMLDA | OnlineOPELDA | OnlineCVB0LDA]
+    python benchmarks/defaults.py [OnlineEMLDA | OnlineOPELDA | OnlineCVB0LDA | MomentMatchingLDA | ...]
 
-Needs SKTOPIC_DATA. Writes doc/benchmarks/defaults.csv (for the other two with _ope or _cvb0 in the name) and
-goes on where an earlier run stopped; then ..._summary.csv, the mean over corpora of the difference to the
-default. The score is the held-out nats per word by document completion, with the same fold-in for all.
+Needs SKTOPIC_DATA. Writes doc/benchmarks/defaults.csv (other estimators than the first have their own files)
+and goes on where an earlier run stopped; then ..._summary.csv, the mean over corpora of the difference to the
+default. The score is the held-out nats per word by document completion, with the same fold-in for all; for
+moment matching the estimator's own, which averages over the number of topics.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from _corpora import environment, load
 
-from sktopic import lda
+import sktopic
 from sktopic._prior import default_prior, default_smoothing
 from sktopic.metrics import document_completion
 
@@ -86,12 +87,34 @@ def cvb0_variants(n_components, _):
     yield "doc_learning_decay", 0.6, {"doc_learning_decay": 0.6}
 
 
+def filter_variants(n_components, _):
+    prior = default_prior(n_components)
+    yield "default", "", {}
+    yield "second_moment", "first", {"second_moment": "first"}
+    for value in ("corpus", "document", None):
+        yield "shuffle", value, {"shuffle": value}
+    for factor in (0.5, 2.0):
+        yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
+    for value in (1.0, "auto", "auto-symmetric"):
+        yield "doc_topic_prior", value, {"doc_topic_prior": value}
+    for value in (0.002, 0.02, 0.05):
+        yield "topic_word_prior", value, {"topic_word_prior": value}
+
+
+def number_variants(n_components, max_iter):
+    yield from filter_variants(n_components, max_iter)
+    yield "n_components_prior", "exponential", {"n_components_prior": "exponential"}
+
+
 ALL_SETTINGS = [(max_iter, n_components) for max_iter in (1, 3) for n_components in (20, 100, 1000)]
 # Estimator -> name of the files, variants, and (passes, topics)
 STUDIES = {
     "OnlineEMLDA": ("defaults", em_variants, ALL_SETTINGS),
     "OnlineOPELDA": ("defaults_ope", ope_variants, [(3, 20), (3, 100)]),
     "OnlineCVB0LDA": ("defaults_cvb0", cvb0_variants, [(3, 20), (3, 100)]),
+    "MomentMatchingLDA": ("defaults_moment_matching", filter_variants, [(1, 20), (1, 100)]),
+    "DegenerateDirichletLDA": ("defaults_degenerate", number_variants, [(1, 100)]),
+    "TriangularDirichletLDA": ("defaults_triangular", number_variants, [(1, 50)]),
 }
 
 
@@ -128,6 +151,17 @@ def summarise(output):
             writer.writerow([*name, *cells])
 
 
+def new_model(estimator, n_components, max_iter, moved):
+    model = getattr(sktopic, estimator)(n_components, random_state=0, **moved)
+    return model.set_params(max_iter=max_iter) if hasattr(model, "max_iter") else model
+
+
+def score_of(model, test):
+    if hasattr(model, "max_iter"):
+        return document_completion(model, test, burn_in=20, sweeps=20)
+    return model.score(test)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -142,7 +176,7 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         if not done:
             output.with_name(f"{name}_environment.txt").write_text(environment() + "\n")
-            writer.writerow(FIELDS)
+            writer.writerow([*FIELDS, "topics found"] if variants is number_variants else FIELDS)
         for max_iter, n_components in settings:
             for corpus in CORPORA:
                 train, test, _ = load(corpus)
@@ -150,12 +184,13 @@ def main():
                     row = [n_components, max_iter, parameter, value, corpus]
                     if tuple(map(str, row)) in done:
                         continue
-                    model = getattr(lda, estimator)(n_components, max_iter=max_iter, random_state=0, **moved)
+                    model = new_model(estimator, n_components, max_iter, moved)
                     start = time.perf_counter()
                     model.fit(train)
                     seconds = time.perf_counter() - start
-                    score = document_completion(model, test[:500], burn_in=20, sweeps=20)
-                    writer.writerow([*row, f"{score:.4f}", f"{seconds:.2f}"])
+                    score = score_of(model, test[:500])
+                    found = [model.n_components_] if variants is number_variants else []
+                    writer.writerow([*row, f"{score:.4f}", f"{seconds:.2f}", *found])
                     file.flush()
                     print(*row, f"{score:.4f}", f"{seconds:.1f} s", flush=True)
     summarise(output)

@@ -1,0 +1,495 @@
+"""The experiments of Hsu and Poupart (2016) again: how many topics moment matching finds, and how good.
+
+    python benchmarks/moment_matching_paper.py [--short] [--jobs 2] [--corpora reuters21578 arxiv_0 nips_uci]
+
+Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/moment_matching_runs.jsonl, so that an interrupted
+study goes on where it stopped; tables and pictures are drawn from it into the same folder. --short is two
+minutes with one seed and few documents, to see that all works; its results go to
+build/moment_matching_paper/.
+
+number   figure 2: topics that DDM and TDM find in synthetic data, against the true number
+text     figures 3a and 4: per-word log-likelihood of half of each test document given the other half and the
+         training documents, against the number of topics
+trace    figure 3b: topics found against tokens seen
+alpha    what learning the prior of the proportions gains, which is the paper's open problem
+order    the order of the tokens
+
+Settings: "paper" has alpha = 1, matches the second moment of the first coordinate and mixes the tokens of all
+documents; "default" is what the library does by default; "..., auto" learns alpha, and "default, 1" has the 1
+of the paper. beta is V^-1/2 in all. TDM on arXiv takes the tokens document by document, since it would keep
+4 GB of proportions otherwise; the table of orders has it with the tokens of 10,000 documents mixed at a time.
+
+Departures from the paper: counts have no order, so that a random half of a test document's tokens is hidden,
+not the second. Reuters has the paper's split (LEWISSPLIT), but neither a stemmer nor its choice of words;
+NIPS is that of the UCI repository, with a random split; arXiv takes the place of Yelp.
+
+Scores come from each model's own inference: predict_mixture of DDM and TDM, transform of the others.
+Beside it is one Gibbs fold-in for all, document_completion. HDP is gensim's, with its default parameters but
+for the top-level truncation (its T); only the fold-in scores it, given its topics and its learned alpha
+(hdp_to_lda), or alpha = 1. Times are processor time of training, in a process of one thread.
+"""
+
+import argparse
+import json
+import os
+import time
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from _corpora import environment, load
+from _study import DECILES, Cache, Pool, Tables, finish, line, panels, spread, styles
+
+from sktopic import OnlineEMLDA
+from sktopic._completion import mean_log_predictive
+from sktopic._documents import canonical_counts
+from sktopic._parallel import Workers
+from sktopic.metrics import document_completion
+from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
+
+ROOT = Path(__file__).parent.parent
+HIDDEN_FRACTION = 0.5
+MODELS = {"basic": MomentMatchingLDA, "DDM": DegenerateDirichletLDA, "TDM": TriangularDirichletLDA}
+PASSES = {"OnlineEM, 1 pass": 1, "OnlineEM, 5 passes": 5}
+PAPER = {"doc_topic_prior": 1.0, "second_moment": "first", "shuffle": "corpus"}
+SETTINGS = {
+    "paper": PAPER,
+    "paper, auto": {**PAPER, "doc_topic_prior": "auto"},
+    "default": {},
+    "default, 1": {"doc_topic_prior": 1.0},
+    "default, auto": {"doc_topic_prior": "auto"},
+}
+ORDERS = ("corpus", "document", None)
+# Tokens of so many documents are mixed in this order.
+CALL, IN_CALLS = 10_000, "corpus, 10,000 documents a call"
+# Of the trace, one note in so many is kept.
+KEPT_NOTES = 4
+# After the first tokens all numbers of topics are about equally probable.
+FIRST_SHOWN = 1000
+
+
+class Corpus(NamedTuple):
+    limit: int  # the largest number of topics
+    prior: str  # of the number of topics
+    topics: tuple  # numbers that are given to the models that need one
+    focus: tuple  # those of them for which the ways to set alpha are compared
+    n_test: int
+    seeds: range
+
+
+CORPORA = {
+    "reuters21578": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
+    "arxiv_0": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(1)),
+    "nips_uci": Corpus(400, "exponential", (10, 25, 50, 100, 200, 400), (100, 400), 150, range(3)),
+}
+ORDER_CORPUS, LARGE_CORPUS = "reuters21578", "arxiv_0"
+
+# Figure 2.
+N_DOCUMENTS, N_WORDS, LENGTH, LIMIT = 100, 200, 1000, 20
+TRUE_NUMBERS, N_DATA_SETS = range(1, 11), 20
+NUMBER_PRIORS = ("uniform", "exponential")
+NUMBER_SETTINGS = {
+    "paper": PAPER,
+    "sum": {**PAPER, "second_moment": "sum"},
+    "document": {**PAPER, "shuffle": "document"},
+    "sum, document": {**PAPER, "second_moment": "sum", "shuffle": "document"},
+    "default": {},
+}
+NUMBER_MODELS = ("DDM", "TDM")
+
+
+def key_of(run):
+    return json.dumps(run)
+
+
+def measure(run, short):
+    """One run: a row of the cache."""
+    return measure_number(run) if run[0] == "synthetic" else measure_text(run, short)
+
+
+# Synthetic data.
+
+
+def synthetic(n_topics, seed):
+    rng = np.random.RandomState([n_topics, seed])
+    theta = rng.dirichlet(np.full(n_topics, 0.05), size=N_DOCUMENTS)
+    phi = rng.dirichlet(np.full(N_WORDS, 0.1), size=n_topics)
+    return np.array([rng.multinomial(LENGTH, row / row.sum()) for row in theta @ phi])
+
+
+def measure_number(run):
+    """The number of topics under each of the settings in the same data set."""
+    _, n_topics, seed = run
+    counts, found, start = synthetic(n_topics, seed), {}, time.process_time()
+    for prior, name, settings in product(NUMBER_PRIORS, NUMBER_MODELS, NUMBER_SETTINGS):
+        options = {"n_components_prior": prior, "random_state": seed, **NUMBER_SETTINGS[settings]}
+        found[f"{prior} {name} {settings}"] = MODELS[name](LIMIT, **options).fit(counts).n_components_
+    return {"run": key_of(run), "found": found, "seconds": round(time.process_time() - start, 2)}
+
+
+def number_runs(short):
+    for seed, n_topics in product(range(2 if short else N_DATA_SETS), (1, 5, 10) if short else TRUE_NUMBERS):
+        yield "synthetic", n_topics, seed
+
+
+# Text.
+
+
+def documents_of(corpus, short):
+    """Training and test counts."""
+    train, test, _ = load(corpus)
+    chosen = np.random.RandomState(0).permutation(test.shape[0])[: CORPORA[corpus].n_test]
+    if short:
+        return train[: 50 if corpus == "nips_uci" else 1000], test[chosen[:20]]
+    return train, test[chosen]
+
+
+def new_model(corpus, seed, method, n_components, settings, order):
+    if method in PASSES:
+        return OnlineEMLDA(n_components, max_iter=PASSES[method], random_state=seed)
+    shuffle = "corpus" if order == IN_CALLS else order
+    options = {"random_state": seed, **SETTINGS[settings], "shuffle": shuffle}
+    if method != "basic":
+        options["n_components_prior"] = CORPORA[corpus].prior
+    return MODELS[method](n_components, **options)
+
+
+def measure_text(run, short):
+    corpus, seed, method, n_components, settings, order = run
+    train, test = documents_of(corpus, short)
+    if method == "HDP":
+        row = measure_hdp(train, test, n_components, seed)
+    else:
+        start = time.process_time()
+        model = new_model(corpus, seed, method, n_components, settings, order)
+        if order == IN_CALLS:
+            for first in range(0, train.shape[0], CALL):
+                model.partial_fit(train[first : first + CALL])
+        else:
+            model.fit(train)
+        row = {
+            "seconds": time.process_time() - start,
+            **scores_of(model, test),
+            "topics": model.n_components_,
+        }
+        if method in NUMBER_MODELS:
+            row["trace"] = trace_of(model)
+    row["microseconds"] = round(1e6 * row["seconds"] / float(train.sum()), 3)
+    return {"run": key_of(run), **row, "seconds": round(row["seconds"], 2)}
+
+
+def scores_of(model, test):
+    fold_in = document_completion(model, test, hidden_fraction=HIDDEN_FRACTION)
+    return {"own": round(own_completion(model, test), 4), "fold-in": round(fold_in, 4)}
+
+
+def own_completion(model, test):
+    """The same halves by the inference of the model."""
+    mixture = hasattr(model, "predict_mixture")
+    topics = model._leading_topics(model.n_components) if mixture else model._topic_probabilities()
+    proportions = model.predict_mixture if mixture else model.transform
+    counts = canonical_counts(sp.csr_array(test, dtype=np.float64))
+    with Workers(1) as workers:
+        return mean_log_predictive(counts, topics, proportions, workers, HIDDEN_FRACTION)
+
+
+def trace_of(model):
+    """Some notes, the last among them."""
+    tokens, topics = (
+        a[::-KEPT_NOTES][::-1].tolist() for a in (model.trace_n_tokens_, model.trace_n_components_)
+    )
+    return [tokens, topics]
+
+
+def measure_hdp(train, test, n_components, seed):
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import HdpModel
+
+    names, start = {i: str(i) for i in range(train.shape[1])}, time.process_time()
+    model = HdpModel(Sparse2Corpus(train, documents_columns=False), names, T=n_components, random_state=seed)
+    row, topics = {"seconds": time.process_time() - start}, model.get_topics()
+    learned = np.maximum(model.hdp_to_lda()[0], 1e-10)  # of topics that are not in use it underflows
+    for name, alpha in (("fold-in", learned), ("fold-in, 1", 1.0)):
+        score = document_completion(topics, test, doc_topic_prior=alpha, hidden_fraction=HIDDEN_FRACTION)
+        row[name] = round(score, 4)
+    return row
+
+
+def own_order(corpus, method, settings):
+    """The order of tokens that goes with settings."""
+    if method == "TDM" and corpus == LARGE_CORPUS:
+        return "document"
+    return "corpus" if method == "TDM" or settings.startswith("paper") else "document"
+
+
+def topics_of(corpus, settings, short):
+    """Numbers of topics that the basic model is given."""
+    parts = CORPORA[corpus]
+    topics = parts.topics if settings in ("paper", "default", "default, auto") else parts.focus
+    return topics[:: len(topics) - 1] if short else topics
+
+
+def seeds_of(corpus, method, settings, short):
+    """One seed is enough where TDM takes minutes for what is only compared with another run of that seed."""
+    long = corpus == "nips_uci" and method == "TDM" and settings not in ("paper", "default")
+    return range(1) if short or long else CORPORA[corpus].seeds
+
+
+def runs_of(corpus, method, settings, order, short, n_components=None):
+    """All seeds of a model, with each number of topics that it is given."""
+    limit = CORPORA[corpus].limit
+    if n_components is not None:
+        topics = (n_components,)
+    elif method in ("DDM", "TDM", "HDP"):
+        topics = (limit,)
+    else:
+        topics = topics_of(corpus, settings, short)
+    for n, seed in product(topics, seeds_of(corpus, method, settings, short)):
+        yield corpus, seed, method, n, settings, order
+
+
+def text_runs(corpora, short):
+    """Cheap ones first."""
+    runs = []
+    for corpus in corpora:
+        for method, settings in product(MODELS, SETTINGS):
+            runs.extend(runs_of(corpus, method, settings, own_order(corpus, method, settings), short))
+        for method in (*PASSES, "HDP"):
+            runs.extend(runs_of(corpus, method, "default", None, short))
+    for corpus, method, settings, order in order_cells(corpora):
+        runs.extend(runs_of(corpus, method, settings, order, short, order_topics(corpus, method)))
+    names = list(CORPORA)
+    return sorted(runs, key=lambda run: (names.index(run[0]), run[2] == "TDM", run[1]))
+
+
+def order_cells(corpora):
+    """corpus, model, settings and order: all of them on one corpus, and what TDM could do on arXiv."""
+    compared = ("paper", "default")
+    if ORDER_CORPUS in corpora:
+        yield from product((ORDER_CORPUS,), MODELS, compared, ORDERS)
+    if LARGE_CORPUS in corpora:
+        yield from product((LARGE_CORPUS,), ("TDM",), compared, ("document", IN_CALLS))
+
+
+def order_topics(corpus, method):
+    parts = CORPORA[corpus]
+    return parts.focus[0] if method == "basic" else parts.limit
+
+
+def run_all(runs, cache, jobs, short):
+    """Measure what the cache does not have."""
+    unique = {key_of(run): run for run in runs}
+    todo = [run for key, run in unique.items() if key not in cache.rows]
+    with Pool(cache, jobs, len(todo)) as pool:
+        pool.measure(measure, [(run, short) for run in todo])
+
+
+# Tables and pictures, from what the cache has.
+
+
+def rows_of(cache, runs):
+    return [cache.rows[key] for key in map(key_of, runs) if key in cache.rows]
+
+
+def found_numbers(cache, prior, name, settings, short):
+    """True number of topics -> those found in each data set."""
+    found = {}
+    for run in number_runs(short):
+        rows = rows_of(cache, [run])
+        found.setdefault(run[1], []).extend(row["found"][f"{prior} {name} {settings}"] for row in rows)
+    return {n: values for n, values in found.items() if values}
+
+
+def draw_number(cache, folder, tables, short):
+    """Figure 2, a panel for each model and prior."""
+    titles = {cell: "{1}, {0} prior".format(*cell) for cell in product(NUMBER_PRIORS, NUMBER_MODELS)}
+    figure, axes = panels(list(titles.values()), 2)
+    table, looks = [], styles(NUMBER_SETTINGS)
+    for cell, settings in product(titles, NUMBER_SETTINGS):
+        found = found_numbers(cache, *cell, settings, short)
+        means, deviations = zip(*((np.mean(v), np.std(v)) for v in found.values()))
+        rows = zip(found, means, deviations, found.values())
+        table.extend([*cell, settings, n, f"{m:.2f}", f"{s:.2f}", len(v)] for n, m, s, v in rows)
+        shift = 0.12 * (list(looks).index(settings) - 2)  # so that bars stand side by side
+        x, axis = [n + shift for n in found], axes[titles[cell]]
+        axis.errorbar(x, means, deviations, label=settings, **looks[settings])
+    for axis in axes.values():
+        axis.plot([0, 10.5], [0, 10.5], color="gray", linewidth=1)
+        axis.set(xlabel="true number of topics", ylabel="topics found", ylim=(0, LIMIT + 0.5))
+    finish(figure, folder / "moment_matching_number.png")
+    head = ["prior", "model", "settings", "true topics", "mean found", "standard deviation", "data sets"]
+    tables.write("number", head, table)
+
+
+MEASURES = {"own": "own inference", "fold-in": "one fold-in for all"}
+# Lines of the pictures: label, method, settings.
+PAPER_LINES = [(method, method, "paper") for method in MODELS]
+DEFAULT_LINES = [
+    *((method, method, "default") for method in MODELS),
+    *((f"{method}, auto", method, "default, auto") for method in MODELS),
+    *((method, method, "default") for method in PASSES),
+]
+HDP_LINES = {"HDP, alpha learned": "fold-in", "HDP, alpha 1": "fold-in, 1"}
+
+
+def found_by(cache, corpus, method, settings, short):
+    """Number of topics given -> rows of all seeds."""
+    order = own_order(corpus, method, settings) if method in MODELS else None
+    found = {}
+    for run in runs_of(corpus, method, settings, order, short):
+        found.setdefault(run[3], []).extend(rows_of(cache, [run]))
+    return {n: rows for n, rows in found.items() if rows}
+
+
+def draw_text(cache, folder, corpora, short, name, lines, hdp_lines):
+    """Figures 3a and 4: models that are given a number of topics as lines, the others where they end."""
+    figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
+    looks = styles([label for label, *_ in lines] + list(hdp_lines))
+    for corpus, (measured, title) in product(corpora, MEASURES.items()):
+        axis = axes[f"{corpus}: {title}"]
+        axis.set(xlabel="topics", ylabel="nats per hidden word")
+        for label, method, settings in lines:
+            found = found_by(cache, corpus, method, settings, short)
+            if found and method in NUMBER_MODELS:
+                rows = found[CORPORA[corpus].limit]
+                x, y = [row["topics"] for row in rows], [row[measured] for row in rows]
+                axis.plot(x, y, label=label, color=looks[label]["color"], linestyle="none", marker="D")
+            elif found:
+                values = [[row[measured] for row in rows] for rows in found.values()]
+                line(axis, list(found), values, label, looks[label])
+        for label in hdp_lines:
+            rows = found_by(cache, corpus, "HDP", "default", short).get(CORPORA[corpus].limit)
+            if rows:
+                ends = CORPORA[corpus].topics[:: len(CORPORA[corpus].topics) - 1]
+                values = [[row[HDP_LINES[label]] for row in rows]] * 2
+                line(axis, ends, values, label, {**looks[label], "marker": "", "linestyle": ":"})
+    finish(figure, folder / f"moment_matching_{name}.png")
+
+
+def text_cells(corpora):
+    """corpus, method and settings of all lines of the table."""
+    for corpus in corpora:
+        yield from ((corpus, method, settings) for method, settings in product(MODELS, SETTINGS))
+        yield from ((corpus, method, "default") for method in (*PASSES, "HDP"))
+
+
+def write_text(cache, tables, corpora, short):
+    table = []
+    for corpus, method, settings in text_cells(corpora):
+        order = own_order(corpus, method, settings) if method in MODELS else ""
+        for n, rows in found_by(cache, corpus, method, settings, short).items():
+            times = [f"{np.median([row[name] for row in rows]):.3g}" for name in ("seconds", "microseconds")]
+            if method == "HDP":
+                for label, name in HDP_LINES.items():
+                    cells = ["", "", "", *score_cells(rows, name), "", "", "", *times, len(rows)]
+                    table.append([corpus, label, n, "", "", *cells])
+            else:
+                cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), *times]
+                table.append([corpus, method, n, settings, order, *cells, len(rows)])
+    head = ["corpus", "model", "topics given (or at most)", "settings", "order", *SCORE_HEAD, *TOPIC_HEAD]
+    tables.write("text", [*head, "seconds of training", "microseconds a token", "seeds"], table)
+
+
+SCORE_HEAD = [name for title in MEASURES.values() for name in (title, *DECILES)]
+TOPIC_HEAD = ["topics found", "least", "most"]
+
+
+def score_cells(rows, name):
+    return [f"{value:.4f}" for value in spread([row[name] for row in rows])]
+
+
+def topic_cells(rows):
+    topics = [row["topics"] for row in rows]
+    return [f"{np.median(topics):.0f}", min(topics), max(topics)]
+
+
+def write_alpha(cache, tables, corpora, short):
+    """Medians; a gain is the median of the differences between runs of one seed."""
+    gains = (("paper, auto", "paper"), ("default, auto", "default, 1"), ("default, auto", "default"))
+    table = []
+    for corpus, method, (name, title) in product(corpora, MODELS, MEASURES.items()):
+        found = {settings: found_by(cache, corpus, method, settings, short) for settings in SETTINGS}
+        for n in found["default, 1"]:
+            by_seed = {s: [row[name] for row in rows.get(n, ())] for s, rows in found.items()}
+            if not all(by_seed.values()):
+                continue
+            cells = [f"{np.median(values):.4f}" for values in by_seed.values()]
+            differences = ([x - y for x, y in zip(by_seed[a], by_seed[b])] for a, b in gains)
+            cells.extend(f"{np.median(values):+.4f}" for values in differences)
+            table.append([corpus, method, n, title, *cells, len(by_seed["default, auto"])])
+    head = ["corpus", "model", "topics given (or at most)", "inference", *SETTINGS]
+    tables.write("alpha", [*head, *(f"gain of {a} over {b}" for a, b in gains), "seeds"], table)
+
+
+def write_order(cache, tables, corpora, short):
+    table = []
+    for corpus, method, settings, order in order_cells(corpora):
+        topics = order_topics(corpus, method)
+        rows = rows_of(cache, runs_of(corpus, method, settings, order, short, topics))
+        if rows:
+            cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), len(rows)]
+            table.append([corpus, method, topics, settings, str(order), *cells])
+    head = ["corpus", "model", "topics given (or at most)", "settings", "shuffle", *SCORE_HEAD, *TOPIC_HEAD]
+    tables.write("order", [*head, "seeds"], table)
+
+
+def draw_trace(cache, folder, corpora, short):
+    """Figure 3b, of all seeds."""
+    figure, axes = panels(corpora)
+    cells = list(product(NUMBER_MODELS, ("paper", "default")))
+    looks = styles(cells)
+    for corpus, (method, settings) in product(corpora, cells):
+        found = found_by(cache, corpus, method, settings, short)
+        for i, row in enumerate(found.get(CORPORA[corpus].limit, ())):
+            style = {**looks[method, settings], "marker": "", "linewidth": 1}
+            tokens, topics = np.array(row["trace"])
+            shown = tokens >= FIRST_SHOWN
+            label = f"{method}, {settings}" if i == 0 else None
+            axes[corpus].plot(tokens[shown], topics[shown], label=label, **style)
+    for axis in axes.values():
+        axis.set(xlabel="tokens seen", ylabel="most probable number of topics", xscale="log")
+    finish(figure, folder / "moment_matching_trace.png")
+
+
+def draw_all(cache, folder, corpora, short):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    tables = Tables(folder, "moment_matching")
+    if rows_of(cache, number_runs(short)):
+        draw_number(cache, folder, tables, short)
+    draw_text(cache, folder, corpora, short, "text_paper", PAPER_LINES, list(HDP_LINES))
+    draw_text(cache, folder, corpora, short, "text_default", DEFAULT_LINES, list(HDP_LINES)[:1])
+    write_text(cache, tables, corpora, short)
+    write_alpha(cache, tables, corpora, short)
+    write_order(cache, tables, corpora, short)
+    draw_trace(cache, folder, corpora, short)
+    (folder / "moment_matching_environment.txt").write_text(environment() + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--cache", type=Path, default=None)
+    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
+    arguments = parser.parse_args()
+    corpora, short = arguments.corpora, arguments.short
+    folder = ROOT / "build" / "moment_matching_paper" if short else ROOT / "doc" / "benchmarks"
+    if short and arguments.cache:
+        parser.error("--short has a cache of its own")
+    cache = Cache(arguments.cache or folder / "moment_matching_runs.jsonl")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.draw_only:
+        runs = [*number_runs(short), *text_runs(corpora, short)]
+        run_all(runs, cache, arguments.jobs, short)
+    draw_all(cache, folder, corpora, short)
+
+
+if __name__ == "__main__":
+    main()
