@@ -55,6 +55,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
         self._validate_params()
 
+    def _check_same_number(self, n_trained):
+        """Raise ValueError if n_components is no longer the number of topics in training."""
+        if self.n_components != n_trained:
+            raise ValueError(
+                f"n_components={self.n_components!r} differs from the {n_trained} topics in training; "
+                "set it back, or call fit to start anew."
+            )
+
     @contextmanager
     def _features_kept(self):
         """Undo what the block learned of the features of X if it raises."""

@@ -175,11 +175,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once training has begun."""
-        if self.n_components != self._n_trained:
-            raise ValueError(
-                f"n_components={self.n_components!r} differs from the {self._n_trained} topics in training; "
-                "set it back, or call fit to start anew."
-            )
+        self._check_same_number(self._n_trained)
 
     def _start(self, n_features):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

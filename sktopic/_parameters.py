@@ -25,8 +25,8 @@ n_components_prior : 'uniform', 'exponential' or array-like of shape (n_componen
 filter_doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
     Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
     ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
-    topic, by matching the moments of the proportions of finished documents; with 'auto-symmetric', one
-    for all topics.
+    topic, by matching the moments of the proportions of every 64 documents (fewer teach nothing); with
+    'auto-symmetric', one for all topics.
 second_moment : {'first', 'sum'}, default='sum'
     Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
     first topic or word, as published; the result then depends on the order of the columns. 'sum': the

@@ -360,11 +360,8 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         """
         first = not hasattr(self, "n_samples_seen_")
         self._check_settings()
-        if not first and self.n_components != len(self._totals):
-            raise ValueError(
-                f"n_components={self.n_components!r} differs from the {len(self._totals)} topics in "
-                "training; set it back, or call fit to start anew."
-            )
+        if not first:
+            self._check_same_number(len(self._totals))
         counts = self._validate_counts(X, reset=first)
         if first:
             self._start(counts.shape[1])

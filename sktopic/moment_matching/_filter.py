@@ -38,7 +38,7 @@ SLICE_WORK = 5_000_000
 class MomentMatchingModel(CallbackSupportMixin, TopicModel):
     """Base class: fits the topics' Dirichlet posteriors by one pass over the tokens.
 
-    A subclass sets ``_model``, the code of its kernel.
+    A subclass sets ``_model``, which tells the kernel what it is.
     """
 
     _model = FIXED
@@ -137,11 +137,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once there is a posterior."""
-        if self.n_components != len(self._sums):
-            raise ValueError(
-                f"n_components={self.n_components!r} differs from the {len(self._sums)} topics in "
-                "training; set it back, or call fit to start anew."
-            )
+        self._check_same_number(len(self._sums))
         if self._given_smoothing(self.n_features_in_) != self.topic_word_prior_:
             raise ValueError(
                 f"topic_word_prior={self.topic_word_prior!r} differs from {self.topic_word_prior_:g}, with "
