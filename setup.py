@@ -32,7 +32,7 @@ extensions = [
         f"sktopic._kernels.{source.stem}",
         [source.as_posix()],
         extra_compile_args=compile_args,
-        depends=["sktopic/_kernels/_vector.h", "sktopic/_kernels/_moments.h"],
+        depends=[header.as_posix() for header in Path("sktopic/_kernels").glob("*.h")],
         libraries=[] if sys.platform == "win32" else ["m"],
     )
     for source in sorted(Path("sktopic/_kernels").glob("*.pyx"))

@@ -1,5 +1,6 @@
 """Topic models with a scikit-learn interface."""
 
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -17,14 +18,17 @@ from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, T
 __version__ = "0.1.0"
 
 __all__ = [
+    "CollapsedGibbsHDP",
     "CollapsedGibbsLDA",
     "DegenerateDirichletLDA",
+    "HybridHDP",
     "HybridLDA",
     "LangevinLDA",
     "MomentMatchingLDA",
     "OnlineCVB0LDA",
     "OnlineEMLDA",
     "OnlineOPELDA",
+    "OnlineVariationalHDP",
     "OnlineVariationalLDA",
     "SinglePassLDA",
     "StreamingGibbsLDA",

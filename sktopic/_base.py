@@ -54,6 +54,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_settings(self):
         """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
         self._validate_params()
+        if isinstance(self.n_components, bool):  # an Integral for Python
+            raise ValueError(f"n_components={self.n_components}: an int > 0 is allowed.")
 
     def _check_same_number(self, n_trained):
         """Raise ValueError if n_components is no longer the number of topics in training."""

@@ -21,10 +21,13 @@ from sktopic._kernels._moment_matching import TRIANGULAR, infer_documents, list_
 from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._statistics import add_factored_counts, add_rows, add_sampled_counts
+from sktopic._kernels._table_indicators import build_tables, sweep_tables
 from sktopic._kernels._variational import update_documents
 from sktopic._prior import PriorEvidence
 from sktopic._topic_word import N_PARTS, GatheredTopics, part_bounds
 
+# Draws of a word from which on an alias table saves more than it costs, for any number of topics.
+MANY_DRAWS = 300
 # Clumps below which cutting a batch finer than one chunk a worker costs more than it evens out.
 SMALL_BATCH = 50_000
 
@@ -138,6 +141,60 @@ def _sweep(cells, given, keys, assignments, settings):
     """The kernel for one chunk; returns new assignments, since another process cannot write ours."""
     assignments = assignments.copy()
     return assignments, *sweep_documents(*cells, *given, keys, assignments, *settings)
+
+
+@dataclass
+class TableCounts(SampledCounts):
+    """Sums over kept sweeps of draws of topics, and of the tables that documents have for each topic."""
+
+    tables: np.ndarray
+
+    def prior_evidence(self):
+        """The tables in the place of their expectation (see PriorEvidence.topic_gains)."""
+        lengths = self.batch.lengths[self.batch.lengths > 0]
+        return PriorEvidence.from_gains(self.prior, self.tables / self.n_kept / self.prior, lengths)
+
+
+@dataclass
+class TableStep:
+    """Gibbs sampling of each document's topics and table indicators (see _kernels._table_indicators)."""
+
+    burn_in: int
+    sweeps: int
+    sparse: bool
+
+    def __call__(self, batch, topics, prior, keys, workers, with_evidence=False):
+        given = topics.rows, topics.cumulative, prior
+        settings = self.burn_in, self.sweeps, self.sparse, *self.alias_tables(batch, topics, prior, workers)
+        pieces = [
+            (*batch.cells(first, last), *given, keys[first:last], *settings)
+            for first, last in chunks(batch, workers)
+        ]
+        parts = workers.map(sweep_tables, pieces)
+        bounds = np.cumsum([0, *(len(part[1]) for part in parts)])
+        column_indptr = np.concatenate([[0], *(part[0][1:] + bound for part, bound in zip(parts, bounds))])
+        column_topic, values = (_join([part[i] for part in parts]) for i in (1, 2))
+        none = np.zeros(len(batch.cell_word)), np.empty(0)
+        tables = np.sum([part[3] for part in parts], axis=0)
+        drawn = column_indptr, column_topic, values, *none
+        return TableCounts(batch, topics, prior, self.sweeps, *drawn, tables)
+
+    def alias_tables(self, batch, topics, prior, workers):
+        """Tables of the words that are drawn so often that they pay for one: their numbers and parts."""
+        n_words, n_topics = topics.rows.shape
+        of_word = np.full(n_words, -1, dtype=np.int32)
+        n_draws = (self.burn_in + self.sweeps) * np.diff(batch.word_indptr)
+        words = np.flatnonzero(self.sparse & (n_draws >= MANY_DRAWS)).astype(np.int32)
+        of_word[words] = np.arange(len(words))
+        parts = np.empty((len(words), n_topics)), np.empty((len(words), n_topics), dtype=np.int32)
+        workers.map_here(
+            build_tables,
+            [
+                (words[a:b], topics.rows, prior, *(part[a:b] for part in parts))
+                for a, b in workers.ranges(len(words))
+            ],
+        )
+        return of_word, *parts
 
 
 @dataclass

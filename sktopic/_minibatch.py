@@ -16,6 +16,8 @@ from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._topic_word import TopicWordStatistics
 
+# What the kernels' integers hold.
+MOST_TOPICS = 2**31 - 1
 # Tell the streams of one seed apart.
 INITIAL_KEY = 0x696E6974
 FIT_KEY = 0x666974
@@ -33,7 +35,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
@@ -101,7 +103,9 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         with self._features_kept():
             counts = self._validate_counts(X, reset=True)
             if self.early_stopping and counts.shape[0] < 2:
-                raise ValueError("early_stopping=True needs at least 2 documents, one of them to hold out.")
+                raise ValueError(
+                    f"early_stopping=True holds out a document and needs 2; X has {counts.shape[0]} sample."
+                )
             self._start(counts.shape[1])
         self._whole_corpus = self._fits_whole_corpus()
         with Workers(self.n_jobs) as workers:
@@ -139,6 +143,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             self._statistics = self._statistics.writable()
             self._adopt_settings()
         self._whole_corpus = False
+        self._first_visit = True
         monitor = FitMonitor(self, counts.shape[0])
         with Workers(self.n_jobs) as workers:
             reader = DocumentReader(counts)
@@ -227,6 +232,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         monitor = FitMonitor(self, len(rows) * self.max_iter, evaluate)
         tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self._updates_size(len(rows))))
         for epoch in range(self.max_iter):
+            self._first_visit = epoch == 0
             tasks.begin_epoch()
             for batch_rows in self._batches(self._order(rows, epoch)):
                 tasks.begin_update()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, gammaln
 
 from sktopic._kernels._dirichlet import sum_digamma
 from sktopic._kernels._rng import fill_noise
@@ -227,6 +227,16 @@ class TopicWordStatistics:
         pieces = [(a, b, self.store, topics.scale, smoothing) for a, b in pairwise(bounds)]
         total = sum(workers.map_here(sum_digamma, pieces))
         return total / self.store.size - topics.norm.mean()
+
+    def posterior_bound(self, weight, smoothing):
+        """E[log p(phi)] - E[log q(phi)] of the same posteriors, p being their prior."""
+        weight = weight * self.scale[0]
+        totals, words = weight * self.totals + self.n_features * smoothing, 0.0
+        for first in range(0, len(self.store), 1024):  # a copy of all would take several times the memory
+            lambda_ = self.store[first : first + 1024] * weight + smoothing
+            log_phi = digamma(lambda_) - digamma(totals)
+            words += ((smoothing - lambda_) * log_phi + gammaln(lambda_) - gammaln(smoothing)).sum()
+        return float(words + (gammaln(self.n_features * smoothing) - gammaln(totals)).sum())
 
     def average_probabilities(self, n_documents, smoothing, n_updates):
         """The same from the mean of s / s.sum(axis=0) over the updates, weighing as much as s does."""

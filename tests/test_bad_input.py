@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sktopic.datasets import make_lda_documents
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP, _collapsed_gibbs
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -32,19 +33,33 @@ X = make_lda_documents(30, n_features=12, n_components=3, mean_length=15, random
 OTHER = make_lda_documents(20, n_features=7, n_components=3, mean_length=15, random_state=1).data
 FILTERS = [MomentMatchingLDA, DegenerateDirichletLDA, TriangularDirichletLDA]
 ESTIMATORS = [
+    CollapsedGibbsHDP,
     CollapsedGibbsLDA,
+    HybridHDP,
     HybridLDA,
     LangevinLDA,
     OnlineCVB0LDA,
     OnlineEMLDA,
     OnlineOPELDA,
+    OnlineVariationalHDP,
     OnlineVariationalLDA,
     SinglePassLDA,
     StreamingGibbsLDA,
     StreamingVariationalLDA,
     *FILTERS,
 ]
+# The prior of topic proportions follows from concentrations, and the weights of topics, which are learned.
+HIERARCHICAL = (CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP)
+# Least and largest concentrations that are allowed.
+CONCENTRATIONS = {
+    CollapsedGibbsHDP: (1e-12, 1e12),
+    HybridHDP: (1e-12, 1e12),
+    OnlineVariationalHDP: (1e-6, 1e6),
+}
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
+every_estimator_given_its_prior = pytest.mark.parametrize(
+    "estimator", [cls for cls in ESTIMATORS if cls not in HIERARCHICAL], ids=lambda cls: cls.__name__
+)
 VARIANTS = {
     "gibbs": {"inference": "gibbs"},
     "gibbs boosted": {"inference": "gibbs", "boost": True},
@@ -97,13 +112,34 @@ VARIANTS = {
         "shuffle": "document",
         "doc_topic_prior": "auto-symmetric",
     },
+    "hybrid HDP": {"estimator": HybridHDP},
+    "hybrid HDP, dense, dying": {"estimator": HybridHDP, "sampler": "dense", "revive": False},
+    "hybrid HDP, as published": {
+        "estimator": HybridHDP,
+        "sampler": "sparse",
+        "root_weight": "paper",
+        "topic_concentration": 1.0,
+        "doc_concentration": 1.0,
+    },
+    "collapsed Gibbs HDP": {"estimator": CollapsedGibbsHDP},
+    "collapsed Gibbs HDP, direct": {"estimator": CollapsedGibbsHDP, "sampler": "direct_assignment"},
+    "collapsed Gibbs HDP, sparse": {"estimator": CollapsedGibbsHDP, "sampler": "sparse_table_indicator"},
+    "online variational HDP": {"estimator": OnlineVariationalHDP},
+    "online variational HDP, one atom": {"estimator": OnlineVariationalHDP, "doc_n_components": 1},
 }
 # n_components is the largest number of topics.
-NUMBER_INFERRED = (DegenerateDirichletLDA, TriangularDirichletLDA)
+NUMBER_INFERRED = (DegenerateDirichletLDA, HybridHDP, OnlineVariationalHDP, TriangularDirichletLDA)
+# It is the number at the start.
+UNBOUNDED = (CollapsedGibbsHDP,)
+every_bounded = pytest.mark.parametrize(
+    "estimator", [cls for cls in ESTIMATORS if cls not in UNBOUNDED], ids=lambda cls: cls.__name__
+)
 
 
 def has_topics(model, n_components):
-    """Whether it has so many topics, or no more where it infers the number."""
+    """Whether it has so many topics, or no more where it infers the number up to a bound."""
+    if isinstance(model, UNBOUNDED):
+        return model.n_components_ >= 1
     if isinstance(model, NUMBER_INFERRED):
         return 1 <= model.n_components_ <= n_components
     return model.n_components_ == n_components
@@ -118,9 +154,11 @@ def of_variants(wanted):
 every_variant = of_variants(lambda estimator: True)
 every_em_variant = of_variants(lambda estimator: estimator is OnlineEMLDA)
 # Topics are a point estimate, to which a pseudo-count may be added or not; others have a Dirichlet prior.
-UNSMOOTHED = (OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, SinglePassLDA, StreamingGibbsLDA)
+UNSMOOTHED = (HybridHDP, OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, SinglePassLDA, StreamingGibbsLDA)
 FIXED_PRIOR = (OnlineCVB0LDA, OnlineOPELDA)
-every_learner = of_variants(lambda estimator: estimator not in FIXED_PRIOR)
+every_learner = of_variants(lambda estimator: estimator not in FIXED_PRIOR + HIERARCHICAL)
+every_hierarchical_variant = of_variants(lambda estimator: estimator in HIERARCHICAL)
+every_concentration_learner = of_variants(lambda estimator: estimator in (CollapsedGibbsHDP, HybridHDP))
 every_unsmoothed_variant = of_variants(lambda estimator: estimator in UNSMOOTHED)
 every_bayesian = pytest.mark.parametrize(
     "estimator", [cls for cls in ESTIMATORS if cls not in UNSMOOTHED], ids=lambda cls: cls.__name__
@@ -139,6 +177,12 @@ SETTINGS = {
     "max_doc_update_iter": 20,
     "learning_offset": 1.0,
 }
+
+
+@pytest.fixture(autouse=True)
+def all_words_are_common(monkeypatch):
+    """Alias tables pay where a word is in many documents; here they are to be used all the same."""
+    monkeypatch.setattr(_collapsed_gibbs, "COMMON", 1)
 
 
 def having(estimator, **params):
@@ -271,6 +315,35 @@ def test_metrics_refuse_an_unfitted_model(metric):
 NAN, INF = float("nan"), float("inf")
 BAD_PARAMETERS = {
     "n_components": [0, -1, 2.5, "3", None, [3]],
+    "doc_n_components": [0, -1, 2.5, "3", None, [3]],
+    "sampler": ["gibbs", None, 1],
+    "root_weight": ["median", None, 1],
+    "topic_concentration": [0, 0.0, -1.0, NAN, INF, None, "automatic", [1.0]],
+    "doc_concentration": [0, 0.0, -1.0, NAN, INF, None, "automatic", [1.0]],
+    "topic_concentration_prior": [
+        None,
+        1.0,
+        "gamma",
+        (),
+        (1.0,),
+        (1.0, 1.0, 1.0),
+        (0.0, 1.0),
+        (1.0, NAN),
+        ("a", "b"),
+    ],
+    "doc_concentration_prior": [
+        None,
+        1.0,
+        "gamma",
+        (),
+        (1.0,),
+        (1.0, 1.0, 1.0),
+        (0.0, 1.0),
+        (INF, 1.0),
+        ("a", "b"),
+    ],
+    "revive": [2, None, "yes"],
+    "split_merge": [-1, 1.5, None, "all"],
     "n_components_prior": [
         "geometric",
         None,
@@ -317,6 +390,7 @@ BAD_PARAMETERS = {
     "transform_sweeps": [0, -1, 1.5, None],
     "max_doc_update_iter": [0, -1, 1.5, None],
     "mean_change_tol": [-1e-3, NAN, None, "small"],
+    "bound_tol": [-1e-3, NAN, INF, None, "small"],
     "early_stopping": [2, None, "yes"],
     "validation_fraction": [0, 0.0, 1, 1.0, -0.1, NAN, None],
     "n_iter_no_change": [0, -1, 1.5, None],
@@ -327,7 +401,11 @@ BAD_PARAMETERS = {
 }
 # What is right for one method and wrong for another.
 MORE_BAD_PARAMETERS = {
+    (CollapsedGibbsHDP, "sampler"): ["collapsed", "sparse", "dense"],
+    (CollapsedGibbsHDP, "topic_word_prior"): [0, 0.0, "auto"],
     (CollapsedGibbsLDA, "topic_word_prior"): [0, 0.0, "auto-symmetric"],
+    (HybridHDP, "sampler"): ["table_indicator", "direct_assignment"],
+    (HybridHDP, "topic_word_prior"): ["auto"],
     (HybridLDA, "topic_word_prior"): [0, "auto"],
     (LangevinLDA, "topic_word_prior"): [0, 0.0, "auto"],
     (OnlineCVB0LDA, "doc_topic_prior"): ["auto", "auto-symmetric"],
@@ -336,6 +414,9 @@ MORE_BAD_PARAMETERS = {
     (OnlineOPELDA, "topic_word_prior"): ["auto"],
     (OnlineEMLDA, "topic_word_prior"): ["auto"],
     (OnlineEMLDA, "prior_update"): ["gradient"],
+    (OnlineVariationalHDP, "doc_concentration"): ["auto", 1e-7, 1e7],
+    (OnlineVariationalHDP, "topic_concentration"): ["auto", 1e-7, 1e7],
+    (OnlineVariationalHDP, "topic_word_prior"): [0, 0.0, None, "auto"],
     (OnlineVariationalLDA, "topic_word_prior"): [0, 0.0, "auto-symmetric"],
     (OnlineVariationalLDA, "prior_update"): ["gamma"],
     (SinglePassLDA, "topic_word_prior"): ["auto"],
@@ -408,6 +489,10 @@ USED_BY_TRANSFORM = dict.fromkeys(
         "transform_sweeps",
         "max_doc_update_iter",
         "mean_change_tol",
+        "bound_tol",
+        "doc_n_components",
+        "topic_concentration",
+        "doc_concentration",
         "inference",
         "second_moment",
         "shuffle",
@@ -456,7 +541,7 @@ BAD_PRIORS = {
 
 @pytest.mark.parametrize("kind", BAD_PRIORS)
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@every_estimator
+@every_estimator_given_its_prior
 def test_bad_doc_topic_prior_is_refused(estimator, method, kind):
     prior, message = BAD_PRIORS[kind]
     model = make_model(estimator, doc_topic_prior=prior)
@@ -471,7 +556,7 @@ def test_bad_doc_topic_prior_is_refused(estimator, method, kind):
 
 @pytest.mark.parametrize("kind", ["too short", "zero", "strings"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@every_estimator
+@every_estimator_given_its_prior
 def test_bad_doc_topic_prior_leaves_an_earlier_fit_intact(estimator, method, kind):
     model = make_model(estimator, doc_topic_prior=None).fit(X)
     before = state(model)
@@ -484,7 +569,7 @@ def test_bad_doc_topic_prior_leaves_an_earlier_fit_intact(estimator, method, kin
     assert_array_equal(model.transform(X), theta)
 
 
-@every_estimator
+@every_bounded
 def test_n_components_may_not_change_between_partial_fits(estimator):
     model = make_model(estimator).partial_fit(X)
     before = model.components_
@@ -532,9 +617,11 @@ def test_document_of_zeros_gets_the_prior_mean(variant):
     prior = np.array([0.1, 0.2, 0.7])
     counts = X.copy().tolil()
     counts[[0, 29]] = 0
-    model = make_model(**{**variant, "doc_topic_prior": prior}).fit(counts)
+    known = having(variant.get("estimator", OnlineEMLDA), doc_topic_prior=prior)
+    model = make_model(**{**variant, **known}).fit(counts)
     assert has_topics(model, 3)
-    prior = prior[: model.n_components_] / prior[: model.n_components_].sum()
+    prior = prior[: model.n_components_] if known else model.doc_topic_prior_
+    prior = prior / prior.sum()
     theta = model.transform(counts)
     assert np.isfinite(theta).all() and np.isfinite(model.components_).all()
     assert_allclose(theta[[0, 29]], prior * np.ones((2, 1)), rtol=1e-12)
@@ -547,7 +634,10 @@ def test_matrix_of_zeros_can_be_fitted_and_transformed(variant):
     model = make_model(**variant).fit(zeros)
     assert_allclose(model.components_.sum(axis=1), 1.0)
     assert has_topics(model, 3)
-    assert_allclose(model.transform(zeros), 1 / model.n_components_)
+    # Sticks that were broken one after the other differ in expectation.
+    sticks = isinstance(model, OnlineVariationalHDP)
+    mean = model.topic_weights_ if sticks else np.full(model.n_components_, 1 / model.n_components_)
+    assert_allclose(model.transform(zeros), mean * np.ones((5, 1)))
     assert model.score(zeros) == 0.0
     assert model.perplexity(zeros) == 1.0
     assert np.isfinite(model.transform(X)).all()
@@ -572,6 +662,28 @@ def test_zeros_do_not_disturb_learning_of_the_prior(prior, variant):
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
     model.partial_fit(X)
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
+
+
+@every_concentration_learner
+def test_zeros_do_not_disturb_learning_of_concentrations(variant):
+    model = make_model(**variant).fit(np.zeros((5, 12)))
+    for counts in (np.zeros((2, 12)), X, np.zeros((2, 12))):
+        model.partial_fit(counts)
+        assert 0 < model.topic_concentration_ < np.inf
+        assert 0 < model.doc_concentration_ < np.inf
+        assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
+
+
+@every_hierarchical_variant
+@pytest.mark.parametrize("end", [0, 1], ids=["least", "largest"])
+def test_extreme_concentrations_stay_finite(end, variant):
+    value = CONCENTRATIONS[variant["estimator"]][end]
+    model = make_model(**{**variant, "topic_concentration": value, "doc_concentration": value}).fit(X)
+    model.partial_fit(X)
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
+    assert_allclose(model.transform(X).sum(axis=1), 1.0)
+    assert np.isfinite(model.score(X))
 
 
 @every_variant
@@ -601,7 +713,7 @@ def test_one_document_of_one_word(variant):
     assert np.isfinite(model.score([[0, 1, 0], [0, 0, 1]]))
 
 
-@every_variant
+@of_variants(lambda estimator: estimator not in UNBOUNDED)
 def test_one_topic(variant):
     model = make_model(n_components=1, **variant).fit(X)
     assert_array_equal(model.transform(X), np.ones((30, 1)))
@@ -856,7 +968,8 @@ def test_metrics_of_documents_without_words_are_zero():
 def test_largest_counts_and_smallest_prior_stay_finite(variant):
     smallest = 0.0 if variant.get("estimator", OnlineEMLDA) in UNSMOOTHED else 1e-12
     priors = {"doc_topic_prior": 1e-12, "topic_word_prior": smallest}
-    model = make_model(**{**variant, **priors}).fit(X.toarray() * 1e18)
+    known = having(variant.get("estimator", OnlineEMLDA), **priors)
+    model = make_model(**{**variant, **known}).fit(X.toarray() * 1e18)
     assert np.isfinite(model.components_).all()
     assert_allclose(model.transform(X.toarray() * 1e18).sum(axis=1), 1.0)
 
@@ -879,13 +992,16 @@ def test_no_memory_for_the_topics_leaves_an_earlier_fit(estimator, monkeypatch):
     model = make_model(estimator).fit(X)
     before = model.components_
 
-    def refuse(*arguments):
+    def refuse(*arguments, **options):
         raise MemoryError
+
+    def is_topics(shape):  # with room for more where their number is not bounded
+        return shape == (12, 3) or (estimator in UNBOUNDED and np.ndim(shape) == 1 and shape[0] == 12)
 
     zeros, ones = np.zeros, np.ones
     monkeypatch.setattr("sktopic._topic_word.TopicWordStatistics.random", refuse)
-    monkeypatch.setattr(np, "zeros", lambda shape, **kw: refuse() if shape == (12, 3) else zeros(shape, **kw))
-    monkeypatch.setattr(np, "ones", lambda shape, **kw: refuse() if shape == (12, 3) else ones(shape, **kw))
+    monkeypatch.setattr(np, "zeros", lambda shape, **kw: refuse() if is_topics(shape) else zeros(shape, **kw))
+    monkeypatch.setattr(np, "ones", lambda shape, **kw: refuse() if is_topics(shape) else ones(shape, **kw))
     for method in (model.fit, make_model(estimator).partial_fit):
         with pytest.raises(MemoryError):
             method(X)
@@ -905,11 +1021,26 @@ def test_prior_that_does_not_fit_the_topics_is_refused(size):
 # Numbers beyond what kernels and floats hold
 
 
+def beyond(name, value, least, largest):
+    """What a message says of a value out of bounds, in words of ours or of scikit-learn."""
+    value = re.escape(repr(value))
+    ours = f"{name}={value}.*{re.escape(f'{least:g}')}.*{re.escape(f'{largest:g}')}"
+    return f"{ours}|'{name}'.*{re.escape(f'[{least}, {largest}]')}.* Got {value} instead"
+
+
 @pytest.mark.parametrize("value", [1e-20, 1e13, 1e308])
 @every_estimator
 def test_smoothing_beyond_its_bounds_is_refused(estimator, value):
-    with pytest.raises(ValueError, match=f"topic_word_prior={re.escape(repr(value))}.*1e-12 and 1e\\+12"):
+    with pytest.raises(ValueError, match=beyond("topic_word_prior", value, 1e-12, 1e12)):
         make_model(estimator, topic_word_prior=value).fit(X)
+
+
+@pytest.mark.parametrize("value", [1e-300, 1e-20, 1e20, 1e300])
+@pytest.mark.parametrize("name", ["topic_concentration", "doc_concentration"])
+@pytest.mark.parametrize("estimator", HIERARCHICAL, ids=lambda cls: cls.__name__)
+def test_concentration_beyond_its_bounds_is_refused(estimator, name, value):
+    with pytest.raises(ValueError, match=beyond(name, value, *CONCENTRATIONS[estimator])):
+        make_model(estimator, **{name: value}).fit(X)
 
 
 @pytest.mark.parametrize("name", ["doc_burn_in", "doc_sweeps", "transform_sweeps", "max_doc_update_iter"])

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sktopic.datasets import make_lda_documents
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -60,6 +61,13 @@ ESTIMATORS = [
     TriangularDirichletLDA(second_moment="first", shuffle="document"),
     TriangularDirichletLDA(shuffle=None),
     TriangularDirichletLDA(doc_topic_prior="auto"),
+    OnlineVariationalHDP(),
+    HybridHDP(),
+    HybridHDP(sampler="sparse", revive=False, topic_concentration=1.0),
+    HybridHDP(sampler="dense", root_weight="paper", doc_concentration=2.0),
+    # On so few documents 'sparse_table_indicator' does what the default does.
+    CollapsedGibbsHDP(max_iter=20),
+    CollapsedGibbsHDP(max_iter=20, sampler="direct_assignment"),
 ]
 # The number of topics tells them apart, not noise: where no tokens are shuffled there is nothing to draw.
 SEEDLESS = [
@@ -69,8 +77,15 @@ SEEDLESS = [
 ]
 SEEDED = [estimator for estimator in ESTIMATORS if estimator not in SEEDLESS]
 # n_components is the number of topics, or the largest number.
-NUMBER_INFERRED = [estimator for estimator in ESTIMATORS if "n_components_prior" in estimator.get_params()]
-NUMBER_GIVEN = [estimator for estimator in ESTIMATORS if estimator not in NUMBER_INFERRED]
+NUMBER_INFERRED = [
+    estimator
+    for estimator in ESTIMATORS
+    if "n_components_prior" in estimator.get_params()
+    or isinstance(estimator, (HybridHDP, OnlineVariationalHDP))
+]
+# It is the number of topics at the start, without a bound on what it becomes.
+NUMBER_UNBOUNDED = [estimator for estimator in ESTIMATORS if isinstance(estimator, CollapsedGibbsHDP)]
+NUMBER_GIVEN = [estimator for estimator in ESTIMATORS if estimator not in NUMBER_INFERRED + NUMBER_UNBOUNDED]
 
 # What the tests below set where an estimator has it: they do not depend on defaults.
 SETTINGS = {"n_components": 4, "max_iter": 2, "batch_size": 16, "random_state": 0, "max_doc_update_iter": 20}
@@ -94,7 +109,12 @@ MINIBATCH = [
     if "batch_size" in estimator.get_params() and estimator.get_params().get("learning_method") != "batch"
 ]
 # (of these, the ones that can learn the prior of topic proportions) ...
-LEARNERS = [estimator for estimator in MINIBATCH if not isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA))]
+LEARNERS = [
+    estimator
+    for estimator in MINIBATCH
+    if "doc_topic_prior" in estimator.get_params()
+    and not isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA))
+]
 # ... or by fit on the whole corpus at once, and by partial_fit on mini-batches ...
 WHOLE_THEN_MINIBATCH = [
     estimator for estimator in STREAMS if estimator.get_params().get("learning_method") == "batch"
@@ -113,6 +133,7 @@ every_seeded = pytest.mark.parametrize("estimator", SEEDED, ids=repr)
 every_seedless = pytest.mark.parametrize("estimator", SEEDLESS, ids=repr)
 every_number_given = pytest.mark.parametrize("estimator", NUMBER_GIVEN, ids=repr)
 every_number_inferred = pytest.mark.parametrize("estimator", NUMBER_INFERRED, ids=repr)
+every_number_unbounded = pytest.mark.parametrize("estimator", NUMBER_UNBOUNDED, ids=repr)
 every_stream = pytest.mark.parametrize("estimator", STREAMS, ids=repr)
 every_minibatch_method = pytest.mark.parametrize("estimator", MINIBATCH, ids=repr)
 every_learner = pytest.mark.parametrize("estimator", LEARNERS, ids=repr)
@@ -148,7 +169,8 @@ def assert_same_model(one, other):
 
 
 def largest_difference(components, others):
-    """Between topics of two models; infinite where one has more, which only NUMBER_INFERRED may."""
+    """Between topics of two models; infinite where one has more, which only models that infer the
+    number may."""
     return np.abs(components - others).max() if components.shape == others.shape else np.inf
 
 
@@ -279,7 +301,17 @@ def test_number_of_topics_is_the_one_given(estimator):
 @every_number_inferred
 def test_number_of_topics_is_inferred_up_to_the_one_given(estimator):
     assert 1 < fitted(estimator).n_components_ <= 4
-    assert new(estimator, n_components=20).fit(X).n_components_ < 20
+    # Averages forget topics by and by.
+    averaged = isinstance(estimator, (HybridHDP, OnlineVariationalHDP))
+    settings = {"n_components": 20, "max_iter": 40 if averaged else 2}
+    assert new(estimator, **settings).fit(X).n_components_ < 20
+
+
+@every_number_unbounded
+def test_number_of_topics_is_inferred_from_a_start_at_either_side(estimator):
+    """One topic splits, and of forty most vanish."""
+    for start in (1, 40):
+        assert 1 < new(estimator, n_components=start, max_iter=40).fit(X).n_components_ < 20
 
 
 @every_estimator
@@ -629,9 +661,12 @@ def test_skops_round_trip_needs_no_trust_but_in_the_class(estimator):
 @every_estimator
 def test_fitted_state_is_plain(estimator):
     """Arrays, numbers and strings only: nothing that another version could not read."""
+    parameters = estimator.get_params()
     for name, value in vars(fitted(estimator)).items():
-        plain = isinstance(value, (np.ndarray, np.number, int, float, str, bool, type(None)))
-        assert plain, f"{name} is a {type(value).__name__}"
+        # Parameters may be tuples of numbers.
+        for part in value if name in parameters and isinstance(value, tuple) else [value]:
+            plain = isinstance(part, (np.ndarray, np.number, int, float, str, bool, type(None)))
+            assert plain, f"{name} is a {type(part).__name__}"
         assert not (isinstance(value, np.ndarray) and value.dtype == object), name
 
 
@@ -689,8 +724,19 @@ def test_fit_of_the_whole_corpus_makes_one_update_a_pass(estimator, prior):
     assert_same_model(clone(model).partial_fit(X), online.partial_fit(X))
 
 
-@pytest.mark.parametrize("prior", [None, "auto", "auto-symmetric"])
-@every_sampler
+def priors_of(estimator):
+    """None, and what else its doc_topic_prior may be."""
+    return [None, "auto", "auto-symmetric"] if "doc_topic_prior" in estimator.get_params() else [None]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "prior"),
+    [
+        pytest.param(estimator, prior, id=f"{estimator!r}-{prior}")
+        for estimator in SAMPLERS
+        for prior in priors_of(estimator)
+    ],
+)
 def test_first_partial_fit_of_a_sampler_equals_fit(estimator, prior):
     """Also where the priors are learned and where samples are averaged."""
     for counts in (X, documents(1500)):
@@ -701,14 +747,22 @@ def test_first_partial_fit_of_a_sampler_equals_fit(estimator, prior):
         assert stream.n_samples_seen_ == whole.n_samples_seen_ == counts.shape[0]
 
 
+def topic_ids(model):
+    """Identities of topics, ascending: their numbers where all stay in use."""
+    return getattr(model, "topic_ids_", np.arange(model.n_components_))
+
+
 @pytest.mark.parametrize("n_kept", [1, 3])
 @every_sampler
 def test_partial_fit_of_a_sampler_never_moves_earlier_documents(estimator, n_kept):
     """No count falls, and each word's counts grow by its tokens in the new documents."""
     model = new(estimator, n_kept=n_kept, max_iter=12).fit(X)
     for counts in (HELD_OUT, X, HELD_OUT[:1]):
-        before = model.topic_word_counts_
-        added = model.partial_fit(counts).topic_word_counts_ - before
+        before, known = model.topic_word_counts_, topic_ids(model)
+        added = model.partial_fit(counts).topic_word_counts_
+        # Where the number is inferred, topics may be born; none that earlier documents have goes.
+        assert np.isin(known, topic_ids(model)).all()
+        added[np.searchsorted(topic_ids(model), known)] -= before
         assert added.min() >= (0.0 if n_kept == 1 else -1e-9)
         assert_allclose(added.sum(axis=0), counts.sum(axis=0), rtol=1e-9, atol=1e-9)
     assert model.n_samples_seen_ == 2 * X.shape[0] + HELD_OUT.shape[0] + 1

@@ -22,3 +22,8 @@ def gather_documents(
     NDArray[np.float64],  # lengths (n_documents,)
 ]:
     """indptr, clump_indptr, cell_word, cell_count, words, word_indptr, word_cell, lengths."""
+
+def clump_bounds(
+    cell_count: NDArray[np.float64],  # (n_cells,)
+) -> NDArray[np.int64]:  # (n_cells + 1,)
+    """The bounds of the cells' clumps."""

@@ -105,3 +105,14 @@ def gather_documents(
         word_cell_array,
         lengths_array,
     )
+
+
+def clump_bounds(const double[::1] cell_count):
+    """The bounds (n_cells + 1,) int64 of the cells' clumps."""
+    cdef Py_ssize_t i
+    bounds_array = np.zeros(cell_count.shape[0] + 1, dtype=np.int64)
+    cdef int64_t[::1] bounds = bounds_array
+    with nogil:
+        for i in range(cell_count.shape[0]):
+            bounds[i + 1] = bounds[i] + n_clumps(cell_count[i])
+    return bounds_array

@@ -8,6 +8,7 @@ from scipy.special import digamma, gammaln
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
 from sktopic._document_steps import GibbsStep
@@ -40,23 +41,8 @@ SHARED_PARAMETERS = (
     "random_state",
     "verbose",
 )
-# Tell the streams of one seed apart.
-ASSIGNMENT_KEY = 0x61737369676E
-SWEEP_KEY = 0x7377656570
-# Sums of whole numbers below this are exact, whatever is added and removed.
-LARGEST_EXACT_TOTAL = 2.0**53
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
 PRIOR_ITERATIONS = 5
-
-
-def _whole(values):
-    return np.array_equal(values, np.rint(values))
-
-
-def _log_rising(counts, beta):
-    """The sum of log Gamma(count + beta) - log Gamma(beta)."""
-    present = counts[counts > 0]
-    return (gammaln(present + beta) - gammaln(beta)).sum()
 
 
 @dataclass
@@ -167,7 +153,7 @@ class Call:
         """values are the counts of the documents' cells."""
         rows = np.unique(np.concatenate([shard.words for shard in shards]))
         before = counts[rows]
-        exact = values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and _whole(values) and _whole(before)
+        exact = counts_exactly(values, before)
         return cls(shards, rows, before, totals.copy(), exact)
 
 
@@ -536,7 +522,7 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         """log p(words and topics of the documents | counts of earlier ones)."""
         prior, beta, size = self.doc_topic_prior_, self.topic_word_prior_, len(self._counts)
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
-        total = _log_rising(self._counts[call.rows], beta) - _log_rising(call.before, beta) - norm.sum()
+        total = log_rising(self._counts[call.rows], beta) - log_rising(call.before, beta) - norm.sum()
         for shard in call.shards:
             _, topic, weight = shard.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()

@@ -3,7 +3,6 @@
 import math
 from numbers import Real
 
-from scipy.special import digamma, gammaln
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -58,16 +57,6 @@ class VariationalBayesLDA(TopicPosteriors, VariationalInference, MinibatchLDA):
                 counts_of_batch = step(batch, gathered, self.doc_topic_prior_, None, workers)
                 documents.append(counts_of_batch.bound())
         scale = 1.0 if total_samples is None else total_samples / counts.shape[0]
-        return scale * math.fsum(documents) + self._topics_bound()
-
-    def _topics_bound(self):
-        """E[log p(phi)] - E[log q(phi)], the bound's part that does not depend on documents."""
-        statistics, eta = self._statistics, self.topic_word_prior_
-        weight = self._count_weight(self.total_samples_) * statistics.scale[0]
-        n_features, words = len(statistics.store), 0.0
-        totals = weight * statistics.totals + n_features * eta
-        for first in range(0, n_features, 1024):  # a copy of all would take several times the memory
-            lambda_ = statistics.store[first : first + 1024] * weight + eta
-            log_phi = digamma(lambda_) - digamma(totals)
-            words += ((eta - lambda_) * log_phi + gammaln(lambda_) - gammaln(eta)).sum()
-        return float(words + (gammaln(n_features * eta) - gammaln(totals)).sum())
+        weight = self._count_weight(self.total_samples_)
+        topics_bound = self._statistics.posterior_bound(weight, self.topic_word_prior_)
+        return scale * math.fsum(documents) + topics_bound

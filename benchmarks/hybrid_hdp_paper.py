@@ -1,0 +1,505 @@
+"""The experiments of Burkhardt and Kramer (2017) again, and hierarchical Dirichlet processes by other ways.
+
+    python benchmarks/hybrid_hdp_paper.py [--short] [--jobs 2] [--parts batch truncation time starts steps]
+                                          [--corpora kos nips_uci enron_inbox arxiv_0]
+
+Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/hybrid_hdp_runs.jsonl, so that an interrupted study
+goes on where it stopped; tables and pictures are drawn from it into the same folder. --short takes a few
+minutes with few documents, to see that all works; its results go to build/hybrid_hdp_paper/.
+
+batch       figure 1: held-out score against the batch size, 100 topics at most
+truncation  figure 2: held-out score against the largest number of topics, batches of 100 documents
+time        figure 3: held-out score against processor time, at most 100 and 1000 topics, with the HDPs of
+            tomotopy and gensim beside ours
+starts      CollapsedGibbsHDP on KOS from 1, 5, 20 and 100 topics, half an hour of processor time each
+steps       token draws per second of the three samplers of documents, on KOS, one core
+
+"paper" are the settings of the paper: both concentrations 1, learning_decay 0.6, beta 0.01, batches of 100
+documents, 5 sweeps of burn-in and 5 kept. Where nothing is said, methods run with their defaults.
+
+Departures from the paper: all methods see the same documents, which for its first two figures are at most
+5000 a corpus, twice; in the paper it is 1000 batches, whatever their size. Enron is that of the inboxes,
+and arXiv takes the place of PubMed and New York Times. A batch sampler of HDPs has no truncation; its runs
+start from as many topics.
+
+Scores are those of document_completion: one Gibbs fold-in for all, a fifth of the words hidden of at most
+500 test documents. tomotopy's topics get a prior in proportion to their tokens times its concentration,
+gensim's the better of its learned prior (hdp_to_lda) and 1 / topics. Times are processor time of training in
+a process of one thread, without scoring.
+"""
+
+import argparse
+import json
+import os
+import time
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from _corpora import N_TEST, environment, load
+from _study import Cache, Pool, Tables, finish, panels, styles
+
+from sktopic import OnlineEMLDA
+from sktopic._document_steps import GibbsStep, TableStep
+from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._kernels._rng import position_keys
+from sktopic._parallel import Workers
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
+from sktopic.metrics import document_completion
+
+ROOT = Path(__file__).parent.parent
+SEED = 0
+LARGEST = 5000  # documents in the first two figures
+PASSES = 2
+BATCH_SIZES = (10, 20, 50, 100, 200, 500, 1000)
+TRUNCATIONS = (50, 100, 200, 500, 1000)
+PAPER = {
+    "topic_concentration": 1.0,
+    "doc_concentration": 1.0,
+    "learning_decay": 0.6,
+    "topic_word_prior": 0.01,
+    "batch_size": 100,
+    "doc_burn_in": 5,
+    "doc_sweeps": 5,
+}
+ONLINE = {
+    "HybridHDP": (HybridHDP, {}),
+    "HybridHDP, paper": (HybridHDP, {**PAPER, "sampler": "sparse", "root_weight": "paper"}),
+    "HybridHDP, sparse": (HybridHDP, {"sampler": "sparse"}),
+    "HybridHDP, dense": (HybridHDP, {"sampler": "dense"}),
+    "OnlineVariationalHDP": (OnlineVariationalHDP, {}),
+    "OnlineEMLDA": (OnlineEMLDA, {}),
+}
+GIBBS = {
+    "table indicators": "table_indicator",
+    "sparse table indicators": "sparse_table_indicator",
+    "direct assignment": "direct_assignment",
+}
+# Methods of figures 1 and 2, cheap ones first.
+ENDS = ("HybridHDP", "HybridHDP, paper", "OnlineEMLDA", "OnlineVariationalHDP")
+# Figure 3: names, in the order of the legend.
+COMPARED = ("HybridHDP", "HybridHDP, sparse", "HybridHDP, dense", "HybridHDP, paper", "OnlineVariationalHDP")
+PEERS = ("tomotopy", "gensim")
+N_TOPICS = (100, 1000)
+STARTS = (1, 5, 20, 100)
+# Passes of the hybrid and the variational methods over the corpus, beside the limit on time.
+MOST_PASSES = 5
+PEER_SWEEPS, PEER_CHUNKS = 800, 300
+
+
+# Seconds of processor time for a run of figure 3.
+CORPORA = {"kos": 60, "nips_uci": 40, "enron_inbox": 60, "arxiv_0": 60}
+START_SECONDS = 1800
+
+
+def key_of(run):
+    return json.dumps(run)
+
+
+def documents_of(corpus, short, limit=None):
+    train, test, _ = load(corpus)
+    return train[: 300 if short else limit], test[: 50 if short else N_TEST]
+
+
+def completion(model, test, prior=None):
+    return round(float(document_completion(model, test, doc_topic_prior=prior)), 4)
+
+
+class Stop(Exception):
+    """The time of a run is over."""
+
+
+class Trace:
+    """Notes the score at times that grow by a factor, with the clock stopped meanwhile."""
+
+    def __init__(self, seconds, first=0.05, factor=1.35):
+        self.rows, self._limit, self._next, self._factor = [], seconds, first, factor
+        self._outside, self._start = 0.0, time.process_time()
+
+    @property
+    def seconds(self):
+        return time.process_time() - self._start - self._outside
+
+    def due(self):
+        return self.seconds >= self._next
+
+    def note(self, score, **more):
+        """score() is called, and the clock does not see it."""
+        now, before = self.seconds, time.process_time()
+        self.rows.append({"seconds": round(now, 3), "score": score(), **more})
+        self._outside += time.process_time() - before
+        while self._next <= now:
+            self._next *= self._factor
+
+    def check(self):
+        if self.seconds > self._limit:
+            raise Stop
+
+
+def traced(model, trace, test, hook):
+    """The model, of a class that notes its scores whenever hook, a method, returns."""
+    kind = type(model)
+
+    def run(self, *arguments):
+        result = getattr(kind, hook)(self, *arguments)
+        if trace.due():
+            trace.note(lambda: completion(self, test), topics=int(self.n_components_))
+        trace.check()
+        return result
+
+    return type(kind.__name__, (kind,), {hook: run, "__init__": kind.__init__})(**model.get_params())
+
+
+def trace_of(model, hook, counts, test, seconds):
+    """The trace of a fit that is stopped after some seconds."""
+    trace = Trace(seconds)
+    model = traced(model, trace, test, hook)
+    with suppress(Stop):
+        model.fit(counts)
+    trace.note(lambda: completion(model, test), topics=int(model.n_components_))
+    return trace.rows
+
+
+# The runs.
+
+
+def measure(run, short):
+    """One run: a row of the cache."""
+    start = time.process_time()
+    row = PARTS[run[0]](short, *run[1:])
+    return {"run": key_of(run), "seconds": round(time.process_time() - start, 2), **row}
+
+
+def measure_end(short, corpus, method, n_components, batch_size):
+    """A run of figures 1 and 2."""
+    train, test = documents_of(corpus, short, LARGEST)
+    kind, settings = ONLINE[method]
+    settings = {**settings, "batch_size": batch_size, "max_iter": PASSES, "random_state": SEED}
+    start = time.process_time()
+    model = kind(n_components, **settings).fit(train)
+    seconds = time.process_time() - start
+    return {"score": completion(model, test), "topics": int(model.n_components_), "fit": round(seconds, 2)}
+
+
+def measure_time(short, corpus, method, n_components):
+    """A run of figure 3."""
+    train, test = documents_of(corpus, short)
+    seconds = 10 if short else CORPORA[corpus]
+    if method in ONLINE:
+        kind, settings = ONLINE[method]
+        model = kind(n_components, **{**settings, "max_iter": MOST_PASSES, "random_state": SEED})
+        return {"trace": trace_of(model, "_global_step", train, test, seconds)}
+    if method in GIBBS:
+        return {"trace": trace_of(new_gibbs(method, n_components), "_note", train, test, seconds)}
+    most = None if corpus == "kos" else seconds
+    return {"trace": PEER_TRACES[method](train, test, 10 if short else most)}
+
+
+def new_gibbs(method, n_components):
+    settings = {"sampler": GIBBS[method], "max_iter": 10**6, "evaluate_every": 0, "random_state": SEED}
+    return CollapsedGibbsHDP(n_components, **settings)
+
+
+def tomotopy_trace(train, test, seconds):
+    """Its HDP with its defaults, PEER_SWEEPS at most."""
+    import tomotopy
+
+    model = tomotopy.HDPModel(seed=SEED)
+    words = [str(i) for i in range(train.shape[1])]
+    for row in train:
+        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
+    trace = Trace(seconds or np.inf)
+    try:
+        for _ in range(PEER_SWEEPS // 10):
+            model.train(10, workers=1)
+            if trace.due():
+                trace.note(lambda: tomotopy_score(model, train.shape[1], test), topics=model.live_k)
+            trace.check()
+    except Stop:
+        pass
+    trace.note(lambda: tomotopy_score(model, train.shape[1], test), topics=model.live_k)
+    return trace.rows
+
+
+def tomotopy_score(model, n_features, test):
+    live = [k for k in range(model.k) if model.is_live_topic(k)]
+    components = np.full((len(live), n_features), 1e-12)
+    columns = [int(word) for word in model.used_vocabs]
+    components[:, columns] = [model.get_topic_word_dist(k) for k in live]
+    shares = np.asarray(model.get_count_by_topics(), dtype=float)[live]
+    return completion(components, test, model.alpha * shares / shares.sum())
+
+
+def gensim_trace(train, test, seconds):
+    """Its HdpModel with its defaults, PEER_CHUNKS at most."""
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import HdpModel
+
+    names = {i: str(i) for i in range(train.shape[1])}
+    chunks = [
+        list(Sparse2Corpus(train[first : first + 256], documents_columns=False))
+        for first in range(0, train.shape[0], 256)
+    ]
+    trace = Trace(seconds or np.inf)
+    model = HdpModel(chunks[0], names, random_state=SEED)
+    model.m_D = train.shape[0]  # it is the length of the corpus that the model was made with
+    try:
+        for i in range(1, PEER_CHUNKS):
+            model.update_chunk(chunks[i % len(chunks)])
+            if trace.due():
+                trace.note(lambda: gensim_score(model, test), chunks=i + 1)
+            trace.check()
+    except Stop:
+        pass
+    trace.note(lambda: gensim_score(model, test), chunks=i + 1)
+    return trace.rows
+
+
+def gensim_score(model, test):
+    model.update_expectations()
+    topics = model.get_topics()
+    learned = np.maximum(model.hdp_to_lda()[0], 1e-10)  # of topics that are not in use it underflows
+    return max(completion(topics, test, prior) for prior in (learned, 1 / len(topics)))
+
+
+PEER_TRACES = {"tomotopy": tomotopy_trace, "gensim": gensim_trace}
+
+
+def measure_start(short, n_components):
+    """The batch sampler from some number of topics."""
+    train, test = documents_of("kos", short)
+    seconds = 10 if short else START_SECONDS
+    model = new_gibbs("table indicators", n_components)
+    return {"trace": trace_of(model, "_note", train, test, seconds)}
+
+
+STEPS = {"collapsed": GibbsStep(5, 5), "sparse": TableStep(5, 5, True), "dense": TableStep(5, 5, False)}
+
+
+def measure_steps(short, n_components):
+    """Nanoseconds of a token draw in each of the samplers, and of those what goes into alias tables; the
+    medians of five."""
+    train, _ = documents_of("kos", short, 1000)
+    model = HybridHDP(n_components, max_iter=2, random_state=SEED).fit(train)
+    prior = model.doc_concentration_ * model._root_weights(model.total_samples_)
+    reader = DocumentReader(canonical_counts(train.astype(float)))
+    times = {name: [] for name in (*STEPS, "sparse, tables")}
+    with Workers(1) as workers:
+        for _ in range(5):
+            sums, n_draws = dict.fromkeys(times, 0.0), 0
+            for first in range(0, train.shape[0], 100):
+                batch = reader.batch(np.arange(first, min(first + 100, train.shape[0])))
+                topics = model._read_topics(model.total_samples_).gather(batch.words, prior, workers)
+                keys = position_keys(SEED, first, batch.n_documents)
+                n_draws += 10 * batch.n_clumps
+                for name, step in STEPS.items():
+                    sums[name] += seconds_of(step, batch, topics, prior, keys, workers, True)
+                tables = STEPS["sparse"].alias_tables
+                sums["sparse, tables"] += seconds_of(tables, batch, topics, prior, workers)
+            for name, total in sums.items():
+                times[name].append(1e9 * total / n_draws)
+    return {"nanoseconds": {name: round(float(np.median(values)), 2) for name, values in times.items()}}
+
+
+def seconds_of(function, *arguments):
+    start = time.process_time()
+    function(*arguments)
+    return time.process_time() - start
+
+
+PARTS = {
+    "batch": measure_end,
+    "truncation": measure_end,
+    "time": measure_time,
+    "starts": measure_start,
+    "steps": measure_steps,
+}
+
+
+def runs_of(part, corpora):
+    """What there is to measure for a part, cheap ones first."""
+    if part == "batch":
+        yield from ((part, c, m, 100, size) for m, c, size in product(ENDS, corpora, BATCH_SIZES))
+    if part == "truncation":
+        yield from ((part, c, m, n, 100) for m, n, c in product(ENDS, TRUNCATIONS, corpora))
+    if part == "time":
+        for corpus in corpora:
+            yield from ((part, corpus, method, None) for method in PEERS)
+            yield from ((part, corpus, m, n) for n, m in product(N_TOPICS, (*COMPARED, *GIBBS)))
+    if part == "starts":
+        yield from ((part, n) for n in STARTS)
+    if part == "steps":
+        yield from ((part, n) for n in N_TOPICS)
+
+
+# Tables and pictures, from what the cache has.
+
+
+def row_of(cache, *run):
+    return cache.rows.get(key_of(run))
+
+
+def ends(cache, part, corpus, method, n_components, sizes):
+    """Sizes -> rows of the runs that are there."""
+    runs = [(part, corpus, method, n_components or size, size if n_components else 100) for size in sizes]
+    found = {size: row_of(cache, *run) for size, run in zip(sizes, runs)}
+    return {size: row for size, row in found.items() if row}
+
+
+def draw_ends(cache, folder, tables, part, corpora):
+    """Figure 1 or 2, a panel for each corpus."""
+    n_components, sizes, name = (
+        (100, BATCH_SIZES, "batch size")
+        if part == "batch"
+        else (None, TRUNCATIONS, "largest number of topics")
+    )
+    figure, axes = panels(corpora, 2)
+    table, looks = [], styles(ENDS)
+    for corpus, method in product(corpora, ENDS):
+        found = ends(cache, part, corpus, method, n_components, sizes)
+        axes[corpus].plot(
+            list(found), [row["score"] for row in found.values()], label=method, **looks[method]
+        )
+        for size, row in found.items():
+            table.append([corpus, method, size, f"{row['score']:.4f}", row["topics"], row["fit"]])
+    for axis in axes.values():
+        axis.set(xlabel=name, ylabel="nats per hidden word", xscale="log")
+    finish(figure, folder / f"hybrid_hdp_{part}.png")
+    head = ["corpus", "method", name, "score", "topics in use", "seconds of training"]
+    tables.write(part, head, table)
+
+
+def traces(cache, corpus, n_components):
+    """Method -> trace, where there is one."""
+    found = {method: row_of(cache, "time", corpus, method, None) for method in PEERS}
+    found |= {m: row_of(cache, "time", corpus, m, n_components) for m in (*COMPARED, *GIBBS)}
+    return {method: row["trace"] for method, row in found.items() if row}
+
+
+def draw_time(cache, folder, tables, corpora):
+    """Figure 3, a panel for each corpus and number of topics."""
+    cells = {f"{corpus}, {n} topics": (corpus, n) for corpus, n in product(corpora, N_TOPICS)}
+    figure, axes = panels(list(cells), 2)
+    looks, table = styles((*COMPARED, *GIBBS, *PEERS)), []
+    for title, cell in cells.items():
+        for method, trace in traces(cache, *cell).items():
+            x, y = [row["seconds"] for row in trace], [row["score"] for row in trace]
+            axes[title].plot(x, y, label=method, **{**looks[method], "marker": ""})
+            given = "" if method in PEERS else cell[1]
+            best = max(trace, key=lambda row: row["score"])
+            table.append([cell[0], method, given, *trace_cells(trace), best["score"], best["seconds"]])
+        high = axes[title].get_ylim()[1]
+        axes[title].set(
+            xlabel="seconds of training", ylabel="nats per hidden word", xscale="log", ylim=(high - 1.2, high)
+        )
+    finish(figure, folder / "hybrid_hdp_time.png")
+    head = ["corpus", "method", "topics given (or at most)", "score after 1 s", "10 s", "100 s"]
+    head += ["at the end", "seconds", "topics in use", "best score", "seconds to it"]
+    tables.write("time", head, [row for i, row in enumerate(table) if row not in table[:i]])
+
+
+def trace_cells(trace):
+    """Scores at some times and at the end, with its seconds and topics."""
+    last = trace[-1]
+    cells = [score_at(trace, seconds) for seconds in (1, 10, 100)]
+    return [*cells, last["score"], last["seconds"], last.get("topics", "")]
+
+
+def score_at(trace, seconds):
+    """The score of the last note by then, or of none if training was over or has not begun."""
+    notes = [row["score"] for row in trace if row["seconds"] <= seconds]
+    return notes[-1] if notes and trace[-1]["seconds"] >= seconds else ""
+
+
+def write_race(cache, tables, corpora):
+    """Seconds until a hybrid passes the score that a peer ends with."""
+    table = []
+    for corpus, peer, n in product(corpora, PEERS, N_TOPICS):
+        found = traces(cache, corpus, n)
+        if peer not in found or "HybridHDP" not in found:
+            continue
+        goal, seconds = found[peer][-1]["score"], found[peer][-1]["seconds"]
+        passed = [row for row in found["HybridHDP"] if row["score"] >= goal]
+        own = passed[0]["seconds"] if passed else np.inf
+        cells = [f"{goal:.4f}", f"{seconds:.1f}", f"{own:.3f}", f"{seconds / own:.0f}"]
+        table.append([corpus, peer, n, *cells])
+    head = ["corpus", "peer", "HybridHDP's largest number of topics", "peer's last score", "its seconds"]
+    tables.write("race", [*head, "HybridHDP's seconds to it", "ratio"], table)
+
+
+def draw_starts(cache, folder, tables):
+    """Scores and numbers of topics of the batch sampler from different starts."""
+    found = {n: row_of(cache, "starts", n) for n in STARTS}
+    found = {n: row["trace"] for n, row in found.items() if row}
+    figure, axes = panels(["score", "topics"])
+    table = []
+    for n, look in zip(found, styles(found).values()):
+        x = [row["seconds"] for row in found[n]]
+        for name, axis in axes.items():
+            axis.plot(x, [row[name] for row in found[n]], label=f"from {n}", **look)
+        for seconds in (10, 100, 1000, np.inf):
+            row = [row for row in found[n] if row["seconds"] <= seconds][-1]
+            table.append([n, row["seconds"], f"{row['score']:.4f}", row["topics"]])
+    for name, axis in axes.items():
+        axis.set(xlabel="seconds", ylabel=name, xscale="log")
+    axes["score"].set_ylabel("nats per hidden word")
+    finish(figure, folder / "hybrid_hdp_starts.png")
+    tables.write("starts", ["topics at the start", "seconds", "score", "topics"], table)
+
+
+def write_steps(cache, tables):
+    table = []
+    for n in N_TOPICS:
+        row = row_of(cache, "steps", n)
+        if row:
+            times = row["nanoseconds"]
+            for name in STEPS:
+                building = times["sparse, tables"] if name == "sparse" else 0.0
+                speeds = [f"{1e3 / (times[name] - x):.1f}" for x in (0.0, building)]
+                table.append([n, name, *speeds, building, f"{times['dense'] / times[name]:.1f}"])
+    head = ["topics", "sampler", "million draws a second", "without building alias tables"]
+    tables.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense"], table)
+
+
+def draw_all(cache, folder, corpora):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    tables = Tables(folder, "hybrid_hdp")
+    for part in ("batch", "truncation"):
+        draw_ends(cache, folder, tables, part, corpora)
+    draw_time(cache, folder, tables, corpora)
+    write_race(cache, tables, corpora)
+    draw_starts(cache, folder, tables)
+    write_steps(cache, tables)
+    (folder / "hybrid_hdp_environment.txt").write_text(environment() + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--cache", type=Path, default=None)
+    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
+    arguments = parser.parse_args()
+    corpora, short = arguments.corpora, arguments.short
+    folder = ROOT / "build" / "hybrid_hdp_paper" if short else ROOT / "doc" / "benchmarks"
+    if short and arguments.cache:
+        parser.error("--short has a cache of its own")
+    cache = Cache(arguments.cache or folder / "hybrid_hdp_runs.jsonl")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.draw_only:
+        runs = [run for part in arguments.parts for run in runs_of(part, corpora)]
+        todo = [run for run in runs if key_of(run) not in cache.rows]
+        with Pool(cache, arguments.jobs, len(todo)) as pool:
+            pool.measure(measure, [(run, short) for run in todo])
+    draw_all(cache, folder, corpora)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Nothing for Python: what it has is cimported by other kernels."""

@@ -1,0 +1,711 @@
+"""Sweeps of Gibbs sampling for the hierarchical Dirichlet process, word by word.
+
+Customers are clumps of tokens, restaurants are documents, dishes are topics. Document j has n_jk customers
+and m_jk tables of topic k; M_k = sum_j m_jk. With all counts but the token's, q_k = (N_kw + beta) / (N_k +
+V beta), P_k the weight of topic k at the root and R that of all topics to come, a token of word w goes
+
+    to any topic k, opening a table                  with weight P_k q_k,
+    to a topic k of its document, at a table more    with weight P_k q_k a_jk,
+    to a topic k of its document, at an old table    with weight c_jk s q_k,
+    to a new topic                                   with weight R / V.
+
+Table indicators (Chen, Du and Buntine, 2011): P_k = M_k, R = b0, s = (b0 + M.) / b1, c the ratio S(n + 1,
+m) / S(n, m) (n - m + 1) / (n + 1) and 1 + a the ratio S(n + 1, m + 1) / S(n, m) (m + 1) / (n + 1), S being
+Stirling numbers; a is never negative. Before it is drawn, a token is taken from its document as the head of
+a table with probability m / n. Direct assignment (Teh et al., 2006): P_k = b1 G_k, R = b1 times the rest of
+G, s = 1, c = n and a = 0; tables are not seen.
+
+With alias tables, the first of these weights is replaced by one that was computed for a whole block of
+tokens and costs nothing to draw from, and a step of Metropolis and Hastings puts right what was drawn. So
+that its law is exactly the same, the table does not look at the tokens it is for: it is made of the other
+blocks' counts of the word and of the tables of the documents outside the block. (With tables that have seen
+them, as in Li et al., 2014, proposals depend on where a token is, and the law is another one.)
+
+All tokens of a word are visited one after the other, so that q is at hand for all topics and a move changes
+two of its entries. A document's topics are a list: document d owns entries slot_start[d] to slot_start[d +
+1] of slots (topic, customers, tables) and gains (a, c), of which the first n_slots[d] are in use. A topic
+is in use if its root weight is positive.
+"""
+
+import numpy as np
+
+from libc.math cimport lgamma, log, pow
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from sktopic._kernels._alias cimport build_alias, draw_alias
+from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
+from sktopic._kernels._stirling cimport (
+    Stirling,
+    free_stirling,
+    init_stirling,
+    ratio_new,
+    ratio_old,
+    reserve_stirling,
+    v_of,
+)
+from sktopic._kernels._vector cimport fill_ratios
+
+# The samplers, by their numbers in sweep_cells.
+cdef enum:
+    DIRECT = 0
+    INDICATORS = 1
+    SPARSE = 2
+
+# Topics in a block sum; fill_ratios knows it too.
+cdef enum:
+    BLOCK = 16
+
+
+cdef struct Member:
+    # A topic in a document; a list of them is an int32 array with three columns.
+    int32_t topic
+    int32_t n
+    int32_t m
+
+
+cdef struct Gain:
+    # Columns of a float64 array.
+    double table
+    double seat
+
+
+cdef struct Document:
+    Member* member
+    Gain* gain
+    int32_t n
+
+
+cdef struct Topics:
+    # All topics, and their weights for the word being visited. Arrays have size entries.
+    int32_t size
+    bint indicators
+    int32_t n_free
+    double smoothing      # beta
+    double norm_offset    # V beta
+    double doc_concentration
+    double rest           # R
+    double tables         # b0 + M.
+    double seat           # s
+    double* root          # P_k
+    double* totals        # N_k
+    double* inverse       # 1 / (N_k + V beta)
+    double* count         # N_kw
+    double* q
+    double* block         # sums of P_k q_k by blocks
+    double fixed          # their sum
+
+
+cdef inline void move(Topics* topics, int32_t k, double weight, int32_t tables) noexcept nogil:
+    """Let a clump, and perhaps a table, enter or leave topic k."""
+    cdef double share = topics.root[k] * topics.q[k], change
+    topics.count[k] += weight
+    topics.totals[k] += weight
+    if topics.indicators and tables != 0:
+        topics.root[k] += tables
+        topics.tables += tables
+        topics.seat = topics.tables / topics.doc_concentration
+        if topics.root[k] == 0.0:
+            topics.n_free += 1
+    topics.inverse[k] = 1.0 / (max(topics.totals[k], 0.0) + topics.norm_offset)
+    topics.q[k] = (max(topics.count[k], 0.0) + topics.smoothing) * topics.inverse[k]
+    change = topics.root[k] * topics.q[k] - share
+    topics.block[k // BLOCK] += change
+    topics.fixed += change
+
+
+cdef inline int32_t find(const Document* document, int32_t k) noexcept nogil:
+    """The place of topic k in a list, or its length."""
+    cdef int32_t j = 0
+    while j < document.n and document.member[j].topic != k:
+        j += 1
+    return j
+
+
+cdef inline int weigh_seats(Document* document, int32_t j, bint indicators, Stirling* table) noexcept nogil:
+    """Fill in the gains of a list's entry; -1 when there is no memory."""
+    cdef double n = document.member[j].n, m = document.member[j].m
+    if not indicators:
+        document.gain[j].table = 0.0
+        document.gain[j].seat = n
+        return 0
+    if reserve_stirling(table, document.member[j].n, document.member[j].m + 1) != 0:
+        return -1
+    document.gain[j].table = ratio_new(table, <Py_ssize_t>n, <Py_ssize_t>m) * (m + 1) / (n + 1)
+    document.gain[j].table = max(document.gain[j].table - 1.0, 0.0)  # rounding
+    document.gain[j].seat = ratio_old(table, <Py_ssize_t>n, <Py_ssize_t>m) * (n - m + 1) / (n + 1)
+    return 0
+
+
+cdef inline int seat_customer(
+    Document* document, int32_t j, int32_t k, bint opens, bint indicators, Stirling* table
+) noexcept nogil:
+    """Add a customer of topic k at its place j, which may be the end of the list."""
+    if j == document.n:
+        document.member[j].topic = k
+        document.member[j].n = document.member[j].m = 0
+        document.n += 1
+    document.member[j].n += 1
+    document.member[j].m += opens
+    return weigh_seats(document, j, indicators, table)
+
+
+cdef inline int remove_customer(
+    Document* document, int32_t j, bint head, bint indicators, Stirling* table
+) noexcept nogil:
+    """Remove a customer; the last entry takes the place of one without any."""
+    document.member[j].n -= 1
+    document.member[j].m -= head
+    if document.member[j].n > 0:
+        return weigh_seats(document, j, indicators, table)
+    document.n -= 1
+    document.member[j] = document.member[document.n]
+    document.gain[j] = document.gain[document.n]
+    return 0
+
+
+cdef inline double scan(const Document* document, const Topics* topics, double* partial_sum) noexcept nogil:
+    """Cumulative sums of the weights of a document's own topics; returns the last."""
+    cdef int32_t j, k
+    cdef double total = 0.0
+    for j in range(document.n):
+        k = document.member[j].topic
+        total += topics.q[k] * (topics.root[k] * document.gain[j].table + topics.seat * document.gain[j].seat)
+        partial_sum[j] = total
+    return total
+
+
+cdef inline int32_t draw_fixed(const Topics* topics, double u) noexcept nogil:
+    """Draw from P_k q_k: the block first, then a scan inside it; -1 if rounding leaves nothing to draw."""
+    cdef int32_t b = 0, k, last = (topics.size - 1) // BLOCK, found = -1
+    while b < last and u >= topics.block[b]:
+        u -= topics.block[b]
+        b += 1
+    for k in range(b * BLOCK, min(b * BLOCK + BLOCK, topics.size)):
+        if topics.root[k] > 0.0:
+            found = k
+            u -= topics.root[k] * topics.q[k]
+            if u < 0.0:
+                return k
+    return found
+
+
+cdef inline int32_t create_topic(Topics* topics, double topic_concentration, Stream* stream) noexcept nogil:
+    """Put a new topic in the first free place; with direct assignment it breaks a stick off the rest."""
+    cdef int32_t k = 0
+    cdef double stick
+    while topics.root[k] > 0.0:
+        k += 1
+    topics.n_free -= 1
+    if not topics.indicators:
+        stick = topics.rest * (1.0 - pow(next_uniform(stream), 1.0 / topic_concentration))
+        topics.root[k] = max(stick, 1e-290)
+        topics.rest = max(topics.rest - stick, 0.0)
+        topics.block[k // BLOCK] += topics.root[k] * topics.q[k]
+        topics.fixed += topics.root[k] * topics.q[k]
+    return k
+
+
+cdef struct Seat:
+    # Where a token goes. place: of the topic in its document's list, or -1 if not known.
+    int32_t topic
+    int32_t place
+    bint opens
+
+
+cdef inline Seat draw_own(
+    const Document* document, const Topics* topics, const double* partial_sum, double u
+) noexcept nogil:
+    """Draw from the weights of a document's own topics, u below their sum."""
+    cdef Seat seat
+    cdef int32_t j = 0
+    while partial_sum[j] <= u:
+        j += 1
+    if j > 0:
+        u -= partial_sum[j - 1]
+    seat.topic = document.member[j].topic
+    seat.place = j
+    seat.opens = u < topics.q[seat.topic] * topics.root[seat.topic] * document.gain[j].table
+    return seat
+
+
+cdef inline Seat draw_seat(
+    const Document* document, const Topics* topics, double* partial_sum, double new, Stream* stream
+) noexcept nogil:
+    """Draw from all weights; topic -1 stands for a new one."""
+    cdef Seat seat
+    cdef double own = scan(document, topics, partial_sum)
+    cdef double u = next_uniform(stream) * (own + topics.fixed + new)
+    if u < own:
+        return draw_own(document, topics, partial_sum, u)
+    seat.place = -1
+    seat.opens = True
+    seat.topic = draw_fixed(topics, u - own) if u - own < topics.fixed else -1
+    return seat
+
+
+cdef struct Cells:
+    # What does not change. Cells of a word are neighbours.
+    Py_ssize_t n
+    Py_ssize_t n_documents
+    const int32_t* word
+    const int32_t* document
+    const double* count
+    const int64_t* start
+    const int64_t* slot_start
+
+
+cdef struct Proposals:
+    # Stale weights of topics, and of a new one behind them, for the cells before last; their total is 0 where
+    # draws are made without them.
+    Py_ssize_t last
+    double total
+    double* weight
+    double* threshold
+    int32_t* alias
+    int32_t* work
+    double* tokens
+
+
+cdef void find_block(
+    const Cells* cells, Py_ssize_t cell, uint64_t key, Py_ssize_t* block, Py_ssize_t* n_word_cells
+) noexcept nogil:
+    """Bounds of the block that a cell is in: three of random bounds for a word."""
+    cdef Py_ssize_t first = cell, last = cell + 1, size, stop
+    cdef Stream stream
+    while first > 0 and cells.word[first - 1] == cells.word[cell]:
+        first -= 1
+    while last < cells.n and cells.word[last] == cells.word[cell]:
+        last += 1
+    n_word_cells[0] = last - first
+    size = max((last - first) // 2, 1)
+    seed_stream(&stream, combine(combine(key, <uint64_t>first), 1))
+    stop = first + 1 + <Py_ssize_t>(next_uniform(&stream) * size)
+    block[0] = first
+    while stop <= cell:
+        block[0] = stop
+        stop += size
+    block[1] = min(stop, last)
+
+
+cdef void begin_block(
+    Proposals* proposals,
+    const Topics* topics,
+    const Cells* cells,
+    const Py_ssize_t* block,
+    Py_ssize_t n_word_cells,
+    const Member* members,
+    const int32_t* n_slots,
+    const int32_t* z,
+    double new,
+) noexcept nogil:
+    """Make the alias table of a block."""
+    cdef Py_ssize_t cell, token, j, n = block[1] - block[0]
+    cdef int32_t k, d, parts
+    cdef double tables, tokens
+    memset(proposals.weight, 0, topics.size * sizeof(double))
+    memset(proposals.tokens, 0, topics.size * sizeof(double))
+    for cell in range(block[0], block[1]):
+        parts = n_clumps(cells.count[cell])
+        for token in range(parts):
+            k = z[cells.start[cell] + token]
+            if k >= 0:
+                proposals.tokens[k] += clump_weight(cells.count[cell], parts, <int32_t>token)
+        d = cells.document[cell]
+        for j in range(cells.slot_start[d], cells.slot_start[d] + n_slots[d]):
+            proposals.weight[members[j].topic] += members[j].m
+    # What is left out is made up for, on average.
+    tables = 1.0 + n / max(cells.n_documents - n, 1.0)
+    tokens = 1.0 + n / <double>max(n_word_cells - n, 1)
+    for k in range(topics.size):
+        proposals.weight[k] = (
+            tables
+            * max(topics.root[k] - proposals.weight[k], 0.0)
+            * (tokens * max(topics.count[k] - proposals.tokens[k], 0.0) + topics.smoothing)
+            / (max(topics.totals[k] - proposals.tokens[k], 0.0) + topics.norm_offset)
+        )
+    proposals.weight[topics.size] = new
+    proposals.total = build_alias(
+        proposals.weight, topics.size + 1, proposals.threshold, proposals.alias, proposals.work
+    )
+
+
+cdef inline double correction(
+    const Document* document, const Topics* topics, const Proposals* proposals, int32_t k, int32_t place
+) noexcept nogil:
+    """Weight of opening a table for topic k over that with which it is proposed."""
+    cdef double first = topics.root[k] * topics.q[k]
+    cdef double more = first * document.gain[place].table if place < document.n else 0.0
+    return (first + more) / (proposals.weight[k] + more)
+
+
+cdef inline Seat propose_seat(
+    const Document* document,
+    const Topics* topics,
+    const Proposals* proposals,
+    double* partial_sum,
+    int32_t old,
+    bint head,
+    Stream* stream,
+) noexcept nogil:
+    """Draw from the proposals, and accept or stay with topic old (if that is gone, it is as a new one)."""
+    cdef Seat seat, stay
+    cdef double ratio = 1.0
+    cdef double own = scan(document, topics, partial_sum), u = next_uniform(stream) * (own + proposals.total)
+    stay.topic = old
+    stay.place = find(document, old)
+    stay.opens = head
+    if u < own:
+        seat = draw_own(document, topics, partial_sum, u)
+    else:
+        seat.opens = True
+        seat.topic = draw_alias(proposals.threshold, proposals.alias, topics.size + 1, stream)
+        if seat.topic == topics.size:
+            seat.topic = -1
+        else:
+            seat.place = find(document, seat.topic)
+    if seat.topic >= 0 and seat.opens:
+        ratio = correction(document, topics, proposals, seat.topic, seat.place)
+    if head and topics.root[old] > 0.0:
+        ratio /= correction(document, topics, proposals, old, stay.place)
+    return seat if next_uniform(stream) < ratio else stay
+
+
+cdef void begin_word(Topics* topics) noexcept nogil:
+    """Weights of all topics for a word whose counts are in place."""
+    topics.fixed = fill_ratios(
+        topics.count, topics.inverse, topics.root, topics.smoothing, topics.size, topics.q, topics.block
+    )
+
+
+cdef void begin_topics(Topics* topics) noexcept nogil:
+    """What follows from totals and root weights."""
+    cdef int32_t k
+    topics.n_free = 0
+    for k in range(topics.size):
+        topics.inverse[k] = 1.0 / (max(topics.totals[k], 0.0) + topics.norm_offset)
+        topics.n_free += topics.root[k] == 0.0
+
+
+def sweep_cells(
+    Py_ssize_t first_cell,
+    const int32_t[::1] cell_word,
+    const int32_t[::1] cell_document,
+    const double[::1] cell_count,
+    const int64_t[::1] cell_start,
+    double[:, ::1] counts,
+    double[::1] totals,
+    double[::1] root,
+    double rest,
+    int64_t[::1] ids,
+    int sampler,
+    int common,
+    double topic_concentration,
+    double doc_concentration,
+    double smoothing,
+    const int64_t[::1] slot_start,
+    int32_t[:, ::1] slots,
+    double[:, ::1] gains,
+    int32_t[::1] n_slots,
+    int32_t[::1] z,
+    uint64_t key,
+):
+    """Draw topic (and table indicator) of the tokens of some cells once, each given all others.
+
+    Parameters
+    ----------
+    first_cell : where to begin
+    cell_word, cell_document, cell_count, cell_start : row of counts, document, count > 0 and first clump of
+        each cell; those of a word are neighbours                                                           IN
+    counts : (n_features, size) N_kw                                                                    IN/OUT
+    totals : (size,) N_k                                                                                IN/OUT
+    root, rest : (size,) P_k, which are 0 for places that are free, and R                           IN/OUT, IN
+    ids : (size,), becomes -1 where a topic is new                                                         OUT
+    sampler : 0 for direct assignment, 1 for table indicators, 2 for these with alias tables
+    common : words with fewer cells are drawn without alias tables
+    topic_concentration, doc_concentration, smoothing : b0, b1 and beta, > 0
+    slot_start, slots, gains, n_slots : the documents' topics                                           IN/OUT
+    z : (n_clumps,) topic of each clump, -1: none yet                                                   IN/OUT
+    key : a cell draws from the stream of combine(key, its number)
+
+    Returns
+    -------
+    next_cell : int
+        The number of cells; or the first cell not yet visited, for which there may be too few free places.
+    rest : float
+    """
+    cdef int32_t size = <int32_t>root.shape[0], i, j, d, n_parts, old, word = -1
+    cdef Py_ssize_t cell, token, n_cells = cell_word.shape[0], n_word_cells = 0
+    cdef Py_ssize_t[2] block
+    cdef double weight, new
+    cdef bint head = False
+    cdef int status = 0
+    cdef Member* member
+    cdef Seat seat
+    cdef Document document
+    cdef Topics topics
+    cdef Cells cells
+    cdef Proposals proposals
+    cdef Stirling table
+    cdef Stream stream
+    cdef Py_ssize_t longest = np.diff(slot_start).max(initial=0)
+    cdef double[:, ::1] scratch = np.empty((6, size + 1))
+    cdef int32_t[:, ::1] alias = np.empty((2, size + 1), dtype=np.int32)
+    cdef double[::1] partial_sum = np.empty(longest + 1)
+    topics.size = size
+    topics.indicators = sampler != DIRECT
+    topics.smoothing = smoothing
+    topics.norm_offset = smoothing * counts.shape[0]
+    topics.doc_concentration = doc_concentration
+    topics.rest = rest
+    topics.root = &root[0]
+    topics.totals = &totals[0]
+    topics.inverse = &scratch[0, 0]
+    topics.q = &scratch[1, 0]
+    topics.block = &scratch[2, 0]
+    topics.tables = topic_concentration + np.asarray(root).sum()
+    topics.seat = topics.tables / doc_concentration if topics.indicators else 1.0
+    proposals.last = 0
+    proposals.total = 0.0
+    proposals.weight = &scratch[3, 0]
+    proposals.threshold = &scratch[4, 0]
+    proposals.tokens = &scratch[5, 0]
+    proposals.alias = &alias[0, 0]
+    proposals.work = &alias[1, 0]
+    if n_cells == 0:
+        return 0, rest
+    cells.n = n_cells
+    cells.n_documents = n_slots.shape[0]
+    cells.word = &cell_word[0]
+    cells.document = &cell_document[0]
+    cells.count = &cell_count[0]
+    cells.start = &cell_start[0]
+    cells.slot_start = &slot_start[0]
+    init_stirling(&table)
+    with nogil:
+        begin_topics(&topics)
+        for cell in range(first_cell, n_cells):
+            n_parts = n_clumps(cell_count[cell])
+            if topics.n_free < n_parts:
+                break
+            if cell_word[cell] != word:
+                word = cell_word[cell]
+                topics.count = &counts[word, 0]
+                begin_word(&topics)
+            if sampler == SPARSE and cell >= proposals.last:
+                find_block(&cells, cell, key, block, &n_word_cells)
+                proposals.last = block[1]
+                proposals.total = 0.0
+                if n_word_cells >= common:
+                    begin_block(
+                        &proposals,
+                        &topics,
+                        &cells,
+                        block,
+                        n_word_cells,
+                        <Member*>&slots[0, 0],
+                        &n_slots[0],
+                        &z[0],
+                        topics.rest / counts.shape[0],
+                    )
+            d = cell_document[cell]
+            document.member = <Member*>&slots[slot_start[d], 0]
+            document.gain = <Gain*>&gains[slot_start[d], 0]
+            document.n = n_slots[d]
+            seed_stream(&stream, combine(key, <uint64_t>cell))
+            for i in range(n_parts):
+                token = cell_start[cell] + i
+                weight = clump_weight(cell_count[cell], n_parts, i)
+                old = z[token]
+                if old >= 0:
+                    j = find(&document, old)
+                    member = &document.member[j]
+                    head = topics.indicators and next_uniform(&stream) * member.n < member.m
+                    if head and member.m == 1 and member.n > 1:
+                        continue  # the others sit at its table: it can go nowhere
+                    status |= remove_customer(&document, j, head, topics.indicators, &table)
+                    move(&topics, old, -weight, -<int32_t>head)
+                if proposals.total > 0.0 and old >= 0:
+                    seat = propose_seat(&document, &topics, &proposals, &partial_sum[0], old, head, &stream)
+                else:
+                    new = topics.rest / counts.shape[0]
+                    seat = draw_seat(&document, &topics, &partial_sum[0], new, &stream)
+                if seat.topic < 0:
+                    seat.topic = create_topic(&topics, topic_concentration, &stream)
+                    ids[seat.topic] = -1
+                    seat.place = document.n
+                elif topics.root[seat.topic] == 0.0:  # it stays in a topic that was its own
+                    topics.n_free -= 1
+                if seat.place < 0:
+                    seat.place = find(&document, seat.topic)
+                status |= seat_customer(
+                    &document, seat.place, seat.topic, seat.opens, topics.indicators, &table
+                )
+                move(&topics, seat.topic, weight, seat.opens)
+                z[token] = seat.topic
+            n_slots[d] = document.n
+            if status != 0:
+                break
+        else:
+            cell = n_cells
+    free_stirling(&table)
+    if status != 0:
+        raise MemoryError("no memory for Stirling numbers")
+    return cell, topics.rest
+
+
+def list_topics(
+    const int32_t[::1] cell_document,
+    const double[::1] cell_count,
+    const int64_t[::1] slot_start,
+    int32_t[:, ::1] slots,
+    int32_t[::1] n_slots,
+    const int32_t[::1] z,
+):
+    """Fill the documents' lists (OUT; n_slots is zero on entry) from assignments z, one table a topic."""
+    cdef Py_ssize_t cell, start, token = 0
+    cdef int32_t j
+    cdef Document document
+    with nogil:
+        for cell in range(cell_document.shape[0]):
+            start = slot_start[cell_document[cell]]
+            document.member = <Member*>&slots[start, 0]
+            document.n = n_slots[cell_document[cell]]
+            for token in range(token, token + n_clumps(cell_count[cell])):
+                j = find(&document, z[token])
+                if j == document.n:
+                    document.member[j].topic = z[token]
+                    document.member[j].n = 0
+                    document.member[j].m = 1
+                    document.n += 1
+                document.member[j].n += 1
+            token += 1
+            n_slots[cell_document[cell]] = document.n
+
+
+def weigh_lists(
+    const int64_t[::1] slot_start,
+    int32_t[:, ::1] slots,
+    double[:, ::1] gains,
+    const int32_t[::1] n_slots,
+    bint indicators,
+):
+    """Fill the gains (OUT) of the documents' lists."""
+    cdef Py_ssize_t d
+    cdef int32_t j
+    cdef int status = 0
+    cdef Document document
+    cdef Stirling table
+    init_stirling(&table)
+    with nogil:
+        for d in range(n_slots.shape[0]):
+            if n_slots[d] == 0:
+                continue
+            document.member = <Member*>&slots[slot_start[d], 0]
+            document.gain = <Gain*>&gains[slot_start[d], 0]
+            for j in range(n_slots[d]):
+                status |= weigh_seats(&document, j, indicators, &table)
+    free_stirling(&table)
+    if status != 0:
+        raise MemoryError("no memory for Stirling numbers")
+
+
+def draw_tables(
+    const int64_t[::1] slot_start,
+    int32_t[:, ::1] slots,
+    const int32_t[::1] n_slots,
+    const double[::1] weight,
+    double[::1] tables,
+    uint64_t key,
+):
+    """Draw the documents' tables given their customers, by seating these one after the other.
+
+    Parameters
+    ----------
+    slot_start, slots, n_slots : the documents' topics                                        IN/OUT
+    weight : (size,) b1 G_k                                                                       IN
+    tables : (size,) to which the tables of each topic are added                              IN/OUT
+    key : document d draws from the stream of combine(key, d)
+    """
+    cdef Py_ssize_t d, j
+    cdef int32_t i, m, k
+    cdef double a
+    cdef Stream stream
+    with nogil:
+        for d in range(n_slots.shape[0]):
+            seed_stream(&stream, combine(key, <uint64_t>d))
+            for j in range(slot_start[d], slot_start[d] + n_slots[d]):
+                k = slots[j, 0]
+                a = weight[k]
+                m = 1
+                for i in range(1, slots[j, 1]):
+                    m += next_uniform(&stream) * (a + i) < a
+                slots[j, 2] = m
+                tables[k] += m
+
+
+def log_seatings(const int64_t[::1] slot_start, const int32_t[:, ::1] slots, const int32_t[::1] n_slots):
+    """The sum over the documents' topics of log S(n, m)."""
+    cdef Py_ssize_t d, j
+    cdef int32_t i, m, n
+    cdef double total = 0.0
+    cdef int status = 0
+    cdef Stirling table
+    init_stirling(&table)
+    with nogil:
+        for d in range(n_slots.shape[0]):
+            for j in range(slot_start[d], slot_start[d] + n_slots[d]):
+                n = slots[j, 1]
+                m = slots[j, 2]
+                status |= reserve_stirling(&table, n, m)
+                if status != 0:
+                    break
+                total += lgamma(n)
+                for i in range(2, m + 1):
+                    total += log(v_of(&table, n, i))
+    free_stirling(&table)
+    if status != 0:
+        raise MemoryError("no memory for Stirling numbers")
+    return total
+
+
+def seat_weights(
+    const int32_t[::1] n,
+    const int32_t[::1] m,
+    const double[::1] root,
+    const double[::1] q,
+    double topic_concentration,
+    double doc_concentration,
+):
+    """Weights (n_topics, 2) of a token for a table more (u = 1) and an old one (u = 2) with table indicators.
+
+    Parameters
+    ----------
+    n, m : (n_topics,) customers and tables of the document, without the token
+    root, q : (n_topics,) M_k and the ratios of the token's word
+    """
+    cdef int32_t k
+    cdef int status = 0
+    cdef double tables = topic_concentration + np.asarray(root).sum()
+    cdef Member member
+    cdef Gain gain
+    cdef Document document
+    cdef Stirling table
+    weights_array = np.zeros((n.shape[0], 2))
+    cdef double[:, ::1] weights = weights_array
+    init_stirling(&table)
+    document.member = &member
+    document.gain = &gain
+    for k in range(n.shape[0]):
+        weights[k, 0] = root[k] * q[k]
+        if n[k] > 0:
+            member.n = n[k]
+            member.m = m[k]
+            status |= weigh_seats(&document, 0, True, &table)
+            weights[k, 0] += root[k] * q[k] * gain.table
+            weights[k, 1] = q[k] * tables / doc_concentration * gain.seat
+    free_stirling(&table)
+    if status != 0:
+        raise MemoryError("no memory for Stirling numbers")
+    return weights_array

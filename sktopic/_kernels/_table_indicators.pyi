@@ -1,0 +1,48 @@
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+
+def build_tables(
+    words: NDArray[np.int32],  # (n_tables,)
+    rows: Real,  # (n_words, n_topics)
+    alpha: NDArray[np.float64],  # (n_topics,)
+    threshold: NDArray[np.float64],  # (n_tables, n_topics)
+    alias: NDArray[np.int32],  # (n_tables, n_topics)
+) -> None:
+    """The alias tables of some words."""
+
+def sweep_tables(
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    cell_word: NDArray[np.int32],  # (n_cells,)
+    cell_count: NDArray[np.float64],  # (n_cells,)
+    rows: Real,  # (n_words, n_topics)
+    cumulative: Real,  # (n_words, n_blocks)
+    alpha: NDArray[np.float64],  # (n_topics,)
+    keys: NDArray[np.uint64],  # (n_documents,)
+    n_burn_in: int,
+    n_kept: int,
+    sparse: bool,
+    table_of_word: NDArray[np.int32],  # (n_words,)
+    threshold: NDArray[np.float64],  # (n_tables, n_topics)
+    alias: NDArray[np.int32],  # (n_tables, n_topics)
+) -> tuple[
+    NDArray[np.int64],  # column_indptr (n_documents + 1,)
+    NDArray[np.int32],  # column_topic (n_columns,)
+    Real,  # values
+    NDArray[np.float64],  # tables (n_topics,)
+]:
+    """column_indptr, column_topic, values, tables."""
+
+def token_conditional(
+    customers: NDArray[np.int32],  # (n_topics,)
+    tables: NDArray[np.int32],  # (n_topics,)
+    row: Real,  # (n_topics,)
+    alpha: NDArray[np.float64],  # (n_topics,)
+) -> tuple[
+    NDArray[np.float64],  # opens (n_topics,)
+    NDArray[np.float64],  # joins (n_topics,)
+]:
+    """opens, joins."""

@@ -1,0 +1,721 @@
+"""Gibbs sampling for the hierarchical Dirichlet process over a corpus."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import gammaln
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
+from sktopic._base import TopicModel
+from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
+from sktopic._document_steps import GibbsStep
+from sktopic._documents import DocumentReader
+from sktopic._interrupt import uninterrupted
+from sktopic._kernels._collapsed_gibbs import move_counts
+from sktopic._kernels._documents import clump_bounds
+from sktopic._kernels._hdp_gibbs import (
+    draw_tables,
+    list_topics,
+    log_seatings,
+    sweep_cells,
+    weigh_lists,
+)
+from sktopic._kernels._hdp_split_merge import split_merge
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._monitor import FitMonitor, FitTasks
+from sktopic._parameters import describe_parameters
+from sktopic._prior import LARGEST, SMALLEST, check_smoothing
+from sktopic._topic_word import TopicWordStatistics
+from sktopic.hdp._concentrations import CONSTRAINTS, NAMES, adopt_concentrations, check_concentration_priors
+from sktopic.lda._minibatch import MinibatchLDA
+
+SHARED_PARAMETERS = (
+    "n_components",
+    "max_iter",
+    "transform_burn_in",
+    "transform_sweeps",
+    "n_jobs",
+    "random_state",
+    "verbose",
+)
+# The numbers of the samplers in the kernel.
+SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}
+# Tell the streams of one seed apart.
+TABLE_KEY = 0x7461626C65
+WEIGHT_KEY = 0x776569676874
+CONCENTRATION_KEY = 0x636F6E63
+SPLIT_MERGE_KEY = 0x73706C6974
+# Room for topics comes in multiples of this.
+ROOM = 16
+# Words in fewer documents do not gain from alias tables.
+COMMON = 64
+DEFAULT_SMOOTHING = 0.05
+# Each may need room for a topic.
+MOST_PROPOSALS = 1000
+# Restricted sweeps before a split is proposed.
+LAUNCH_SWEEPS = 4
+
+
+def _log_root(tables, b0):
+    """log of b0 ** K prod Gamma(M_k) / (b0)_M."""
+    present = tables[tables > 0]
+    return len(present) * np.log(b0) + gammaln(present).sum() + gammaln(b0) - gammaln(b0 + present.sum())
+
+
+def _generator(*values):
+    """A generator of its own for a key; RandomState, whose numbers no version of NumPy changes."""
+    key = combine_keys(*values)
+    return np.random.RandomState([key >> 32, key & 0xFFFFFFFF])
+
+
+def _padded(array, width):
+    """The array, its last axis made wider with zeros."""
+    wider = np.zeros((*array.shape[:-1], width), dtype=array.dtype)
+    wider[..., : array.shape[-1]] = array
+    return wider
+
+
+@dataclass
+class Restaurants:
+    """Some documents with the topics of their tokens, as _kernels._hdp_gibbs has them: word by word."""
+
+    word_indptr: np.ndarray
+    words: np.ndarray
+    cell_document: np.ndarray
+    cell_count: np.ndarray
+    cell_start: np.ndarray
+    n_customers: np.ndarray
+    slot_start: np.ndarray
+    slots: np.ndarray
+    gains: np.ndarray
+    n_slots: np.ndarray
+    z: np.ndarray
+
+    @classmethod
+    def of(cls, batch):
+        """The documents of a DocumentBatch, with no topics yet."""
+        cell_count = batch.cell_count[batch.word_cell]
+        room = batch.n_clumps
+        return cls(
+            batch.word_indptr,
+            batch.words,
+            batch.cell_document()[batch.word_cell],
+            cell_count,
+            clump_bounds(cell_count),
+            np.diff(batch.clump_indptr),
+            batch.clump_indptr,
+            np.zeros((room, 3), dtype=np.int32),
+            np.zeros((room, 2)),
+            np.zeros(batch.n_documents, dtype=np.int32),
+            np.full(room, -1, dtype=np.int32),
+        )
+
+    @property
+    def cell_word(self):
+        return np.repeat(self.words, np.diff(self.word_indptr))
+
+    @property
+    def cells(self):
+        return self.cell_word, self.cell_document, self.cell_count, self.cell_start
+
+    @property
+    def lists(self):
+        return self.slot_start, self.slots, self.n_slots
+
+    def assign(self, z):
+        """Give every token a topic, and every topic of a document a table."""
+        self.z[:] = z
+        self.n_slots[:] = 0
+        list_topics(self.cell_document, self.cell_count, *self.lists, self.z)
+
+    def weigh(self, indicators):
+        weigh_lists(self.slot_start, self.slots, self.gains, self.n_slots, indicators)
+
+    def used(self):
+        """Which entries of the lists are in use."""
+        document = np.repeat(np.arange(len(self.n_slots)), np.diff(self.slot_start))
+        return np.arange(len(document)) - self.slot_start[document] < self.n_slots[document]
+
+    def tables(self, n_topics):
+        """Tables of each topic."""
+        topic, _, tables = self.slots[self.used()].T
+        return np.bincount(topic, weights=tables, minlength=n_topics)
+
+    def rename(self, place):
+        """Let topic k be place[k] from now on."""
+        used = self.used()
+        self.slots[used, 0] = place[self.slots[used, 0]]
+        assigned = self.z >= 0
+        self.z[assigned] = place[self.z[assigned]]
+
+    def add_to(self, counts):
+        """Count the tokens of each word in each topic."""
+        nowhere = np.full_like(self.z, -1)
+        move_counts(self.word_indptr, self.words, self.cell_count, nowhere, self.z, counts)
+
+
+@dataclass
+class Call:
+    """What one call of fit or partial_fit samples.
+
+    Attributes
+    ----------
+    documents : Restaurants
+    rows : ndarray of int32, the words that the documents have
+    counts, totals, tables : what earlier documents have: of these words in topics, of all words, of tables
+    exact : whether adding and removing tokens rounds nothing
+    entered : whether the documents are in the counts yet
+    """
+
+    documents: Restaurants
+    rows: np.ndarray
+    counts: np.ndarray
+    totals: np.ndarray
+    tables: np.ndarray
+    exact: bool
+    entered: bool = False
+
+
+@describe_parameters
+class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
+    """Hierarchical Dirichlet process by Gibbs sampling over a corpus.
+
+    A Markov chain over the topics of all tokens and the tables of all documents, whose stationary law is the
+    exact posterior: topics appear and vanish, and there is no upper bound on their number. Moves that split
+    and merge topics help it to forget the number it was started from. Choose it when the whole corpus is in
+    memory and the number of topics is asked for; the online methods get to the same predictions in less time.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics at the start, which are random. Given sweeps enough the result does not depend on it:
+        300 documents of bars take 700 with split_merge=20 to forget it. Thousands of documents remember it
+        for hundreds of sweeps: more topics then predict better at first.
+    sampler : {'table_indicator', 'sparse_table_indicator', 'direct_assignment'}, default='table_indicator'
+        How tokens are drawn; all three have the same law. 'table_indicator' draws a topic and whether a
+        table is opened, at the root with the exact weight M_k / (b0 + M) of M_k tables.
+        'sparse_table_indicator' proposes from alias tables and corrects what was drawn. 'direct_assignment'
+        draws topics given weights at the root, and tables and weights in turn.
+    topic_concentration : float or 'auto', default='auto'
+        Concentration of the process that topics come from, in [1e-12, 1e12], b0 or gamma in the literature.
+        With 'auto' it is sampled.
+    doc_concentration : float or 'auto', default='auto'
+        Concentration of the documents' processes, in [1e-12, 1e12], b1 or alpha in the literature.
+    topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 1.0)
+        Gamma priors of the concentrations that are sampled; the chain starts from their means.
+    topic_word_prior : float or None, default=None
+        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is 0.05. The
+        number of topics depends on it: smaller values make more of them.
+    split_merge : int, default=10
+        Proposals after each sweep to split a topic or to merge two, at most 1000; 0 for none. Each takes some
+        sweeps over the tokens of the topics in question.
+    max_iter : int, default=200
+        Sweeps over the documents of a call of `fit` or `partial_fit`.
+    evaluate_every : int, default=10
+        Sweeps between two entries of log_likelihood_ and n_components_trace_; 0 for none.
+    @transform_burn_in=10
+    @transform_sweeps=20
+    n_jobs : int or None, default=None
+        Threads that work on `transform` and `score`; sampling uses one. The results are the same for any
+        number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial assignments and of sampling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds.
+
+    Attributes
+    ----------
+    @components_
+    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+        Number of tokens of each word in each topic, in the last sample.
+    topic_weights_ : ndarray of shape (n_components_,)
+        Expected weights at the root given the tables: M_k / (b0 + M). They sum to less than one; the rest
+        is that of topics to come.
+    topic_ids_ : ndarray of shape (n_components_,), int
+        Identity of each topic, which it keeps as long as it has tokens, also over calls of `partial_fit`. The
+        larger part keeps its own when a topic is split or two are merged. Topics are in this order.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions: ``doc_concentration_ * topic_weights_``.
+    topic_concentration_, doc_concentration_ : float
+        Concentrations in use.
+    topic_word_prior_ : float
+        Parameter of the topics' prior in use.
+    n_components_ : int
+        Number of topics in use: those with tokens.
+    @n_features_in_
+    @feature_names_in_
+    log_likelihood_ : ndarray of shape (n_evaluations,)
+        Log joint probability in nats of words, topics and tables of the documents of the last call of `fit`
+        or `partial_fit`, given those before; after every evaluate_every sweeps.
+    n_components_trace_ : ndarray of shape (n_evaluations,), int
+        Number of topics at these times.
+    n_iter_ : int
+        Sweeps of the last call.
+    n_samples_seen_ : int
+        Documents in the counts.
+
+    See Also
+    --------
+    sktopic.lda.CollapsedGibbsLDA : The same with a given number of topics.
+    OnlineVariationalHDP : Learns from mini-batches.
+
+    Notes
+    -----
+    The model is that of the last sample, not a mean over samples, which do not have the same topics. Whether
+    a chain has arrived shows in log_likelihood_ and n_components_trace_ of chains from few topics and from
+    many.
+
+    All tokens of a word are visited one after the other, so that the weights of all topics are at hand and
+    change in two places when a token moves. A token then costs a scan of the topics of its document, and with
+    'table_indicator' the search among sums over sixteen topics.
+
+    An alias table that has seen the token it is used for would make proposals depend on where that token is,
+    and change the law. So words are cut into three blocks of documents, and the table of a block is made
+    from the others. This order of the sweep leaves it little to save: measured, it is slower than
+    'table_indicator'.
+
+    `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
+    earlier calls. Topics that those have are neither split nor merged.
+
+    A count c becomes tokens as in `OnlineEMLDA`, each of which is one customer of its restaurant: the sampler
+    is exact for integer counts up to 64.
+
+    References
+    ----------
+    C. Chen, L. Du and W. Buntine, "Sampling table configurations for the hierarchical Poisson-Dirichlet
+    process", ECML PKDD 2011: table indicators. Equations 8 to 11 of S. Burkhardt and S. Kramer, "Online
+    sparse collapsed hybrid variational-Gibbs algorithm for hierarchical Dirichlet process topic models", ECML
+    PKDD 2017, are their form here, but for the weight of a topic at the root, which is the exact one (and for
+    a misprint in the last, whose denominator is S(n, m)).
+
+    Y. W. Teh, M. I. Jordan, M. J. Beal and D. M. Blei, "Hierarchical Dirichlet processes", Journal of the
+    American Statistical Association 101, 2006: direct assignment (section 5.3) and draws of
+    the concentrations.
+
+    S. Jain and R. M. Neal, "A split-merge Markov chain Monte Carlo procedure for the Dirichlet process
+    mixture model", Journal of Computational and Graphical Statistics 13, 2004, and C. Wang and D. M. Blei,
+    "A split-merge MCMC algorithm for the hierarchical Dirichlet process", arXiv:1201.1657, 2012: split_merge.
+
+    A. Q. Li, A. Ahmed, S. Ravi and A. J. Smola, "Reducing the sampling complexity of topic models", KDD 2014:
+    alias tables.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.hdp import CollapsedGibbsHDP
+    >>> bars = make_bars(200, random_state=0)
+    >>> hdp = CollapsedGibbsHDP(n_components=5, max_iter=100, random_state=0).fit(bars.data)
+    >>> 9 <= hdp.n_components_ <= 14
+    True
+    >>> hdp.transform(bars.data).shape == (200, hdp.n_components_)
+    True
+    >>> bool(hdp.topic_weights_.sum() < 1)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED_PARAMETERS},
+        "sampler": [StrOptions(set(SAMPLERS))],
+        **CONSTRAINTS,
+        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "split_merge": [Interval(Integral, 0, MOST_PROPOSALS, closed="both")],
+        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        sampler="table_indicator",
+        topic_concentration="auto",
+        doc_concentration="auto",
+        topic_concentration_prior=(1.0, 1.0),
+        doc_concentration_prior=(1.0, 1.0),
+        topic_word_prior=None,
+        split_merge=10,
+        max_iter=200,
+        evaluate_every=10,
+        transform_burn_in=10,
+        transform_sweeps=20,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self._keep_parameters(locals())
+
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Sample the topics of a corpus, from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
+            left as it was.
+        KeyboardInterrupt
+            Is passed on; the state is that of the last complete sweep.
+        """
+        self._check_settings()
+        with self._features_kept():
+            counts = self._validate_counts(X, reset=True)
+            self._start(counts.shape[1])
+        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1))
+        return self
+
+    def partial_fit(self, X, y=None):
+        """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            As in `fit`.
+        """
+        first = not hasattr(self, "n_samples_seen_")
+        self._check_settings()
+        counts = self._validate_counts(X, reset=first)
+        if first:
+            self._start(counts.shape[1])
+        else:
+            for name in ("_counts", "_totals", "_tables", "_ids"):
+                setattr(self, name, np.require(getattr(self, name), requirements="W"))
+            self._adopt_settings()
+        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
+        return self
+
+    @property
+    def n_components_(self):
+        check_is_fitted(self)
+        return len(self._in_use())
+
+    @property
+    def topic_ids_(self):
+        check_is_fitted(self)
+        return self._ids[self._in_use()]
+
+    @property
+    def topic_weights_(self):
+        check_is_fitted(self)
+        # A corpus without words has the one topic of a first table.
+        tables = np.maximum(self._tables[self._in_use()], 1.0)
+        return tables / (tables.sum() + self.topic_concentration_)
+
+    @property
+    def doc_topic_prior_(self):
+        check_is_fitted(self)
+        return self.doc_concentration_ * self.topic_weights_
+
+    @property
+    def topic_word_counts_(self):
+        check_is_fitted(self)
+        return np.ascontiguousarray(self._counts[:, self._in_use()].T)
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_smoothing(self.topic_word_prior)
+        check_concentration_priors(self)
+
+    def _in_use(self):
+        """The places of the topics in use, in the order of their ids; without any, one that is empty."""
+        used = np.flatnonzero(self._ids >= 0)
+        if not len(used):
+            return np.zeros(1, dtype=np.int64)
+        return used[np.argsort(self._ids[used])]
+
+    def _topic_probabilities(self):
+        used = self._in_use()
+        none = np.empty((0, len(used)))
+        counts, totals = np.ascontiguousarray(self._counts[:, used]), self._totals[used]
+        statistics = TopicWordStatistics(counts, totals, np.ones(1), none, none[:, 0])
+        return statistics.probabilities(1.0, self.topic_word_prior_)
+
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
+    def _start(self, n_features):
+        size = -(-(self.n_components + 1) // ROOM) * ROOM
+        self._counts = np.zeros((n_features, size))  # which may fail: nothing has changed so far
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._totals, self._tables = np.zeros(size), np.zeros(size)
+        self._ids = np.full(size, -1, dtype=np.int64)
+        self._next_id = 0
+        self._lengths = np.zeros((2, 0), dtype=np.int64)
+        self.n_samples_seen_ = self._n_sweeps = self.n_iter_ = 0
+        self.log_likelihood_, self.n_components_trace_ = np.empty(0), np.empty(0, dtype=np.int64)
+        for name in NAMES:
+            shape, rate = getattr(self, f"{name}_prior")
+            setattr(self, f"{name}_", shape / rate)
+        self._adopt_settings()
+
+    def _adopt_settings(self):
+        """Let partial_fit go on with parameters that were changed since the last call."""
+        adopt_concentrations(self)
+        given = self.topic_word_prior
+        self.topic_word_prior_ = DEFAULT_SMOOTHING if given is None else float(given)
+
+    def _sample(self, counts, tasks):
+        """All sweeps over some documents, which enter the counts with the first of them."""
+        call = self._begin(counts)
+        n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
+        first_documents = self.n_samples_seen_ == 0
+        monitor = FitMonitor(self, n_documents * self.max_iter)
+        for sweep in range(1, self.max_iter + 1):
+            tasks.begin_epoch()
+            tasks.begin_update()
+            with uninterrupted(), self._complete_or_undone(call):
+                if sweep == 1 and first_documents:
+                    self._assign_at_random(call)
+                self._sweep(call)
+                if sweep == 1:
+                    self.log_likelihood_, self.n_components_trace_ = np.empty(0), np.empty(0, dtype=np.int64)
+                self.n_iter_ = sweep
+            self._note(sweep, call)
+            monitor.after_update(n_documents, n_tokens)
+            stop = tasks.end_update()
+            if tasks.end_epoch() or stop:
+                break
+        if self.verbose:
+            monitor.after_epoch()
+        tasks.end()
+
+    @contextmanager
+    def _complete_or_undone(self, call):
+        """If a first sweep fails for want of memory, take the documents out of the counts again."""
+        names = "_counts", "_totals", "_tables", "_ids"
+        kept = None if call.entered else [getattr(self, name).copy() for name in names]
+        try:
+            yield
+        except MemoryError:
+            if kept is not None and not call.entered:
+                for name, value in zip(names, kept):
+                    setattr(self, name, value)
+            raise
+
+    def _begin(self, counts):
+        documents = Restaurants.of(DocumentReader(counts).batch(np.arange(counts.shape[0])))
+        rows = np.sort(documents.words)
+        before = self._counts[rows]
+        exact = counts_exactly(counts.data, before)
+        return Call(documents, rows, before, self._totals.copy(), self._tables.copy(), exact)
+
+    def _assign_at_random(self, call):
+        """Start from uniformly random topics."""
+        documents = call.documents
+        draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY), len(documents.z))
+        documents.assign((draws * self.n_components).astype(np.int32))
+        self._recount(call)
+        self._tables[:] = documents.tables(len(self._ids))
+        self._enter(call)
+
+    def _enter(self, call):
+        """Note that the documents are in the counts from now on."""
+        if call.entered:
+            return
+        lengths = call.documents.n_customers
+        values, inverse = np.unique(np.append(self._lengths[0], lengths), return_inverse=True)
+        weights = np.append(self._lengths[1], np.ones_like(lengths))
+        self._lengths = np.array([values, np.bincount(inverse, weights=weights)], dtype=np.int64)
+        self.n_samples_seen_ += len(lengths)
+        call.entered = True
+
+    def _recount(self, call):
+        """Count all tokens of the call anew."""
+        self._counts[call.rows] = call.counts
+        call.documents.add_to(self._counts)
+        self._totals[:] = call.totals + (self._counts[call.rows] - call.counts).sum(axis=0)
+
+    def _arrange(self, call, kept, size):
+        """Keep the topics in some places only, in that order, with room for size topics."""
+        place = np.full(len(self._ids), -1, dtype=np.int32)
+        place[kept] = np.arange(len(kept))
+        for owner, names in (
+            (self, ("_counts", "_totals", "_tables")),
+            (call, ("counts", "totals", "tables")),
+        ):
+            for name in names:
+                setattr(owner, name, _padded(getattr(owner, name)[..., kept], size))
+        self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
+        call.documents.rename(place)
+
+    def _sweep(self, call):
+        """Draw the topic of every token once, then what hangs on them."""
+        used = np.flatnonzero(self._tables)
+        if len(self._ids) > 4 * (len(used) + ROOM):
+            self._arrange(call, used, -(-(len(used) + ROOM) // ROOM) * ROOM)
+        key = combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)
+        if self.sampler == "direct_assignment":
+            self._sweep_weights(call, key)
+        else:
+            call.documents.weigh(True)
+            self._tables = self._sweep_cells(call, self._tables.copy(), self.topic_concentration_, key)[0]
+        if self.split_merge:
+            self._split_merge(call, combine_keys(key, SPLIT_MERGE_KEY))
+        if not call.exact:  # count anew what adding and removing has rounded
+            self._recount(call)
+        self._name_topics()
+        self._n_sweeps += 1
+        self._enter(call)
+        self._draw_concentrations(_generator(key, CONCENTRATION_KEY))
+
+    def _sweep_weights(self, call, key):
+        """Direct assignment: weights of topics, then topics of tokens, then tables."""
+        call.documents.weigh(False)
+        root, rest = self._draw_weights(_generator(key, WEIGHT_KEY))
+        root, rest = self._sweep_cells(call, root, rest, key)
+        self._seat(call, root, key)
+
+    def _split_merge(self, call, key):
+        """Propose to split and merge topics that no earlier document has; tables are drawn anew."""
+        documents, free = call.documents, np.count_nonzero(self._tables == 0)
+        if not len(documents.z):
+            return
+        if free < self.split_merge:
+            self._arrange(call, np.arange(len(self._ids)), len(self._ids) + self.split_merge)
+        root, _ = self._draw_weights(_generator(key, WEIGHT_KEY))
+        split_merge(
+            *documents.cells,
+            self._counts,
+            self._totals,
+            root,
+            (call.tables > 0).astype(np.uint8),
+            self._ids,
+            self.topic_concentration_,
+            self.topic_word_prior_,
+            *documents.lists,
+            documents.z,
+            self.split_merge,
+            LAUNCH_SWEEPS,
+            key,
+        )
+        self._seat(call, root, key)
+
+    def _draw_weights(self, generator):
+        """b1 times the weights of topics at the root given the tables, and b1 times their rest."""
+        used = self._tables > 0
+        root = np.zeros(len(used))
+        # Tiny concentrations make gamma variates that underflow.
+        root[used] = np.maximum(generator.gamma(self._tables[used]), 1e-290)
+        rest = max(generator.gamma(self.topic_concentration_), 1e-290)
+        factor = self.doc_concentration_ / (root.sum() + rest)
+        return root * factor, rest * factor
+
+    def _seat(self, call, root, key):
+        """Draw the tables of all documents of the call, given weights of topics."""
+        tables = np.zeros(len(root))
+        draw_tables(*call.documents.lists, root, tables, combine_keys(key, TABLE_KEY))
+        self._tables = _padded(call.tables, len(root)) + tables
+
+    def _sweep_cells(self, call, root, rest, key):
+        """Sweep, with room for new topics made wherever there is none left; returns root weights and rest."""
+        settings = self.topic_concentration_, self.doc_concentration_, self.topic_word_prior_
+        documents, cell = call.documents, 0
+        while True:
+            cell, rest = sweep_cells(
+                cell,
+                *documents.cells,
+                self._counts,
+                self._totals,
+                root,
+                rest,
+                self._ids,
+                SAMPLERS[self.sampler],
+                COMMON,
+                *settings,
+                documents.slot_start,
+                documents.slots,
+                documents.gains,
+                documents.n_slots,
+                documents.z,
+                key,
+            )
+            if cell == len(documents.cell_word):
+                return root, rest
+            size = 2 * len(root) + 64
+            self._arrange(call, np.arange(len(root)), size)
+            root = _padded(root, size)
+
+    def _name_topics(self):
+        """Give new topics an identity, and clear the places of those that are gone."""
+        used = self._tables > 0
+        new = used & (self._ids < 0)
+        self._ids[new] = np.arange(self._next_id, self._next_id + new.sum())
+        self._next_id += int(new.sum())
+        self._ids[~used] = -1
+        self._totals[~used] = 0.0
+
+    def _draw_concentrations(self, generator):
+        """Draw the concentrations given the tables, where asked for."""
+        total, n_topics = self._tables.sum(), np.count_nonzero(self._tables)
+        if total == 0:
+            return
+        if self.topic_concentration == "auto":
+            shape, rate = self.topic_concentration_prior
+            self.topic_concentration_ = draw_concentration(
+                self.topic_concentration_, n_topics, np.array([total]), np.ones(1), shape, rate, generator
+            )
+        if self.doc_concentration == "auto":
+            shape, rate = self.doc_concentration_prior
+            self.doc_concentration_ = draw_concentration(
+                self.doc_concentration_, total, *self._lengths, shape, rate, generator
+            )
+
+    def _note(self, sweep, call):
+        if self.evaluate_every and sweep % self.evaluate_every == 0:
+            self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(call))
+            self.n_components_trace_ = np.append(self.n_components_trace_, self.n_components_)
+
+    def _log_joint(self, call):
+        """log p(words, topics and tables of the documents | counts and tables of earlier ones)."""
+        beta, size, documents = self.topic_word_prior_, len(self._counts), call.documents
+        b0, b1 = self.topic_concentration_, self.doc_concentration_
+        norm = gammaln(self._totals + size * beta) - gammaln(call.totals + size * beta)
+        total = log_rising(self._counts[call.rows], beta) - log_rising(call.counts, beta) - norm.sum()
+        total += _log_root(self._tables, b0) - _log_root(call.tables, b0)
+        total += log_seatings(*documents.lists) + (self._tables - call.tables).sum() * np.log(b1)
+        return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()
+
+
+def draw_concentration(value, n_tables, sizes, times, shape, rate, generator):
+    """A draw of the concentration of Chinese restaurants under a Gamma prior (Teh et al., 2006).
+
+    Parameters
+    ----------
+    value : the present concentration
+    n_tables : number of tables in all restaurants
+    sizes, times : numbers of customers, and of restaurants that have so many
+    shape, rate : parameters of the prior
+    generator : RandomState
+    """
+    some = sizes > 0
+    n = np.repeat(sizes[some], times[some].astype(np.int64)).astype(np.float64)
+    log_share = np.log(np.maximum(generator.beta(value + 1.0, n), 1e-300)).sum()
+    ahead = np.count_nonzero(generator.uniform(size=len(n)) * (n + value) < n)
+    drawn = generator.gamma(shape + n_tables - ahead) / (rate - log_share)
+    return float(np.clip(drawn, SMALLEST, LARGEST))

@@ -1,0 +1,343 @@
+"""Gibbs sampling for the HDP: draw by draw that of the reference, and with the exact posterior as its law."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sktopic._kernels._hdp_gibbs import (
+    draw_tables,
+    list_topics,
+    log_seatings,
+    seat_weights,
+    sweep_cells,
+    weigh_lists,
+)
+from sktopic._kernels._hdp_split_merge import split_merge
+from sktopic._kernels._rng import position_keys
+from tests.kernels.tools import for_each_seed
+from tests.reference import hdp_gibbs as reference
+from tests.reference import hdp_split_merge
+from tests.reference.documents import clump_weights
+from tests.reference.hdp_gibbs import DIRECT, INDICATORS, SPARSE
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+every_sampler = pytest.mark.parametrize(
+    "sampler", [DIRECT, INDICATORS, SPARSE], ids=["direct", "tables", "sparse"]
+)
+
+
+@dataclass
+class Chain:
+    """Documents (n_documents, n_words) as the kernels see them, word by word, with room for size topics."""
+
+    dense: np.ndarray
+    size: int
+    sampler: int
+    b0: float = 0.7
+    b1: float = 1.3
+    smoothing: float = 0.2
+    common: int = 0
+    root: np.ndarray = field(init=False)
+    rest: float = 0.5
+
+    def __post_init__(self):
+        by_word, document = np.nonzero(self.dense.T)
+        count = self.dense.T[by_word, document].astype(np.float64)
+        self.parts = [clump_weights(c) for c in count]
+        n = [len(p) for p in self.parts]
+        start = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
+        self.cells = by_word.astype(np.int32), document.astype(np.int32), count, start
+        self.token_word, self.token_document = np.repeat(by_word, n), np.repeat(document, n)
+        self.token_weight = np.concatenate(self.parts)
+        self.counts = np.zeros((self.dense.shape[1], self.size))
+        self.totals, self.root = np.zeros(self.size), np.zeros(self.size)
+        self.ids = np.zeros(self.size, dtype=np.int64)
+        room = np.bincount(self.token_document, minlength=len(self.dense))
+        self.slot_start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        self.slots = np.zeros((room.sum(), 3), dtype=np.int32)
+        self.gains = np.zeros((room.sum(), 2))
+        self.n_slots = np.zeros(len(self.dense), dtype=np.int32)
+        self.z = np.full(room.sum(), -1, dtype=np.int32)
+        if self.sampler != DIRECT:
+            self.rest = self.b0
+
+    @property
+    def lists(self):
+        return self.slot_start, self.slots, self.n_slots
+
+    def assign(self, z):
+        self.z[:] = z
+        self.n_slots[:] = 0
+        list_topics(*self.cells[1:3], *self.lists, self.z)
+        self.counts[:], self.totals[:] = self.recount(), self.recount().sum(axis=0)
+        self.root = self.tables()
+
+    def recount(self):
+        counts = np.zeros_like(self.counts)
+        np.add.at(counts, (self.token_word, self.z), self.token_weight)
+        return counts
+
+    def listed(self, d):
+        return self.slots[self.slot_start[d] : self.slot_start[d] + self.n_slots[d]]
+
+    def tables(self):
+        tables = np.zeros(self.size)
+        for d in range(len(self.dense)):
+            np.add.at(tables, self.listed(d)[:, 0], self.listed(d)[:, 2])
+        return tables
+
+    def sweep(self, key, cell=0):
+        """Returns the cell at which there was no room."""
+        weigh_lists(self.slot_start, self.slots, self.gains, self.n_slots, self.sampler != DIRECT)
+        settings = self.sampler, self.common, self.b0, self.b1, self.smoothing
+        state = self.counts, self.totals, self.root, self.rest, self.ids
+        lists = self.slot_start, self.slots, self.gains, self.n_slots
+        cell, self.rest = sweep_cells(cell, *self.cells, *state, *settings, *lists, self.z, int(key))
+        return cell
+
+    def draw_weights(self, rng):
+        """Root weights given tables, times b1."""
+        root, rest = rng.standard_gamma(self.root), rng.standard_gamma(self.b0)
+        factor = self.b1 / (root.sum() + rest)
+        return root * factor, rest * factor
+
+    def seat(self, weight, key):
+        tables = np.zeros(self.size)
+        draw_tables(*self.lists, weight, tables, int(key))
+        return tables
+
+    def full_sweep(self, key, rng):
+        """A sweep after which root holds the tables, whatever the sampler."""
+        if self.sampler == DIRECT:
+            self.root, self.rest = self.draw_weights(rng)
+            self.sweep(key)
+            self.root = self.seat(self.root, key + 1)
+        else:
+            self.sweep(key)
+
+    def check(self, rtol=1e-12):
+        """Counts and lists say what z says."""
+        scale = max(1.0, self.cells[2].max())
+        assert_allclose(self.counts, self.recount(), rtol=rtol, atol=rtol * scale)
+        assert_allclose(self.totals, self.recount().sum(axis=0), rtol=rtol, atol=rtol * scale * 10)
+        for d in range(len(self.dense)):
+            topic, n, m = self.listed(d).T
+            own = self.z[self.token_document == d]
+            assert sorted(topic) == sorted(set(own.tolist()))
+            assert_array_equal(n, [np.sum(own == k) for k in topic])
+            if self.sampler != DIRECT:
+                assert np.all((m >= 1) & (m <= n))
+        if self.sampler != DIRECT:
+            assert_array_equal(self.root, self.tables())
+
+
+class Twin:
+    """The same state, moved by the reference."""
+
+    def __init__(self, chain):
+        self.chain = chain
+        documents = [reference.Document() for _ in chain.dense]
+        for token, d in enumerate(chain.token_document):
+            if chain.z[token] >= 0:
+                documents[d].put(int(chain.z[token]), chain.z[token] not in documents[d].order)
+        arrays = chain.counts.copy(), chain.totals.copy(), chain.root.copy()
+        self.state = reference.State(*arrays, chain.rest, documents, chain.z.copy())
+
+    def sweep(self, key):
+        c = self.chain
+        settings = reference.Settings(c.sampler, c.b0, c.b1, c.smoothing, c.common)
+        reference.sweep_cells(c.cells, self.state, settings, key)
+
+    def check(self):
+        assert_array_equal(self.chain.z, self.state.z)
+        for d, document in enumerate(self.state.documents):
+            topic, n, m = self.chain.listed(d).T
+            assert topic.tolist() == document.order
+            assert n.tolist() == [document.n[k] for k in document.order]
+            if self.chain.sampler != DIRECT:
+                assert m.tolist() == [document.m[k] for k in document.order]
+        assert_allclose(self.chain.root, self.state.root, rtol=1e-12)
+        assert_allclose(self.chain.rest, self.state.rest, rtol=1e-12)
+        assert_allclose(self.chain.counts, self.state.counts, rtol=1e-9, atol=1e-9)
+
+
+def random_chain(seed, sampler, counts="small", n_documents=9, n_words=12, size=160, **settings):
+    rng = np.random.default_rng(seed)
+    dense = (rng.random((n_documents, n_words)) < 0.4).astype(float)
+    if counts == "small":
+        dense *= rng.integers(1, 5, dense.shape)
+    elif counts == "mixed":  # fractional, exactly 64, above 64
+        dense *= rng.choice(
+            [1.0, 3.0, 2.75, 0.3, 12.0, 9.5, 70.1], dense.shape, p=[0.5, 0.2, 0.1, 0.1, 0.04, 0.03, 0.03]
+        )
+    dense[[0, 4]] = 0.0
+    return Chain(dense, size, sampler, **settings)
+
+
+# What the golden numbers say
+
+
+def test_weights_are_those_of_the_golden_conditionals():
+    golden = np.load(GOLDEN / "hdp_token_conditional_golden.npz")
+    for i in range(len(golden["n"])):
+        n, m = (golden[name][i].astype(np.int32) for name in ("n", "m"))
+        given = golden["gamma_tilde"][i], golden["phi"][i]
+        w = seat_weights(n, m, *given, golden["b0"][i], golden["b1"][i])
+        assert_allclose(w / w.sum(), golden["prob_mean"][i][:, 1:], rtol=1e-12, atol=1e-300)
+
+
+# The reference
+
+
+@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
+@pytest.mark.parametrize("start", ["nowhere", "one topic", "many topics"])
+@every_sampler
+def test_every_draw_is_that_of_the_reference(sampler, start, counts):
+    chain = random_chain(3, sampler, counts)
+    if start != "nowhere":
+        n_topics = 1 if start == "one topic" else 20
+        chain.assign(np.random.default_rng(0).integers(0, n_topics, len(chain.z)))
+        if sampler == DIRECT:
+            chain.root = chain.root * 0.01
+    twin = Twin(chain)
+    for key in range(4):
+        assert chain.sweep(key) == len(chain.cells[0])
+        twin.sweep(key)
+        twin.check()
+        chain.check()
+    assert len(set(chain.z.tolist())) > 1
+
+
+def test_rare_words_are_drawn_without_alias_tables():
+    sparse, exact = (random_chain(4, sampler, common=100) for sampler in (SPARSE, INDICATORS))
+    for chain in (sparse, exact):
+        for key in range(3):
+            chain.sweep(key)
+    assert_array_equal(sparse.z, exact.z)
+
+
+@every_sampler
+def test_sweep_stops_where_there_may_be_no_room_and_goes_on(sampler):
+    """With room made in between, draws are those of a chain that had it from the start; alias tables of
+    another size make other draws of the same law."""
+    small, large = (random_chain(5, sampler, size=size, b0=20.0, b1=5.0) for size in (16, 160))
+    for chain in (small, large):
+        chain.assign(np.arange(len(chain.z)) % 12)
+        if sampler == DIRECT:
+            chain.root *= 0.01
+    stops = 0
+    for key in range(3):
+        large.sweep(key)
+        cell = small.sweep(key)
+        while cell < len(small.cells[0]):
+            stops += 1
+            for name in ("counts", "totals", "root", "ids"):
+                array = getattr(small, name)
+                setattr(small, name, np.concatenate([array, np.zeros_like(array)[..., :8]], axis=-1))
+            small.size += 8
+            cell = small.sweep(key, cell)
+        small.check()
+        if sampler != SPARSE:
+            assert_array_equal(small.z, large.z)
+            assert_allclose(small.root, large.root[: small.size], rtol=1e-12)
+    assert stops > 0
+
+
+def test_tables_are_those_of_the_reference():
+    chain = random_chain(6, DIRECT)
+    chain.assign(np.random.default_rng(0).integers(0, 5, len(chain.z)))
+    documents = Twin(chain).state.documents
+    weight = np.random.default_rng(1).gamma(1.0, 1.0, chain.size)
+    assert_array_equal(chain.seat(weight, 7), reference.draw_tables(documents, weight, 7))
+    assert_array_equal(chain.tables(), chain.seat(weight, 7))
+    assert_allclose(log_seatings(*chain.lists), reference.log_seatings(documents), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_scans", [0, 3])
+@pytest.mark.parametrize("counts", ["small", "mixed"])
+def test_every_split_and_merge_is_that_of_the_reference(counts, n_scans):
+    chain = random_chain(7, DIRECT, counts, smoothing=0.1)
+    chain.assign(np.random.default_rng(0).integers(0, 3, len(chain.z)))
+    chain.root[:3] = 0.5, 0.3, 0.9
+    tokens = hdp_split_merge.Tokens.of(*chain.cells[:3])
+    z, weight, fixed = chain.z.copy(), chain.root.copy(), np.zeros(chain.size, dtype=np.uint8)
+    fixed[2] = 1
+    total = np.zeros(2)
+    for key in range(12):
+        given = chain.counts, chain.totals, chain.root, fixed, chain.ids, 0.7, 0.1
+        accepted = split_merge(*chain.cells, *given, *chain.lists, chain.z, 20, n_scans, key)
+        settings = 0.7, 0.1, len(chain.counts), z, 20, n_scans, key
+        assert accepted == hdp_split_merge.split_merge(tokens, weight, fixed, *settings)
+        assert_array_equal(chain.z, z)
+        assert_allclose(chain.root, weight, rtol=1e-9)
+        chain.check()
+        total += accepted
+    assert np.all(total > 0)
+    assert_array_equal(chain.z == 2, np.random.default_rng(0).integers(0, 3, len(z)) == 2)
+
+
+# The law
+
+EXACT = np.load(GOLDEN / "hdp_exact_posterior_golden.npz")
+
+
+def tiny(sampler):
+    """The chain of the golden posterior, and the places of its tokens in ours."""
+    dense = np.zeros((2, 3))
+    np.add.at(dense, (EXACT["batch_doc_id"], EXACT["batch_word"]), 1)
+    settings = (float(EXACT[f"batch_{name}"]) for name in ("b0", "b1", "beta"))
+    chain = Chain(dense, 16, sampler, *settings)
+    order, left = [], list(range(6))
+    for d, w in zip(chain.token_document, chain.token_word):
+        i = next(i for i in left if (EXACT["batch_doc_id"][i], EXACT["batch_word"][i]) == (d, w))
+        left.remove(i)
+        order.append(i)
+    chain.assign(np.zeros(6))
+    return chain, np.argsort(order)
+
+
+def assert_law_is_that_of_the_golden_posterior(z, tables):
+    """P(K), co-assignment and E[tables] within four standard errors, those of the means of fifty batches."""
+    first, second = np.triu_indices(6, 1)
+    same = z[:, first] == z[:, second]
+    n_topics = np.array([len(set(row)) for row in z.tolist()])
+    seen = np.column_stack([*(n_topics == k for k in range(1, 5)), same, tables])
+    coassigned = EXACT["batch_coassign"][first, second]
+    expected = np.concatenate([EXACT["batch_K_prob"][1:5], coassigned, [EXACT["batch_E_tables"]]])
+    batches = seen[: len(seen) // 50 * 50].reshape(50, -1, seen.shape[1]).mean(axis=1)
+    errors = batches.std(axis=0, ddof=1) / np.sqrt(50)
+    assert np.all(errors[:4] < 0.006)  # it says something
+    assert np.all(np.abs(batches.mean(axis=0) - expected) < 4 * errors), (batches.mean(0) - expected) / errors
+
+
+@for_each_seed
+@every_sampler
+def test_assignments_have_the_posterior_distribution(sampler, seed):
+    chain, place = tiny(sampler)
+    rng, n = np.random.default_rng(seed), 40_000
+    z, tables = np.empty((n, 6), dtype=int), np.empty(n)
+    for i, key in enumerate(position_keys(seed, 0, n).tolist()):
+        chain.full_sweep(key // 2, rng)
+        z[i], tables[i] = chain.z[place], chain.root.sum()
+    assert_law_is_that_of_the_golden_posterior(z, tables)
+
+
+@for_each_seed
+@pytest.mark.parametrize("n_scans", [0, 3])
+def test_splits_and_merges_alone_have_the_posterior_distribution(n_scans, seed):
+    """With weights drawn given tables, and tables given weights, in between."""
+    chain, place = tiny(DIRECT)
+    rng, n = np.random.default_rng(seed), 40_000
+    z, tables = np.empty((n, 6), dtype=int), np.empty(n)
+    fixed = np.zeros(chain.size, dtype=np.uint8)
+    for i, key in enumerate(position_keys(seed, 0, n).tolist()):
+        weight, _ = chain.draw_weights(rng)
+        given = chain.counts, chain.totals, weight, fixed, chain.ids, chain.b0, chain.smoothing
+        split_merge(*chain.cells, *given, *chain.lists, chain.z, 3, n_scans, key)
+        chain.root = chain.seat(weight, key)
+        z[i], tables[i] = chain.z[place], chain.root.sum()
+    assert_law_is_that_of_the_golden_posterior(z, tables)
+    chain.check()

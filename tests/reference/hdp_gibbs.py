@@ -1,0 +1,233 @@
+"""Gibbs sampling for the HDP, word by word (the twin of sktopic._kernels._hdp_gibbs)."""
+
+from dataclasses import dataclass, field
+from math import comb, log
+
+import numpy as np
+
+from tests.reference.documents import clump_weights
+from tests.reference.rng import Stream, combine
+
+DIRECT, INDICATORS, SPARSE = 0, 1, 2
+
+
+def stirling(n, m, known={(0, 0): 1}):  # noqa: B006 (a table for all calls)
+    """S(n, m), the number of ways to seat n customers at m tables, an exact integer."""
+    for total in range(1, n + 1):
+        for tables in range(total + 1):
+            if (total, tables) not in known:
+                fewer = known.get((total - 1, tables - 1), 0)
+                known[total, tables] = fewer + (total - 1) * known.get((total - 1, tables), 0)
+    return known.get((n, m), 0)
+
+
+def seat_ratio(n, m, opens):
+    """How the probability of customers and their indicators changes when one comes to n at m tables."""
+    return (stirling(n + 1, m + opens) / comb(n + 1, m + opens)) / (stirling(n, m) / comb(n, m))
+
+
+@dataclass
+class Document:
+    """Customers and tables of the topics of a document, in the order of the kernel's list."""
+
+    order: list = field(default_factory=list)
+    n: dict = field(default_factory=dict)
+    m: dict = field(default_factory=dict)
+
+    def put(self, k, opens):
+        if k not in self.order:
+            self.order.append(k)
+            self.n[k] = self.m[k] = 0
+        self.n[k] += 1
+        self.m[k] += opens
+
+    def take(self, k, head):
+        self.n[k] -= 1
+        self.m[k] -= head
+        if self.n[k] == 0:
+            last = self.order.pop()  # fills the gap
+            if last != k:
+                self.order[self.order.index(k)] = last
+
+
+@dataclass
+class State:
+    """All that a sweep changes; places without a topic have root weight zero."""
+
+    counts: np.ndarray
+    totals: np.ndarray
+    root: np.ndarray
+    rest: float
+    documents: list
+    z: np.ndarray
+
+    def ratios(self, word, smoothing):
+        return (self.counts[word] + smoothing) / (self.totals + len(self.counts) * smoothing)
+
+    def move(self, word, k, weight):
+        self.counts[word, k] += weight
+        self.totals[k] += weight
+
+
+@dataclass
+class Settings:
+    sampler: int
+    b0: float
+    b1: float
+    smoothing: float
+    common: int = 0
+
+
+def weights(state, settings, document, word):
+    """Weights of a token that is nowhere: of any topic with a table more, of the document's own topics beyond
+    that (a table more, an old one), and of a new topic."""
+    q = state.ratios(word, settings.smoothing)
+    new = state.rest / len(state.counts)
+    any_topic = state.root * q
+    if settings.sampler == DIRECT:
+        return any_topic, [(0.0, q[k] * document.n[k]) for k in document.order], new
+    seat = (settings.b0 + state.root.sum()) / settings.b1
+    own = []
+    for k in document.order:
+        table, old = (seat_ratio(document.n[k], document.m[k], opens) for opens in (1, 0))
+        own.append((any_topic[k] * max(table - 1.0, 0.0), q[k] * seat * old))
+    return any_topic, own, new
+
+
+def draw(any_topic, own, new, order, uniform):
+    """(topic, whether it has a table more): the document's own topics, then any, then -1 for a new one."""
+    laid_out = [(k, i == 0, pair[i]) for k, pair in zip(order, own) for i in (0, 1)]
+    laid_out += [(k, True, w) for k, w in enumerate(any_topic)] + [(-1, True, new)]
+    bounds = np.cumsum([w for _, _, w in laid_out])
+    i = int(np.searchsorted(bounds, uniform * bounds[-1], side="right"))
+    return laid_out[min(i, len(laid_out) - 1)][:2]
+
+
+def block_of(cell, cell_word, key):
+    """Bounds of the block of a cell, and the number of cells of its word."""
+    mine = np.flatnonzero(cell_word == cell_word[cell])
+    first, n = mine[0], len(mine)
+    size = max(n // 2, 1)
+    start, stop = first, first + 1 + int(Stream(combine(combine(key, first), 1)).uniform() * size)
+    while stop <= cell:
+        start, stop = stop, stop + size
+    return start, min(stop, first + n), n
+
+
+def stale_weights(state, settings, cells, block, n_cells):
+    """Weights of all topics from counts and tables that no token of the block has a part in."""
+    cell_word, cell_document, cell_count, cell_start = cells
+    counts, totals = state.counts[cell_word[block[0]]].copy(), state.totals.copy()
+    tables = state.root.copy()
+    for cell in range(*block):
+        for i, weight in enumerate(clump_weights(cell_count[cell])):
+            k = state.z[cell_start[cell] + i]
+            counts[k] -= weight
+            totals[k] -= weight
+        document = state.documents[cell_document[cell]]
+        for k in document.order:
+            tables[k] -= document.m[k]
+    n, n_documents = block[1] - block[0], len(state.documents)
+    tables *= 1 + n / max(n_documents - n, 1)
+    counts *= 1 + n / max(n_cells - n, 1)
+    return tables * (counts + settings.smoothing) / (totals + len(state.counts) * settings.smoothing)
+
+
+def build_alias(weight):
+    """threshold and alias of a table, made in the kernel's order."""
+    n = len(weight)
+    threshold, alias = weight * (n / np.add.accumulate(weight)[-1]), list(range(n))
+    small = [i for i in range(n) if threshold[i] < 1]
+    large = [i for i in range(n) if threshold[i] >= 1]
+    while small and large:
+        i, j = small.pop(), large[-1]
+        alias[i] = j
+        threshold[j] = (threshold[j] + threshold[i]) - 1.0
+        if threshold[j] < 1:
+            small.append(large.pop())
+    threshold[small + large] = 1.0
+    return threshold, alias
+
+
+def propose(state, settings, document, word, stale, new, old, head, stream):
+    """One step of Metropolis and Hastings from the seat that a token had."""
+    any_topic, own, _ = weights(state, settings, document, word)
+    more = dict(zip(document.order, (pair[0] for pair in own)))
+    own_total = sum(sum(pair) for pair in own)
+    proposed = np.append(stale, new)
+    u = stream.uniform() * (own_total + np.add.accumulate(proposed)[-1])
+    if u < own_total:
+        seat = draw(np.zeros(0), own, 0.0, document.order, u / own_total)
+    else:
+        threshold, alias = build_alias(proposed)
+        v = stream.uniform() * len(proposed)
+        i = min(int(v), len(proposed) - 1)
+        k = i if v - i < threshold[i] else alias[i]
+        seat = (k if k < len(stale) else -1), True
+
+    def correction(k):
+        extra = more.get(k, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.float64(any_topic[k] + extra) / (stale[k] + extra)
+
+    ratio = correction(seat[0]) if seat[0] >= 0 and seat[1] else 1.0
+    if head and state.root[old] > 0:
+        ratio /= correction(old)
+    return seat if stream.uniform() < ratio else (old, head)
+
+
+def sweep_cells(cells, state, settings, key):
+    """Draw every token once, in place."""
+    cell_word, cell_document, cell_count, cell_start = cells
+    tables = settings.sampler != DIRECT
+    stale, last = None, 0
+    for cell, word in enumerate(cell_word):
+        if settings.sampler == SPARSE and cell >= last:
+            start, last, n_cells = block_of(cell, cell_word, key)
+            new = state.rest / len(state.counts)
+            stale = None
+            if n_cells >= settings.common:
+                stale = stale_weights(state, settings, cells, (start, last), n_cells)
+        document, stream = state.documents[cell_document[cell]], Stream(combine(key, cell))
+        for i, weight in enumerate(clump_weights(cell_count[cell])):
+            token = cell_start[cell] + i
+            old, head = state.z[token], False
+            if old >= 0:
+                n, m = document.n[old], document.m[old]
+                head = tables and stream.uniform() * n < m
+                if head and m == 1 and n > 1:
+                    continue
+                document.take(old, head)
+                state.move(word, old, -weight)
+                state.root[old] -= head
+            if stale is not None and old >= 0:
+                k, opens = propose(state, settings, document, word, stale, new, old, head, stream)
+            else:
+                given = weights(state, settings, document, word)
+                k, opens = draw(*given, document.order, stream.uniform())
+            if k < 0:
+                k = int(np.argmin(state.root > 0))
+                if not tables:
+                    stick = state.rest * (1 - stream.uniform() ** (1 / settings.b0))
+                    state.root[k] = stick
+                    state.rest -= stick
+            document.put(k, opens)
+            state.move(word, k, weight)
+            state.root[k] += opens if tables else 0
+            state.z[token] = k
+
+
+def draw_tables(documents, weight, key):
+    """Seat the customers of each document anew, in place; returns the tables of each topic."""
+    total = np.zeros(len(weight))
+    for d, document in enumerate(documents):
+        stream = Stream(combine(key, d))
+        for k in document.order:
+            a = weight[k]
+            document.m[k] = 1 + sum(stream.uniform() * (a + i) < a for i in range(1, document.n[k]))
+            total[k] += document.m[k]
+    return total
+
+
+def log_seatings(documents):
+    return sum(log(stirling(d.n[k], d.m[k])) for d in documents for k in d.order)

@@ -1,0 +1,414 @@
+"""Online variational inference for the HDP: its bound, its steps, the number of topics, and corner cases."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln, psi
+from scipy.stats import beta as beta_law
+from scipy.stats import dirichlet
+
+from sktopic._documents import DocumentReader
+from sktopic._parallel import Workers
+from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.hdp import OnlineVariationalHDP
+from sktopic.lda import OnlineVariationalLDA
+from tests.reference import hdp_variational as reference
+
+from .conftest import assert_same_state, state
+
+X = sp.csr_array(
+    make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0).data,
+    dtype=np.float64,
+)
+ETA, GAMMA, ALPHA = 0.07, 1.5, 0.8
+# Iterations over a document go on until nothing changes; each update is the whole step.
+CONVERGED = {"max_doc_update_iter": 3000, "bound_tol": 1e-10}
+BATCH = {"batch_size": 60, "shuffle": False, "learning_decay": 0.0}
+
+
+def make_model(n_components=6, **params):
+    settings = {
+        "doc_n_components": 4,
+        "topic_concentration": GAMMA,
+        "doc_concentration": ALPHA,
+        "topic_word_prior": ETA,
+        "batch_size": 15,
+        "random_state": 0,
+    }
+    return OnlineVariationalHDP(n_components, **{**settings, **params})
+
+
+def step_of(model, counts):
+    """What the model infers of some documents (AtomCounts), and the document batch."""
+    batch = DocumentReader(counts).batch(np.arange(counts.shape[0]))
+    with Workers() as workers:
+        topics = model._inference_topics().gather(batch.words, None, workers)
+        return model._transform_step()(batch, topics, model.doc_topic_prior_, None, workers), batch
+
+
+def full_posterior(model):
+    """lambda of all topics, in use or not; and the sticks' Beta parameters; topics in order of sticks."""
+    weight = model.total_samples_ * model._store_scale[0]
+    order = model.stick_topics_
+    return model._store.T[order] * weight + model.topic_word_prior_, *model.root_stick_posterior_
+
+
+# The bound
+
+
+def bound_by_numpy(model, counts):
+    """All terms of the bound, from inferred parameters of documents and public state."""
+    lambda_, taken, left = full_posterior(model)
+    log_beta = psi(lambda_) - psi(lambda_.sum(axis=1, keepdims=True))
+    log_weights = reference.log_shares(taken, left)
+    inferred, batch = step_of(model, counts)
+    total = reference.stick_terms(taken, left, model.topic_concentration).sum()
+    total += reference.topics_bound(lambda_, model.topic_word_prior_)
+    for d in range(batch.n_documents):
+        cells = slice(batch.indptr[d], batch.indptr[d + 1])
+        if batch.lengths[d]:
+            rows = log_beta[:, batch.words[batch.cell_word[cells]]].T
+            varphi = inferred.varphi[d][:, model.stick_topics_]
+            given = batch.cell_count[cells], rows, log_weights, model.doc_concentration
+            sticks = inferred.sticks[d][:, :-1]
+            total += reference.document_bound(*given, inferred.zeta[cells], varphi, *sticks)
+    return total
+
+
+@pytest.mark.parametrize(("n_components", "n_atoms"), [(6, 4), (1, 3), (5, 1), (3, 7)])
+def test_elbo_equals_its_terms_by_numpy(n_components, n_atoms):
+    counts = sp.csr_array(sp.vstack([X, sp.csr_array((2, 25))])) * 0.7
+    model = make_model(n_components, doc_n_components=n_atoms).fit(counts)
+    assert model.elbo(counts) == pytest.approx(bound_by_numpy(model, counts), rel=1e-10)
+
+
+def sampled_log_ratio(rng, model, counts, n_draws):
+    """log p(w, all variables) - log q(all variables) of draws from q, for documents of unit counts.
+
+    Densities are those of scipy, assignments are drawn, and words enter one token at a time.
+    """
+    lambda_, taken, left = full_posterior(model)
+    inferred, batch = step_of(model, counts)
+    n_topics, n_atoms = len(lambda_), inferred.varphi.shape[1]
+    ratio = np.zeros(n_draws)
+
+    def draw_sticks(a, b, concentration):
+        v = rng.beta(a, b, (n_draws, len(a)))
+        law = beta_law.logpdf(v, 1.0, concentration) - beta_law.logpdf(v, a, b)
+        ones = np.ones((n_draws, 1))
+        shares = np.hstack([v, ones]) * np.hstack([ones, np.cumprod(1.0 - v, axis=1)])
+        return shares, law.sum(axis=1)
+
+    weights, law = draw_sticks(taken, left, model.topic_concentration)
+    ratio += law
+    beta = np.stack([rng.dirichlet(parameters, n_draws) for parameters in lambda_], axis=1)
+    eta = np.full(lambda_.shape[1], model.topic_word_prior_)
+    for k in range(n_topics):
+        ratio += dirichlet.logpdf(beta[:, k].T, eta) - dirichlet.logpdf(beta[:, k].T, lambda_[k])
+    draws = np.arange(n_draws)
+    for d in range(batch.n_documents):
+        varphi = inferred.varphi[d][:, model.stick_topics_]
+        shares, law = draw_sticks(*inferred.sticks[d][:, :-1], model.doc_concentration)
+        ratio += law
+        c = np.array([rng.choice(n_topics, n_draws, p=row / row.sum()) for row in varphi])
+        for t in range(n_atoms):
+            ratio += np.log(weights[draws, c[t]]) - np.log(varphi[t, c[t]])
+        for cell in range(batch.indptr[d], batch.indptr[d + 1]):
+            zeta, word = inferred.zeta[cell], batch.words[batch.cell_word[cell]]
+            for _ in range(int(batch.cell_count[cell])):
+                z = rng.choice(n_atoms, n_draws, p=zeta / zeta.sum())
+                ratio += np.log(shares[draws, z]) - np.log(zeta[z]) + np.log(beta[draws, c[z, draws], word])
+    return ratio
+
+
+TINY = sp.csr_array(np.array([[2.0, 1, 0], [0, 1, 1], [0, 0, 2]]))
+WIDE = {"topic_word_prior": 0.9, "topic_concentration": 1.2, "doc_concentration": 1.1}
+
+
+@pytest.fixture(scope="module")
+def tiny_model():
+    return make_model(3, doc_n_components=2, max_iter=30, **BATCH, **CONVERGED, **WIDE).fit(TINY)
+
+
+def test_elbo_is_the_expectation_of_the_log_ratio_of_densities(tiny_model):
+    ratio = sampled_log_ratio(np.random.default_rng(0), tiny_model, TINY, 200_000)
+    error = ratio.mean() - tiny_model.elbo(TINY)
+    assert abs(error) < 5 * ratio.std() / np.sqrt(len(ratio))
+    assert ratio.std() / np.sqrt(len(ratio)) < 0.02
+
+
+def test_elbo_is_below_the_log_evidence(tiny_model):
+    """The evidence by drawing sticks and topics from their prior, with assignments summed out."""
+    rng = np.random.default_rng(1)
+    n = 400_000
+
+    def shares(concentration, n_sticks):
+        v = rng.beta(1.0, concentration, (n, n_sticks))
+        ones = np.ones((n, 1))
+        return np.hstack([v, ones]) * np.hstack([ones, np.cumprod(1.0 - v, axis=1)])
+
+    weights, beta = shares(1.2, 2), rng.dirichlet(np.full(3, 0.9), (n, 3))
+    likelihood = np.ones(n)
+    for document in TINY.toarray():
+        pi, total = shares(1.1, 1), np.zeros(n)
+        for first in range(3):
+            for second in range(3):
+                words = (pi[:, :1] * beta[:, first] + pi[:, 1:] * beta[:, second]) ** document
+                total += weights[:, first] * weights[:, second] * words.prod(axis=1)
+        likelihood *= total
+    evidence = likelihood.mean()
+    assert likelihood.std() / np.sqrt(n) < 0.02 * evidence
+    gap = np.log(evidence) - tiny_model.elbo(TINY)
+    assert 0.0 < gap < 5.0
+
+
+def test_elbo_of_one_topic_is_the_log_evidence():
+    """With one topic and one atom nothing is approximated."""
+    model = make_model(1, doc_n_components=1, max_iter=3, **BATCH).fit(X)
+    counts = X.sum(axis=0)
+    exact = (
+        gammaln(25 * ETA) - gammaln(25 * ETA + counts.sum()) + (gammaln(ETA + counts) - gammaln(ETA)).sum()
+    )
+    assert model.elbo(X) == pytest.approx(exact, rel=1e-9)
+
+
+def test_elbo_has_the_documents_once_and_the_corpus_once():
+    model = make_model(max_iter=2).fit(X)
+    parts = [X[:20], X[20:21], X[21:]]
+    corpus = model.elbo(sp.csr_array((1, 25)))
+    documents = sum(model.elbo(part) - corpus for part in parts)
+    assert model.elbo(X) == pytest.approx(corpus + documents, rel=1e-9)
+    scaled = corpus + 500 / 60 * documents
+    assert model.elbo(X, total_samples=500) == pytest.approx(scaled, rel=1e-9)
+
+
+def test_elbo_does_not_depend_on_n_jobs_or_the_container_and_changes_nothing():
+    model = make_model(max_iter=1).fit(X)
+    before = state(model)
+    bounds = [model.elbo(counts) for counts in (X, X.toarray(), X.tocsc())]
+    assert_same_state(state(model), before)
+    bounds += [model.set_params(n_jobs=n_jobs).elbo(X) for n_jobs in (2, 3)]
+    assert len(set(bounds)) == 1
+
+
+@pytest.mark.parametrize("total_samples", [0, -1, float("nan"), float("inf"), "all"])
+def test_elbo_refuses_a_bad_size_of_the_corpus(total_samples):
+    with pytest.raises((ValueError, TypeError), match="total_samples"):
+        make_model(max_iter=1).fit(X).elbo(X, total_samples=total_samples)
+
+
+# Steps
+
+
+def corpus_bound(lambda_, taken, left, expected, atoms):
+    """The part of the bound that depends on the corpus' posterior, documents held fixed.
+
+    expected (K, V) and atoms (K,) are sums over documents; topics in the order of the sticks.
+    """
+    log_beta = psi(lambda_) - psi(lambda_.sum(axis=1, keepdims=True))
+    total = (expected * log_beta).sum() + atoms @ reference.log_shares(taken, left)
+    return total + reference.topics_bound(lambda_, ETA) + reference.stick_terms(taken, left, GAMMA).sum()
+
+
+def expected_of(model, counts):
+    """Expected words of topics (K, V) and atoms of topics (K,), by topic number."""
+    inferred, batch = step_of(model, counts)
+    cells = reference.atom_counts(batch.cell_document(), batch.cell_count, inferred.zeta, inferred.varphi)
+    expected = np.zeros((counts.shape[1], cells.shape[1]))
+    np.add.at(expected, batch.words[batch.cell_word], cells)
+    return expected.T, inferred.varphi.sum(axis=(0, 1))
+
+
+def test_whole_step_with_the_whole_corpus_is_the_optimum_of_the_corpus_posterior():
+    model = make_model(total_samples=60, **BATCH).partial_fit(X)
+    expected, atoms = expected_of(model, X)
+    before = corpus_bound(*full_posterior(model), *(p[model.stick_topics_] for p in (expected, atoms)))
+    model.partial_fit(X)
+    order = model.stick_topics_
+    assert_array_equal(order, np.argsort(-atoms, kind="stable"))
+    lambda_, taken, left = full_posterior(model)
+    assert_allclose(lambda_, ETA + expected[order], rtol=1e-9)
+    assert_allclose(taken, 1.0 + atoms[order][:-1], rtol=1e-9)
+    assert_allclose(left, GAMMA + np.cumsum(atoms[order][::-1])[::-1][1:], rtol=1e-9)
+    best = corpus_bound(lambda_, taken, left, expected[order], atoms[order])
+    assert best >= before
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 0.1):
+        moved = [p * rng.uniform(1 - scale, 1 + scale, p.shape) for p in (lambda_, taken, left)]
+        assert corpus_bound(*moved, expected[order], atoms[order]) < best
+    # No other order of the topics is better, each with its own best sticks.
+    for _ in range(20):
+        other = rng.permutation(len(order))
+        after = np.cumsum(atoms[other][::-1])[::-1]
+        sticks = 1.0 + atoms[other][:-1], GAMMA + after[1:]
+        assert corpus_bound(ETA + expected[other], *sticks, expected[other], atoms[other]) <= best + 1e-9
+
+
+def test_online_step_moves_by_the_natural_gradient():
+    """lambda, and the atoms of each topic: averages of what they were and what the batch alone asks for."""
+    model = make_model(total_samples=500, learning_decay=0.7, learning_offset=3.0).partial_fit(X[:15])
+    expected, atoms = expected_of(model, X[15:22])
+    lambda_, before = model._store.T * 500 * model._store_scale[0] + ETA, 500 * model._atoms
+    model.partial_fit(X[15:22])
+    rho = (3.0 + 2) ** -0.7
+    wanted = (1 - rho) * lambda_ + rho * (ETA + 500 / 7 * expected)
+    assert_allclose(model._store.T * 500 * model._store_scale[0] + ETA, wanted, rtol=1e-9)
+    assert_allclose(500 * model._atoms, (1 - rho) * before + rho * 500 / 7 * atoms, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_components", [3, 12])
+def test_batch_coordinate_ascent_never_lowers_the_bound(n_components):
+    """By the plain reference, where documents go on from where they were."""
+    rng = np.random.default_rng(n_components)
+    counts = [row[row > 0] for row in X[:30].toarray()]
+    words = [np.flatnonzero(row) for row in X[:30].toarray()]
+    lambda_ = ETA + rng.gamma(1.0, 60.0, (n_components, 25))
+    taken, left = np.ones(n_components - 1), np.arange(n_components - 1, 0.0, -1.0)
+    zetas, bounds = [rng.dirichlet(np.ones(5), len(c)) for c in counts], []
+    for _ in range(15):
+        log_beta = psi(lambda_) - psi(lambda_.sum(axis=1, keepdims=True))
+        log_weights = reference.log_shares(taken, left)
+        total = reference.topics_bound(lambda_, ETA) + reference.stick_terms(taken, left, GAMMA).sum()
+        expected, atoms = np.zeros(lambda_.shape), np.zeros(n_components)
+        for d, zeta in enumerate(zetas):
+            given = counts[d], log_beta[:, words[d]].T, log_weights, ALPHA
+            zetas[d], varphi, _, _, steps = reference.ascend(*given, zeta, 3, -1.0)
+            total += steps[-1]
+            expected[:, words[d]] += varphi.T @ (counts[d][:, None] * zetas[d]).T
+            atoms += varphi.sum(axis=0)
+        bounds.append(total)
+        order = np.argsort(-atoms)
+        expected, atoms = expected[order], atoms[order]
+        lambda_, after = ETA + expected, np.cumsum(atoms[::-1])[::-1]
+        taken, left = 1.0 + atoms[:-1], GAMMA + after[1:]
+    assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0]
+
+
+def test_whole_steps_raise_the_bound_of_the_corpus():
+    """Documents start anew in each pass, so that a step may lose a little; much is gained over all."""
+    bounds = [make_model(max_iter=n, **BATCH, **CONVERGED).fit(X).elbo(X) for n in range(1, 13)]
+    assert np.diff(bounds).min() > -1e-3 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0] + 0.01 * abs(bounds[0])
+
+
+# Topics, their number and their names
+
+
+@pytest.fixture(scope="module")
+def bars():
+    return make_bars(500, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def bars_model(bars):
+    return OnlineVariationalHDP(30, batch_size=50, max_iter=20, random_state=0).fit(bars.data)
+
+
+def test_bars_are_found_and_counted(bars, bars_model):
+    assert 10 <= bars_model.n_components_ <= 13
+    # Each bar has a topic like it.
+    distance = np.abs(bars.components[:, None] - bars_model.components_[None]).sum(axis=2)
+    assert distance.min(axis=1).max() < 0.15
+    held_out = make_bars(200, random_state=1).data
+    lda = OnlineVariationalLDA(10, batch_size=50, max_iter=20, random_state=0).fit(bars.data)
+    assert bars_model.score(held_out) > lda.score(held_out) - 0.02
+
+
+def test_topics_in_use_have_a_token_and_the_others_are_left_out(bars_model):
+    tokens = bars_model.total_samples_ * bars_model._store_scale[0] * bars_model._store_totals
+    n = bars_model.n_components_
+    assert n < 30
+    assert_array_equal(bars_model.topic_ids_, np.flatnonzero(tokens >= 1))
+    assert bars_model.components_.shape == bars_model.topic_word_posterior_.shape == (n, 25)
+    assert bars_model.topic_weights_.shape == bars_model.doc_topic_prior_.shape == (n,)
+    assert bars_model.topic_weights_.sum() == pytest.approx(1.0, rel=1e-12)
+    assert_allclose(bars_model.doc_topic_prior_, bars_model.doc_concentration * bars_model.topic_weights_)
+    assert bars_model.root_stick_posterior_.shape == (2, 29)
+    assert_array_equal(np.sort(bars_model.stick_topics_), np.arange(30))
+    posterior = bars_model.topic_word_posterior_
+    expected = posterior / posterior.sum(axis=1, keepdims=True)
+    assert_allclose(bars_model.components_, expected, rtol=1e-9)
+    assert_allclose(bars_model.topic_word_counts_.sum(axis=1), tokens[bars_model.topic_ids_], rtol=1e-6)
+
+
+def test_proportions_fold_the_topics_not_in_use(bars, bars_model):
+    counts = sp.csr_array(bars.data[:20], dtype=np.float64)
+    inferred, _ = step_of(bars_model, counts)
+    theta = inferred.theta[:, bars_model.topic_ids_]
+    assert np.all(theta.sum(axis=1) < 1.0)
+    assert_allclose(bars_model.transform(counts), theta / theta.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_topics_keep_their_numbers_when_training_goes_on(bars, bars_model):
+    model = deepcopy(bars_model).set_params(total_samples=500)
+    ids, topics = model.topic_ids_, model.components_
+    model.partial_fit(bars.data[:100])
+    both = np.intersect1d(ids, model.topic_ids_)
+    assert len(both) >= 10
+    after = model.components_[np.searchsorted(model.topic_ids_, both)]
+    assert np.abs(after - topics[np.searchsorted(ids, both)]).sum(axis=1).max() < 0.2
+
+
+def test_concentrations_move_the_number_of_topics_a_document_has(bars):
+    """Measured by the entropy of its proportions."""
+    entropies = []
+    for concentration in (0.1, 10.0):
+        model = OnlineVariationalHDP(
+            30, doc_concentration=concentration, batch_size=50, max_iter=5, random_state=0
+        )
+        theta = model.fit(bars.data).transform(bars.data)
+        entropies.append(-(theta * np.log(theta + 1e-300)).sum(axis=1).mean())
+    assert entropies[0] < entropies[1]
+
+
+# Corner cases
+
+
+@pytest.mark.parametrize(("n_components", "n_atoms"), [(1, 1), (1, 20), (5, 1), (3, 20), (50, 2)])
+@pytest.mark.parametrize("factor", [1.0, 0.01, 1e6, 1e15])
+def test_truncations_and_counts_of_all_sizes(n_components, n_atoms, factor):
+    counts = sp.csr_array(sp.vstack([X[:20], sp.csr_array((1, 25)), X[20:30]])) * factor
+    model = make_model(n_components, doc_n_components=n_atoms, max_iter=3).fit(counts)
+    theta = model.transform(counts)
+    assert np.isfinite(theta).all() and np.isfinite(model.components_).all()
+    assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
+    assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-12)
+    assert_allclose(theta[20], model.topic_weights_, rtol=1e-9)
+    assert np.isfinite(model.score(counts)) and np.isfinite(model.elbo(counts))
+    assert all(np.isfinite(value).all() for value in vars(model).values() if isinstance(value, np.ndarray))
+
+
+def test_documents_of_one_word():
+    counts = np.eye(8)[np.arange(80) % 8]
+    model = make_model(10, max_iter=10).fit(counts)
+    assert np.isfinite(model.elbo(counts))
+    assert_allclose(model.transform(counts).sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["topic_word_prior", "topic_concentration", "doc_concentration"])
+@pytest.mark.parametrize("value", [1e-6, 1e6])
+def test_extreme_priors_leave_everything_finite(name, value):
+    model = make_model(20, max_iter=3, **{name: value}).fit(X)
+    assert np.isfinite(model.elbo(X)) and np.isfinite(model.score(X))
+    assert np.all(model.doc_topic_prior_ > 0)
+    assert_allclose(model.transform(X).sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["topic_word_prior", "topic_concentration", "doc_concentration"])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), None, "auto"])
+def test_bad_priors_are_refused(name, value):
+    with pytest.raises(ValueError, match=name):
+        make_model(**{name: value}).fit(X)
+
+
+def test_batch_without_words_leaves_the_posterior():
+    model = make_model(total_samples=60).partial_fit(X)
+    before = model.components_, model.root_stick_posterior_
+    model.partial_fit(sp.csr_array((3, 25)))
+    assert_array_equal(model.components_, before[0])
+    assert_array_equal(model.root_stick_posterior_, before[1])
+    assert model.n_samples_seen_ == 63
