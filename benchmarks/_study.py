@@ -116,10 +116,12 @@ def styles(names):
 
 
 def finish(figure, path, n_columns=5):
-    """One legend for all axes, below them; then save."""
+    """One legend for what any of the axes shows, below them; then save."""
     import matplotlib.pyplot as plt
 
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=n_columns, frameon=False)
+    shown = {}
+    for axis in figure.axes:
+        shown |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels())}
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, frameon=False)
     figure.savefig(path, dpi=100)
     plt.close(figure)

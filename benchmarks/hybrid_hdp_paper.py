@@ -32,13 +32,13 @@ import argparse
 import json
 import os
 import time
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 from _corpora import N_TEST, environment, load
 from _study import Cache, Pool, Tables, finish, panels, styles
+from _traces import PEER_TRACES, SEED, completion, trace_of
 
 from sktopic import OnlineEMLDA
 from sktopic._document_steps import GibbsStep, TableStep
@@ -46,10 +46,8 @@ from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
-from sktopic.metrics import document_completion
 
 ROOT = Path(__file__).parent.parent
-SEED = 0
 LARGEST = 5000  # documents in the first two figures
 PASSES = 2
 BATCH_SIZES = (10, 20, 50, 100, 200, 500, 1000)
@@ -85,7 +83,6 @@ N_TOPICS = (100, 1000)
 STARTS = (1, 5, 20, 100)
 # Passes of the hybrid and the variational methods over the corpus, beside the limit on time.
 MOST_PASSES = 5
-PEER_SWEEPS, PEER_CHUNKS = 800, 300
 
 
 # Seconds of processor time for a run of figure 3.
@@ -100,65 +97,6 @@ def key_of(run):
 def documents_of(corpus, short, limit=None):
     train, test, _ = load(corpus)
     return train[: 300 if short else limit], test[: 50 if short else N_TEST]
-
-
-def completion(model, test, prior=None):
-    return round(float(document_completion(model, test, doc_topic_prior=prior)), 4)
-
-
-class Stop(Exception):
-    """The time of a run is over."""
-
-
-class Trace:
-    """Notes the score at times that grow by a factor, with the clock stopped meanwhile."""
-
-    def __init__(self, seconds, first=0.05, factor=1.35):
-        self.rows, self._limit, self._next, self._factor = [], seconds, first, factor
-        self._outside, self._start = 0.0, time.process_time()
-
-    @property
-    def seconds(self):
-        return time.process_time() - self._start - self._outside
-
-    def due(self):
-        return self.seconds >= self._next
-
-    def note(self, score, **more):
-        """score() is called, and the clock does not see it."""
-        now, before = self.seconds, time.process_time()
-        self.rows.append({"seconds": round(now, 3), "score": score(), **more})
-        self._outside += time.process_time() - before
-        while self._next <= now:
-            self._next *= self._factor
-
-    def check(self):
-        if self.seconds > self._limit:
-            raise Stop
-
-
-def traced(model, trace, test, hook):
-    """The model, of a class that notes its scores whenever hook, a method, returns."""
-    kind = type(model)
-
-    def run(self, *arguments):
-        result = getattr(kind, hook)(self, *arguments)
-        if trace.due():
-            trace.note(lambda: completion(self, test), topics=int(self.n_components_))
-        trace.check()
-        return result
-
-    return type(kind.__name__, (kind,), {hook: run, "__init__": kind.__init__})(**model.get_params())
-
-
-def trace_of(model, hook, counts, test, seconds):
-    """The trace of a fit that is stopped after some seconds."""
-    trace = Trace(seconds)
-    model = traced(model, trace, test, hook)
-    with suppress(Stop):
-        model.fit(counts)
-    trace.note(lambda: completion(model, test), topics=int(model.n_components_))
-    return trace.rows
 
 
 # The runs.
@@ -199,71 +137,6 @@ def measure_time(short, corpus, method, n_components):
 def new_gibbs(method, n_components):
     settings = {"sampler": GIBBS[method], "max_iter": 10**6, "evaluate_every": 0, "random_state": SEED}
     return CollapsedGibbsHDP(n_components, **settings)
-
-
-def tomotopy_trace(train, test, seconds):
-    """Its HDP with its defaults, PEER_SWEEPS at most."""
-    import tomotopy
-
-    model = tomotopy.HDPModel(seed=SEED)
-    words = [str(i) for i in range(train.shape[1])]
-    for row in train:
-        model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
-    trace = Trace(seconds or np.inf)
-    try:
-        for _ in range(PEER_SWEEPS // 10):
-            model.train(10, workers=1)
-            if trace.due():
-                trace.note(lambda: tomotopy_score(model, train.shape[1], test), topics=model.live_k)
-            trace.check()
-    except Stop:
-        pass
-    trace.note(lambda: tomotopy_score(model, train.shape[1], test), topics=model.live_k)
-    return trace.rows
-
-
-def tomotopy_score(model, n_features, test):
-    live = [k for k in range(model.k) if model.is_live_topic(k)]
-    components = np.full((len(live), n_features), 1e-12)
-    columns = [int(word) for word in model.used_vocabs]
-    components[:, columns] = [model.get_topic_word_dist(k) for k in live]
-    shares = np.asarray(model.get_count_by_topics(), dtype=float)[live]
-    return completion(components, test, model.alpha * shares / shares.sum())
-
-
-def gensim_trace(train, test, seconds):
-    """Its HdpModel with its defaults, PEER_CHUNKS at most."""
-    from gensim.matutils import Sparse2Corpus
-    from gensim.models import HdpModel
-
-    names = {i: str(i) for i in range(train.shape[1])}
-    chunks = [
-        list(Sparse2Corpus(train[first : first + 256], documents_columns=False))
-        for first in range(0, train.shape[0], 256)
-    ]
-    trace = Trace(seconds or np.inf)
-    model = HdpModel(chunks[0], names, random_state=SEED)
-    model.m_D = train.shape[0]  # it is the length of the corpus that the model was made with
-    try:
-        for i in range(1, PEER_CHUNKS):
-            model.update_chunk(chunks[i % len(chunks)])
-            if trace.due():
-                trace.note(lambda: gensim_score(model, test), chunks=i + 1)
-            trace.check()
-    except Stop:
-        pass
-    trace.note(lambda: gensim_score(model, test), chunks=i + 1)
-    return trace.rows
-
-
-def gensim_score(model, test):
-    model.update_expectations()
-    topics = model.get_topics()
-    learned = np.maximum(model.hdp_to_lda()[0], 1e-10)  # of topics that are not in use it underflows
-    return max(completion(topics, test, prior) for prior in (learned, 1 / len(topics)))
-
-
-PEER_TRACES = {"tomotopy": tomotopy_trace, "gensim": gensim_trace}
 
 
 def measure_start(short, n_components):

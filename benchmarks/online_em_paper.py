@@ -11,6 +11,7 @@ stream    figures 4 and 15: the same against documents seen, at the largest numb
 boosting  figures 6 and 7: one global step a batch, or one after every local iteration (++)
 steps     figures 8 and 9: exponents of the step size, with and without averaging of the topics
 bound     figure 12: the evidence lower bound of the variational Bayesian methods
+hdp       figures 5 and 16: G-OEM and VarGibbs for LDA and for the HDP, against documents seen
 prior     figure 13: ways to learn the prior of the topic proportions
 time      table 3: wall time of training
 
@@ -18,7 +19,8 @@ The settings are the paper's: mini-batches of 100 documents, one pass, 20 local 
 step size t^-1/2 where it is free, medians over random splits with the third and seventh decile. Departures:
 LDS has 20 local passes too (the paper gives it 200) and the step sizes that are its defaults here; when a
 prior is learned, its starting value counts like ten batches; VarGibbs and LDS have the fixed prior that the
-paper gives SGS.
+paper gives SGS. HDPs start from two topics, as in the paper, with concentrations 1 and 10; VarGibbs for the
+HDP from as many as LDA has, too.
 
 Log-perplexity is minus the left-to-right log-likelihood of held-out documents, here in nats per word.
 """
@@ -35,7 +37,7 @@ import scipy.sparse as sp
 from _corpora import environment, load
 from _study import DECILES, Cache, Pool, Tables, finish, line, panels, spread, styles
 
-from sktopic import lda
+from sktopic import hdp, lda
 from sktopic.datasets import make_lda_documents
 from sktopic.metrics import left_to_right
 
@@ -73,6 +75,10 @@ METHODS = ("G-OEM", "V-OEM++", "OLDA", "VarGibbs", "SVB", "SPLDA", "SGS", "LDS")
 FIXED_PRIOR = ("VarGibbs", "SGS", "LDS")
 
 
+HIERARCHICAL = {"G-OEM HDP": hdp.OnlineEMHDP, "VarGibbs HDP": hdp.TruncationFreeHDP}
+CONCENTRATIONS = {"topic_concentration": 1.0, "doc_concentration": 10.0}
+
+
 def new_model(method, n_components, seed, prior, options):
     """The estimator of a method's name, set as in the paper."""
     common = {"n_components": n_components, "random_state": seed, **LOOP}
@@ -80,6 +86,8 @@ def new_model(method, n_components, seed, prior, options):
     if method in ONLINE_EM:
         settings = {**STEP, **GIBBS, "doc_topic_prior": "auto", **ONLINE_EM[method], **options}
         return lda.OnlineEMLDA(**common, **settings)
+    if method in HIERARCHICAL:
+        return HIERARCHICAL[method](**common, **STEP, **GIBBS, **CONCENTRATIONS)
     if method == "OLDA":
         return lda.OnlineVariationalLDA(**common, **STEP, **VARIATIONAL, **gradient)
     if method == "SVB":
@@ -153,6 +161,7 @@ def measure(run, prior, short):
         "bound": [round(value, 4) for value in bounds],
         "seconds": round(seconds, 2),
         "prior": round(float(model.doc_topic_prior_.mean()), 5),
+        "topics": int(model.n_components_),
     }
 
 
@@ -186,6 +195,19 @@ def steps_runs(corpora, topics, seeds):
             yield corpus, seed, "G-OEM", k, {"learning_decay": decay, "average": average}, False
 
 
+def hdp_curves(topics):
+    """Name -> (method, topics at the start) of figure 5."""
+    most = max(topics)
+    curves = {f"{method}, {most} topics": (method, most) for method in ("G-OEM", "VarGibbs")}
+    curves |= {f"{method} from 2": (method, 2) for method in HIERARCHICAL}
+    return curves | {f"VarGibbs HDP from {most}": ("VarGibbs HDP", most)}
+
+
+def hdp_runs(corpora, topics, seeds):
+    for corpus, seed, (method, k) in product(corpora, seeds, hdp_curves(topics).values()):
+        yield corpus, seed, method, k, {}, True
+
+
 PRIOR_RULES = {
     "fixed at the truth": {"doc_topic_prior": 0.1},
     "fixed point": {},
@@ -203,6 +225,7 @@ STUDIES = {
     "topics": topics_runs,
     "boosting": boosting_runs,
     "steps": steps_runs,
+    "hdp": hdp_runs,
     "prior": prior_runs,
 }
 # Drawn from the runs of "topics".
@@ -294,6 +317,26 @@ def draw_stream(cache, folder, tables, corpora, topics, seeds):
     tables.write("stream", ["corpus", "method", "documents", "log-perplexity, nats per word"], rows)
 
 
+def draw_hdp(cache, folder, tables, corpora, topics, seeds):
+    """Figure 5; in its table the log-perplexity at the end."""
+    figure, axes = panels(corpora)
+    rows, curves = [], hdp_curves(topics)
+    looks = styles(curves)
+    for corpus, (name, run) in product(corpora, curves.items()):
+        found = runs_of(cache, corpus, seeds, *run, stream=True)
+        if found:
+            values = np.array([row["log_perplexity"] for row in found])
+            line(axes[corpus], found[0]["documents"], list(values.T), name, looks[name])
+            ends = [f"{x:.4f}" for x in spread(values[:, -1])]
+            counts = " ".join(str(row.get("topics", run[1])) for row in found)
+            rows.append([corpus, name, *ends, len(found), counts])
+    for axis in axes.values():
+        axis.set(xscale="log", xlabel="documents seen", ylabel="nats per word")
+    finish(figure, folder / "online_em_hdp.png")
+    head = ["corpus", "method", "log-perplexity, nats per word", *DECILES, "splits", "topics at the end"]
+    tables.write("hdp", head, rows)
+
+
 def draw_bound(cache, folder, tables, corpora, topics, seeds):
     figure, axes = panels(corpora)
     rows = []
@@ -380,6 +423,7 @@ def draw(cache, folder, corpora, topics, seeds):
     draw_against_topics(cache, folder, tables, corpora, topics, seeds, METHODS, "topics")
     draw_against_topics(cache, folder, tables, corpora, topics, seeds, tuple(ONLINE_EM), "boosting")
     draw_stream(cache, folder, tables, corpora, topics, seeds)
+    draw_hdp(cache, folder, tables, corpora, topics, seeds)
     draw_bound(cache, folder, tables, corpora, topics, seeds)
     draw_steps(cache, folder, tables, corpora, topics, seeds)
     draw_prior(cache, folder, tables, seeds)

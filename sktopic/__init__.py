@@ -1,6 +1,13 @@
 """Topic models with a scikit-learn interface."""
 
-from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
+from sktopic.hdp import (
+    CollapsedGibbsHDP,
+    DirectAssignmentHDP,
+    HybridHDP,
+    OnlineEMHDP,
+    OnlineVariationalHDP,
+    TruncationFreeHDP,
+)
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -21,11 +28,13 @@ __all__ = [
     "CollapsedGibbsHDP",
     "CollapsedGibbsLDA",
     "DegenerateDirichletLDA",
+    "DirectAssignmentHDP",
     "HybridHDP",
     "HybridLDA",
     "LangevinLDA",
     "MomentMatchingLDA",
     "OnlineCVB0LDA",
+    "OnlineEMHDP",
     "OnlineEMLDA",
     "OnlineOPELDA",
     "OnlineVariationalHDP",
@@ -34,4 +43,5 @@ __all__ = [
     "StreamingGibbsLDA",
     "StreamingVariationalLDA",
     "TriangularDirichletLDA",
+    "TruncationFreeHDP",
 ]

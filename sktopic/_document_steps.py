@@ -229,11 +229,18 @@ class FactoredCounts:
 
 @dataclass
 class VariationalCounts(FactoredCounts):
-    """Expected counts under variational inference (see _kernels._variational)."""
+    """Expected counts under variational inference (see _kernels._variational).
+
+    Attributes
+    ----------
+    prior, gamma : Dirichlet parameters of proportions, before and after
+    rest : parameter of a topic that no word has
+    """
 
     prior: np.ndarray
     gamma: np.ndarray
     changes: np.ndarray
+    rest: float = 0.0
 
     def prior_evidence(self):
         present = self.batch.lengths > 0
@@ -246,15 +253,20 @@ class VariationalCounts(FactoredCounts):
 
     def bound(self):
         """The documents' part of the evidence lower bound in nats, given exp E[log phi] as topics."""
+        return float(self.bounds().sum())
+
+    def bounds(self):
+        """That of each document."""
         batch, gamma, prior = self.batch, self.gamma, self.prior
-        total = digamma(gamma.sum(axis=1))
-        log_theta = digamma(gamma) - total[:, None]
+        totals = gamma.sum(axis=1) + self.rest
+        log_theta = digamma(gamma) - digamma(totals)[:, None]
         document = batch.cell_document()
         # share is count / (expectation @ row), where expectation is exp(log theta) over its largest entry.
         log_evidence = np.log(batch.cell_count / self.share) + self.topics.log_evidence[batch.cell_word]
-        words = batch.cell_count @ (log_evidence + log_theta.max(axis=1)[document])
-        theta = ((prior - gamma) * log_theta + gammaln(gamma) - gammaln(prior)).sum()
-        return float(words + theta + (gammaln(prior.sum()) - gammaln(gamma.sum(axis=1))).sum())
+        log_evidence += log_theta.max(axis=1)[document]
+        words = np.bincount(document, weights=batch.cell_count * log_evidence, minlength=len(gamma))
+        theta = ((prior - gamma) * log_theta + gammaln(gamma) - gammaln(prior)).sum(axis=1)
+        return words + theta + gammaln(prior.sum() + self.rest) - gammaln(totals)
 
 
 @dataclass
@@ -263,23 +275,33 @@ class VariationalStep:
 
     max_iter: int
     tol: float
+    rest: float = 0.0
 
     def __call__(self, batch, topics, prior, keys, workers, with_evidence=False, gamma=None):
         """keys and with_evidence are not needed here; gamma (n_documents, n_components): the start."""
         if gamma is None:
             gamma = prior + batch.lengths[:, None] / len(prior)
+        return self.run(batch, topics, prior, gamma, self.max_iter, workers)
+
+    def better(self, first, second, workers):
+        """For each document the one of two results that has the higher bound."""
+        ahead = first.bounds() >= second.bounds()
+        gamma = np.where(ahead[:, None], first.gamma, second.gamma)
+        return self.run(first.batch, first.topics, first.prior, gamma, 0, workers)
+
+    def run(self, batch, topics, prior, gamma, max_iter, workers):
         pieces = [
-            (*batch.cells(first, last), topics.rows, prior, gamma[first:last], self.max_iter, self.tol)
+            (*batch.cells(first, last), topics.rows, prior, gamma[first:last], max_iter, self.tol)
             for first, last in chunks(batch, workers)
         ]
         parts = workers.map(_vary, pieces)
         gamma, expectation, share, changes = (_join([part[i] for part in parts]) for i in range(4))
-        return VariationalCounts(batch, topics, expectation, share, prior, gamma, changes)
+        return VariationalCounts(batch, topics, expectation, share, prior, gamma, changes, self.rest)
 
 
 def _vary(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol):
     """The kernel for one chunk, on a copy of gamma."""
-    gamma = np.array(gamma)
+    gamma = np.array(gamma, order="C")
     return gamma, *update_documents(indptr, cell_word, cell_count, rows, prior, gamma, max_iter, tol)
 
 

@@ -56,6 +56,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     _group_size = GROUP_SIZE
     # Whether the global step learns the prior of topic proportions.
     _learns_prior = False
+    # Whether the last pass of fit is another than those before, and comes after an early stop, too.
+    _finishes = False
     # Size of the corpus, where that is a parameter.
     total_samples = None
 
@@ -130,7 +132,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         Raises
         ------
         ValueError
-            As in `fit`, or if n_components was changed since training began.
+            As in `fit`, or if n_components was changed since training began, where it is not just the start.
         """
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
@@ -143,7 +145,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             self._statistics = self._statistics.writable()
             self._adopt_settings()
         self._whole_corpus = False
-        self._first_visit = True
+        self._first_visit, self._last_visit = True, False
         monitor = FitMonitor(self, counts.shape[0])
         with Workers(self.n_jobs) as workers:
             reader = DocumentReader(counts)
@@ -231,8 +233,10 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         total_samples = self.total_samples or len(rows)
         monitor = FitMonitor(self, len(rows) * self.max_iter, evaluate)
         tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self._updates_size(len(rows))))
+        stop = False
         for epoch in range(self.max_iter):
-            self._first_visit = epoch == 0
+            stopped, last = stop, stop or epoch == self.max_iter - 1
+            self._first_visit, self._last_visit = epoch == 0, epoch > 0 and last
             tasks.begin_epoch()
             for batch_rows in self._batches(self._order(rows, epoch)):
                 tasks.begin_update()
@@ -243,7 +247,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             stop = monitor.after_epoch()
             if evaluate is not None:
                 self.validation_scores_ = np.array(monitor.scores)
-            if tasks.end_epoch() or stop:
+            if tasks.end_epoch() or stopped or (stop and not self._finishes):
                 break
         tasks.end()
 

@@ -164,6 +164,19 @@ class TopicWordStatistics:
             self.n_features,
         )
 
+    def columns(self, topics):
+        """A copy that has some topics only, without the average."""
+        return self._with_columns(np.ascontiguousarray(self.store[:, topics]))
+
+    def extended(self, columns):
+        """A copy with more topics, of the given columns (n_features, n), without the average."""
+        return self._with_columns(np.hstack([self.store, columns]))
+
+    def _with_columns(self, store):
+        none = np.empty((0, store.shape[1]))
+        totals = store.sum(axis=0)
+        return TopicWordStatistics(store, totals, self.scale.copy(), none, np.zeros(len(totals)))
+
     def copy(self):
         """The same rows in arrays of its own, without the average."""
         return self.subset(slice(None))

@@ -11,7 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sktopic.datasets import make_lda_documents
-from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP, _collapsed_gibbs
+from sktopic.hdp import (
+    CollapsedGibbsHDP,
+    DirectAssignmentHDP,
+    HybridHDP,
+    OnlineEMHDP,
+    OnlineVariationalHDP,
+    TruncationFreeHDP,
+    _collapsed_gibbs,
+)
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -35,10 +43,12 @@ FILTERS = [MomentMatchingLDA, DegenerateDirichletLDA, TriangularDirichletLDA]
 ESTIMATORS = [
     CollapsedGibbsHDP,
     CollapsedGibbsLDA,
+    DirectAssignmentHDP,
     HybridHDP,
     HybridLDA,
     LangevinLDA,
     OnlineCVB0LDA,
+    OnlineEMHDP,
     OnlineEMLDA,
     OnlineOPELDA,
     OnlineVariationalHDP,
@@ -46,14 +56,21 @@ ESTIMATORS = [
     SinglePassLDA,
     StreamingGibbsLDA,
     StreamingVariationalLDA,
+    TruncationFreeHDP,
     *FILTERS,
 ]
 # The prior of topic proportions follows from concentrations, and the weights of topics, which are learned.
-HIERARCHICAL = (CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP)
+HIERARCHICAL = (
+    CollapsedGibbsHDP,
+    DirectAssignmentHDP,
+    HybridHDP,
+    OnlineEMHDP,
+    OnlineVariationalHDP,
+    TruncationFreeHDP,
+)
 # Least and largest concentrations that are allowed.
 CONCENTRATIONS = {
-    CollapsedGibbsHDP: (1e-12, 1e12),
-    HybridHDP: (1e-12, 1e12),
+    **dict.fromkeys(HIERARCHICAL, (1e-12, 1e12)),
     OnlineVariationalHDP: (1e-6, 1e6),
 }
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
@@ -112,6 +129,15 @@ VARIANTS = {
         "shuffle": "document",
         "doc_topic_prior": "auto-symmetric",
     },
+    "direct assignment": {"estimator": DirectAssignmentHDP},
+    "direct assignment, batch": {
+        "estimator": DirectAssignmentHDP,
+        "learning_method": "batch",
+        "topic_word_prior": "auto",
+    },
+    "direct assignment, no moves": {"estimator": DirectAssignmentHDP, "split_merge": False},
+    "online EM for the HDP": {"estimator": OnlineEMHDP},
+    "truncation-free": {"estimator": TruncationFreeHDP},
     "hybrid HDP": {"estimator": HybridHDP},
     "hybrid HDP, dense, dying": {"estimator": HybridHDP, "sampler": "dense", "revive": False},
     "hybrid HDP, as published": {
@@ -130,7 +156,7 @@ VARIANTS = {
 # n_components is the largest number of topics.
 NUMBER_INFERRED = (DegenerateDirichletLDA, HybridHDP, OnlineVariationalHDP, TriangularDirichletLDA)
 # It is the number at the start.
-UNBOUNDED = (CollapsedGibbsHDP,)
+UNBOUNDED = (CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP, TruncationFreeHDP)
 every_bounded = pytest.mark.parametrize(
     "estimator", [cls for cls in ESTIMATORS if cls not in UNBOUNDED], ids=lambda cls: cls.__name__
 )
@@ -154,11 +180,20 @@ def of_variants(wanted):
 every_variant = of_variants(lambda estimator: True)
 every_em_variant = of_variants(lambda estimator: estimator is OnlineEMLDA)
 # Topics are a point estimate, to which a pseudo-count may be added or not; others have a Dirichlet prior.
-UNSMOOTHED = (HybridHDP, OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, SinglePassLDA, StreamingGibbsLDA)
+UNSMOOTHED = (
+    HybridHDP,
+    OnlineCVB0LDA,
+    OnlineEMHDP,
+    OnlineEMLDA,
+    OnlineOPELDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+)
 FIXED_PRIOR = (OnlineCVB0LDA, OnlineOPELDA)
 every_learner = of_variants(lambda estimator: estimator not in FIXED_PRIOR + HIERARCHICAL)
 every_hierarchical_variant = of_variants(lambda estimator: estimator in HIERARCHICAL)
-every_concentration_learner = of_variants(lambda estimator: estimator in (CollapsedGibbsHDP, HybridHDP))
+CONCENTRATION_LEARNERS = (CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP)
+every_concentration_learner = of_variants(lambda estimator: estimator in CONCENTRATION_LEARNERS)
 every_unsmoothed_variant = of_variants(lambda estimator: estimator in UNSMOOTHED)
 every_bayesian = pytest.mark.parametrize(
     "estimator", [cls for cls in ESTIMATORS if cls not in UNSMOOTHED], ids=lambda cls: cls.__name__
@@ -344,6 +379,9 @@ BAD_PARAMETERS = {
     ],
     "revive": [2, None, "yes"],
     "split_merge": [-1, 1.5, None, "all"],
+    "max_births": [-1, 1.5, None, 1001],
+    "max_splits": [-1, 1.5, None, "all"],
+    "document_start": ["hot", 1, True],
     "n_components_prior": [
         "geometric",
         None,
@@ -404,6 +442,14 @@ MORE_BAD_PARAMETERS = {
     (CollapsedGibbsHDP, "sampler"): ["collapsed", "sparse", "dense"],
     (CollapsedGibbsHDP, "topic_word_prior"): [0, 0.0, "auto"],
     (CollapsedGibbsLDA, "topic_word_prior"): [0, 0.0, "auto-symmetric"],
+    (DirectAssignmentHDP, "document_start"): ["warm", "better"],
+    (DirectAssignmentHDP, "topic_word_prior"): [0, 0.0, None, 1e-13, 1e13],
+    (OnlineEMHDP, "doc_concentration"): ["auto"],
+    (OnlineEMHDP, "topic_concentration"): ["auto"],
+    (OnlineEMHDP, "topic_word_prior"): ["auto"],
+    (TruncationFreeHDP, "doc_concentration"): ["auto"],
+    (TruncationFreeHDP, "topic_concentration"): ["auto"],
+    (TruncationFreeHDP, "topic_word_prior"): [0, 0.0, None, "auto", 1e-13, 1e13],
     (HybridHDP, "sampler"): ["table_indicator", "direct_assignment"],
     (HybridHDP, "topic_word_prior"): ["auto"],
     (HybridLDA, "topic_word_prior"): [0, "auto"],

@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_gibbs
 from sktopic.hdp._collapsed_gibbs import draw_concentration
+from sktopic.hdp._restaurants import Restaurants
 
 SAMPLERS = ["table_indicator", "sparse_table_indicator", "direct_assignment"]
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
@@ -454,7 +455,7 @@ def test_weights_at_the_root_are_drawn_from_their_dirichlet_law(b0):
     assert_allclose(draws.std(axis=0), deviation, rtol=0.05)
 
 
-@pytest.mark.parametrize("failing", ["sweep_cells", "split_merge"])
+@pytest.mark.parametrize("failing", [(Restaurants, "sweep"), (_collapsed_gibbs, "split_merge")])
 def test_first_sweep_that_runs_out_of_memory_leaves_no_trace(monkeypatch, failing):
     model = make_model().fit(X)
     before = pickle.dumps(model)
@@ -463,7 +464,7 @@ def test_first_sweep_that_runs_out_of_memory_leaves_no_trace(monkeypatch, failin
         raise MemoryError
 
     with monkeypatch.context() as context:
-        context.setattr(_collapsed_gibbs, failing, fail)
+        context.setattr(*failing, fail)
         with pytest.raises(MemoryError):
             model.partial_fit(MORE)
     assert_same_state(model, pickle.loads(before))

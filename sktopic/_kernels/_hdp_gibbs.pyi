@@ -7,7 +7,7 @@ def sweep_cells(
     cell_document: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
     cell_start: NDArray[np.int64],  # (n_cells + 1,)
-    counts: NDArray[np.float64],  # (n_features, size) IN/OUT
+    counts: NDArray[np.float64],  # (n_words, size) IN/OUT
     totals: NDArray[np.float64],  # (size,) IN/OUT
     root: NDArray[np.float64],  # (size,) IN/OUT
     rest: float,
@@ -17,6 +17,7 @@ def sweep_cells(
     topic_concentration: float,
     doc_concentration: float,
     smoothing: float,
+    n_features: int,
     slot_start: NDArray[np.int64],  # (n_documents + 1,)
     slots: NDArray[np.int32],  # (n_clumps, 3) IN/OUT
     gains: NDArray[np.float64],  # (n_clumps, 2) IN/OUT

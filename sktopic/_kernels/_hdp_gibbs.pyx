@@ -404,6 +404,7 @@ def sweep_cells(
     double topic_concentration,
     double doc_concentration,
     double smoothing,
+    Py_ssize_t n_features,
     const int64_t[::1] slot_start,
     int32_t[:, ::1] slots,
     double[:, ::1] gains,
@@ -418,13 +419,14 @@ def sweep_cells(
     first_cell : where to begin
     cell_word, cell_document, cell_count, cell_start : row of counts, document, count > 0 and first clump of
         each cell; those of a word are neighbours                                                           IN
-    counts : (n_features, size) N_kw                                                                    IN/OUT
+    counts : (n_words, size) N_kw                                                                       IN/OUT
     totals : (size,) N_k                                                                                IN/OUT
     root, rest : (size,) P_k, which are 0 for places that are free, and R                           IN/OUT, IN
     ids : (size,), becomes -1 where a topic is new                                                         OUT
     sampler : 0 for direct assignment, 1 for table indicators, 2 for these with alias tables
     common : words with fewer cells are drawn without alias tables
     topic_concentration, doc_concentration, smoothing : b0, b1 and beta, > 0
+    n_features : V, of which counts may have the words that are in cells only
     slot_start, slots, gains, n_slots : the documents' topics                                           IN/OUT
     z : (n_clumps,) topic of each clump, -1: none yet                                                   IN/OUT
     key : a cell draws from the stream of combine(key, its number)
@@ -456,7 +458,7 @@ def sweep_cells(
     topics.size = size
     topics.indicators = sampler != DIRECT
     topics.smoothing = smoothing
-    topics.norm_offset = smoothing * counts.shape[0]
+    topics.norm_offset = smoothing * n_features
     topics.doc_concentration = doc_concentration
     topics.rest = rest
     topics.root = &root[0]
@@ -507,7 +509,7 @@ def sweep_cells(
                         <Member*>&slots[0, 0],
                         &n_slots[0],
                         &z[0],
-                        topics.rest / counts.shape[0],
+                        topics.rest / n_features,
                     )
             d = cell_document[cell]
             document.member = <Member*>&slots[slot_start[d], 0]
@@ -529,7 +531,7 @@ def sweep_cells(
                 if proposals.total > 0.0 and old >= 0:
                     seat = propose_seat(&document, &topics, &proposals, &partial_sum[0], old, head, &stream)
                 else:
-                    new = topics.rest / counts.shape[0]
+                    new = topics.rest / n_features
                     seat = draw_seat(&document, &topics, &partial_sum[0], new, &stream)
                 if seat.topic < 0:
                     seat.topic = create_topic(&topics, topic_concentration, &stream)

@@ -194,6 +194,29 @@ static inline double log_of(double x)
     return e * 0.6931471805599453 + 2.0 * (f + f * g * p);
 }
 
+/* log Gamma(x) for x > 0: that of x + 10 by Stirling's series, less the logarithm of x (x + 1) ... (x + 9). */
+static inline double log_gamma_of(double x)
+{
+    double y = x * (x + 9.0), t = x + 10.0, r = 1.0 / t, q = r * r;
+    double product = y * (y + 8.0) * (y + 14.0) * (y + 18.0) * (y + 20.0);
+    double series = r * (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q * (1.0 / 1188)))));
+    return (t - 0.5) * log_of(t) - t + 0.91893853320467274178 + series - log_of(product);
+}
+
+/* Fill digamma with psi(x_k + offset); returns the sum of log Gamma(x_k + offset) - x_k psi(x_k + offset). */
+CLONED double fill_digamma_row(const double *restrict x, double offset, ptrdiff_t n, double *restrict digamma)
+{
+    double total = 0.0;
+    ptrdiff_t k;
+#pragma omp simd reduction(+ : total)
+    for (k = 0; k < n; k++) {
+        double z = x[k] + offset, psi = digamma_exponent(z) + log_of(digamma_factor(z));
+        digamma[k] = psi;
+        total += log_gamma_of(z) - x[k] * psi;
+    }
+    return total;
+}
+
 /* Two independent normal numbers from each pair of uniform ones in [0, 1), by Box and Muller's formula:
    u[2 m] becomes r cos(2 pi v) in its first half and r sin(2 pi v) in its second, with r^2 = -2 log(1 - u). */
 CLONED void normals_from_uniforms(double *restrict first, double *restrict second, ptrdiff_t m)

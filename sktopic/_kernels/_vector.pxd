@@ -13,6 +13,7 @@ cdef extern from "_vector.h" nogil:
     double fill_ratios(
         const double* count, const double* inverse, const double* prior, double smoothing, Py_ssize_t n,
         double* q, double* block)
+    double fill_digamma_row(const double* x, double offset, Py_ssize_t n, double* digamma)
     void normals_from_uniforms(double* first, double* second, Py_ssize_t m)
     void langevin_row(
         double* theta, const double* n, double factor, double pull_up, const double* pull_down, double step,

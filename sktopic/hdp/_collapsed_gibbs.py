@@ -15,15 +15,7 @@ from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_cal
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
 from sktopic._interrupt import uninterrupted
-from sktopic._kernels._collapsed_gibbs import move_counts
-from sktopic._kernels._documents import clump_bounds
-from sktopic._kernels._hdp_gibbs import (
-    draw_tables,
-    list_topics,
-    log_seatings,
-    sweep_cells,
-    weigh_lists,
-)
+from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._hdp_split_merge import split_merge
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
@@ -31,6 +23,7 @@ from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, check_smoothing
 from sktopic._topic_word import TopicWordStatistics
 from sktopic.hdp._concentrations import CONSTRAINTS, NAMES, adopt_concentrations, check_concentration_priors
+from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
 from sktopic.lda._minibatch import MinibatchLDA
 
 SHARED_PARAMETERS = (
@@ -42,15 +35,9 @@ SHARED_PARAMETERS = (
     "random_state",
     "verbose",
 )
-# The numbers of the samplers in the kernel.
-SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}
 # Tell the streams of one seed apart.
-TABLE_KEY = 0x7461626C65
-WEIGHT_KEY = 0x776569676874
 CONCENTRATION_KEY = 0x636F6E63
 SPLIT_MERGE_KEY = 0x73706C6974
-# Room for topics comes in multiples of this.
-ROOM = 16
 # Words in fewer documents do not gain from alias tables.
 COMMON = 64
 DEFAULT_SMOOTHING = 0.05
@@ -64,98 +51,6 @@ def _log_root(tables, b0):
     """log of b0 ** K prod Gamma(M_k) / (b0)_M."""
     present = tables[tables > 0]
     return len(present) * np.log(b0) + gammaln(present).sum() + gammaln(b0) - gammaln(b0 + present.sum())
-
-
-def _generator(*values):
-    """A generator of its own for a key; RandomState, whose numbers no version of NumPy changes."""
-    key = combine_keys(*values)
-    return np.random.RandomState([key >> 32, key & 0xFFFFFFFF])
-
-
-def _padded(array, width):
-    """The array, its last axis made wider with zeros."""
-    wider = np.zeros((*array.shape[:-1], width), dtype=array.dtype)
-    wider[..., : array.shape[-1]] = array
-    return wider
-
-
-@dataclass
-class Restaurants:
-    """Some documents with the topics of their tokens, as _kernels._hdp_gibbs has them: word by word."""
-
-    word_indptr: np.ndarray
-    words: np.ndarray
-    cell_document: np.ndarray
-    cell_count: np.ndarray
-    cell_start: np.ndarray
-    n_customers: np.ndarray
-    slot_start: np.ndarray
-    slots: np.ndarray
-    gains: np.ndarray
-    n_slots: np.ndarray
-    z: np.ndarray
-
-    @classmethod
-    def of(cls, batch):
-        """The documents of a DocumentBatch, with no topics yet."""
-        cell_count = batch.cell_count[batch.word_cell]
-        room = batch.n_clumps
-        return cls(
-            batch.word_indptr,
-            batch.words,
-            batch.cell_document()[batch.word_cell],
-            cell_count,
-            clump_bounds(cell_count),
-            np.diff(batch.clump_indptr),
-            batch.clump_indptr,
-            np.zeros((room, 3), dtype=np.int32),
-            np.zeros((room, 2)),
-            np.zeros(batch.n_documents, dtype=np.int32),
-            np.full(room, -1, dtype=np.int32),
-        )
-
-    @property
-    def cell_word(self):
-        return np.repeat(self.words, np.diff(self.word_indptr))
-
-    @property
-    def cells(self):
-        return self.cell_word, self.cell_document, self.cell_count, self.cell_start
-
-    @property
-    def lists(self):
-        return self.slot_start, self.slots, self.n_slots
-
-    def assign(self, z):
-        """Give every token a topic, and every topic of a document a table."""
-        self.z[:] = z
-        self.n_slots[:] = 0
-        list_topics(self.cell_document, self.cell_count, *self.lists, self.z)
-
-    def weigh(self, indicators):
-        weigh_lists(self.slot_start, self.slots, self.gains, self.n_slots, indicators)
-
-    def used(self):
-        """Which entries of the lists are in use."""
-        document = np.repeat(np.arange(len(self.n_slots)), np.diff(self.slot_start))
-        return np.arange(len(document)) - self.slot_start[document] < self.n_slots[document]
-
-    def tables(self, n_topics):
-        """Tables of each topic."""
-        topic, _, tables = self.slots[self.used()].T
-        return np.bincount(topic, weights=tables, minlength=n_topics)
-
-    def rename(self, place):
-        """Let topic k be place[k] from now on."""
-        used = self.used()
-        self.slots[used, 0] = place[self.slots[used, 0]]
-        assigned = self.z >= 0
-        self.z[assigned] = place[self.z[assigned]]
-
-    def add_to(self, counts):
-        """Count the tokens of each word in each topic."""
-        nowhere = np.full_like(self.z, -1)
-        move_counts(self.word_indptr, self.words, self.cell_count, nowhere, self.z, counts)
 
 
 @dataclass
@@ -560,7 +455,7 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
             (call, ("counts", "totals", "tables")),
         ):
             for name in names:
-                setattr(owner, name, _padded(getattr(owner, name)[..., kept], size))
+                setattr(owner, name, padded(getattr(owner, name)[..., kept], size))
         self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
         call.documents.rename(place)
 
@@ -582,12 +477,12 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         self._name_topics()
         self._n_sweeps += 1
         self._enter(call)
-        self._draw_concentrations(_generator(key, CONCENTRATION_KEY))
+        self._draw_concentrations(generator_of(key, CONCENTRATION_KEY))
 
     def _sweep_weights(self, call, key):
         """Direct assignment: weights of topics, then topics of tokens, then tables."""
         call.documents.weigh(False)
-        root, rest = self._draw_weights(_generator(key, WEIGHT_KEY))
+        root, rest = self._draw_weights(generator_of(key, WEIGHT_KEY))
         root, rest = self._sweep_cells(call, root, rest, key)
         self._seat(call, root, key)
 
@@ -598,7 +493,7 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
             return
         if free < self.split_merge:
             self._arrange(call, np.arange(len(self._ids)), len(self._ids) + self.split_merge)
-        root, _ = self._draw_weights(_generator(key, WEIGHT_KEY))
+        root, _ = self._draw_weights(generator_of(key, WEIGHT_KEY))
         split_merge(
             *documents.cells,
             self._counts,
@@ -630,36 +525,20 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         """Draw the tables of all documents of the call, given weights of topics."""
         tables = np.zeros(len(root))
         draw_tables(*call.documents.lists, root, tables, combine_keys(key, TABLE_KEY))
-        self._tables = _padded(call.tables, len(root)) + tables
+        self._tables = padded(call.tables, len(root)) + tables
 
     def _sweep_cells(self, call, root, rest, key):
         """Sweep, with room for new topics made wherever there is none left; returns root weights and rest."""
-        settings = self.topic_concentration_, self.doc_concentration_, self.topic_word_prior_
-        documents, cell = call.documents, 0
-        while True:
-            cell, rest = sweep_cells(
-                cell,
-                *documents.cells,
-                self._counts,
-                self._totals,
-                root,
-                rest,
-                self._ids,
-                SAMPLERS[self.sampler],
-                COMMON,
-                *settings,
-                documents.slot_start,
-                documents.slots,
-                documents.gains,
-                documents.n_slots,
-                documents.z,
-                key,
-            )
-            if cell == len(documents.cell_word):
-                return root, rest
-            size = 2 * len(root) + 64
-            self._arrange(call, np.arange(len(root)), size)
-            root = _padded(root, size)
+        concentrations = self.topic_concentration_, self.doc_concentration_
+        settings = SAMPLERS[self.sampler], COMMON, *concentrations, self.topic_word_prior_, len(self._counts)
+
+        def make_room(size):
+            self._arrange(call, np.arange(len(self._ids)), size)
+
+        def arrays():
+            return self._counts, self._totals, self._ids
+
+        return call.documents.sweep(arrays, root, rest, settings, key, make_room)
 
     def _name_topics(self):
         """Give new topics an identity, and clear the places of those that are gone."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.special import digamma
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import StrOptions
 from sktopic._document_steps import GibbsStep, TableStep
@@ -10,12 +9,11 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, check_smoothing, default_prior, default_smoothing
-from sktopic._topic_word import TopicProbabilities, TopicWordStatistics
+from sktopic._topic_word import TopicWordStatistics
 from sktopic.hdp._concentrations import CONSTRAINTS, adopt_concentrations, check_concentration_priors
+from sktopic.hdp._topics_in_use import TopicsInUse
 from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA
 
-# Expected tokens in the corpus from which on a topic is in use.
-LEAST_TOKENS = 1.0
 # Kernels take logarithms of the weights of topics at the root, and divide by them.
 SMALLEST_WEIGHT = 1e-100
 # Batches that the start of the root counts for: the first batches see topics that are still random and alike.
@@ -38,7 +36,7 @@ def _mode(above, below):
 
 
 @describe_parameters
-class HybridHDP(GibbsInference, AveragedStatistics, MinibatchTopicModel):
+class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicModel):
     """Hierarchical Dirichlet process topic model, online: Gibbs sampling in documents, averages across them.
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
@@ -195,12 +193,6 @@ class HybridHDP(GibbsInference, AveragedStatistics, MinibatchTopicModel):
     ):
         self._keep_parameters(locals())
 
-    @property
-    def topic_word_counts_(self):
-        check_is_fitted(self)
-        counts = self._statistics.expected_counts(self._count_weight(self.total_samples_))
-        return np.ascontiguousarray(counts[:, self._used].T)
-
     def _check_settings(self):
         super()._check_settings()
         check_smoothing(self.topic_word_prior)
@@ -237,12 +229,7 @@ class HybridHDP(GibbsInference, AveragedStatistics, MinibatchTopicModel):
 
     def _report_topics(self):
         """Set the attributes that say which topics are in use."""
-        tokens = self.total_samples_ * self._statistics.totals * self._statistics.scale[0]
-        used = np.flatnonzero(tokens >= LEAST_TOKENS)
-        if self._n_topic_updates == 0:
-            used = np.arange(len(tokens))
-        elif len(used) == 0:
-            used = np.array([tokens.argmax()])
+        used = np.flatnonzero(self._used_slots())
         born = np.setdiff1d(used, self._used)
         self._slot_ids = self._slot_ids.copy()  # it may be read-only, as in a memory map
         self._slot_ids[born] = self._n_ids + np.arange(len(born))
@@ -295,10 +282,3 @@ class HybridHDP(GibbsInference, AveragedStatistics, MinibatchTopicModel):
             growth = digamma(b0 + n_tables) - digamma(b0)
             shape, rate = self.topic_concentration_prior
             self.topic_concentration_ = _mode(shape - 1.0 + n_topics, rate + growth)
-
-    def _topic_probabilities(self):
-        topics = self._read_topics(self.total_samples_)
-        if len(self._used) == len(topics.scale):
-            return topics
-        store = np.ascontiguousarray(topics.store[:, self._used])
-        return TopicProbabilities(store, topics.scale[self._used], topics.offset[self._used])

@@ -42,8 +42,10 @@ class Chain:
     common: int = 0
     root: np.ndarray = field(init=False)
     rest: float = 0.5
+    n_features: int = 0
 
     def __post_init__(self):
+        self.n_features = self.n_features or self.dense.shape[1]
         by_word, document = np.nonzero(self.dense.T)
         count = self.dense.T[by_word, document].astype(np.float64)
         self.parts = [clump_weights(c) for c in count]
@@ -92,7 +94,7 @@ class Chain:
     def sweep(self, key, cell=0):
         """Returns the cell at which there was no room."""
         weigh_lists(self.slot_start, self.slots, self.gains, self.n_slots, self.sampler != DIRECT)
-        settings = self.sampler, self.common, self.b0, self.b1, self.smoothing
+        settings = self.sampler, self.common, self.b0, self.b1, self.smoothing, self.n_features
         state = self.counts, self.totals, self.root, self.rest, self.ids
         lists = self.slot_start, self.slots, self.gains, self.n_slots
         cell, self.rest = sweep_cells(cell, *self.cells, *state, *settings, *lists, self.z, int(key))
@@ -148,7 +150,7 @@ class Twin:
 
     def sweep(self, key):
         c = self.chain
-        settings = reference.Settings(c.sampler, c.b0, c.b1, c.smoothing, c.common)
+        settings = reference.Settings(c.sampler, c.b0, c.b1, c.smoothing, c.n_features, c.common)
         reference.sweep_cells(c.cells, self.state, settings, key)
 
     def check(self):
@@ -209,6 +211,20 @@ def test_every_draw_is_that_of_the_reference(sampler, start, counts):
         twin.check()
         chain.check()
     assert len(set(chain.z.tolist())) > 1
+
+
+def test_counts_may_be_those_of_some_words_and_of_other_documents_too():
+    """As a batch has them, beside topics of a corpus that no document of the batch has yet."""
+    chain, rng = random_chain(7, DIRECT, "mixed", n_features=50), np.random.default_rng(0)
+    chain.counts[:, :5] = 30.0 * rng.random((12, 5))
+    chain.totals[:5] = chain.counts[:, :5].sum(axis=0) + 60.0 * rng.random(5)
+    chain.root[:5] = rng.random(5)
+    twin = Twin(chain)
+    for key in range(4):
+        assert chain.sweep(key) == len(chain.cells[0])
+        twin.sweep(key)
+        twin.check()
+    assert {*range(5)} < set(chain.z.tolist())
 
 
 def test_rare_words_are_drawn_without_alias_tables():

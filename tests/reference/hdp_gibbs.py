@@ -61,8 +61,9 @@ class State:
     documents: list
     z: np.ndarray
 
-    def ratios(self, word, smoothing):
-        return (self.counts[word] + smoothing) / (self.totals + len(self.counts) * smoothing)
+    def ratios(self, word, settings):
+        norm = self.totals + settings.n_features * settings.smoothing
+        return (self.counts[word] + settings.smoothing) / norm
 
     def move(self, word, k, weight):
         self.counts[word, k] += weight
@@ -75,14 +76,15 @@ class Settings:
     b0: float
     b1: float
     smoothing: float
+    n_features: int
     common: int = 0
 
 
 def weights(state, settings, document, word):
     """Weights of a token that is nowhere: of any topic with a table more, of the document's own topics beyond
     that (a table more, an old one), and of a new topic."""
-    q = state.ratios(word, settings.smoothing)
-    new = state.rest / len(state.counts)
+    q = state.ratios(word, settings)
+    new = state.rest / settings.n_features
     any_topic = state.root * q
     if settings.sampler == DIRECT:
         return any_topic, [(0.0, q[k] * document.n[k]) for k in document.order], new
@@ -130,7 +132,7 @@ def stale_weights(state, settings, cells, block, n_cells):
     n, n_documents = block[1] - block[0], len(state.documents)
     tables *= 1 + n / max(n_documents - n, 1)
     counts *= 1 + n / max(n_cells - n, 1)
-    return tables * (counts + settings.smoothing) / (totals + len(state.counts) * settings.smoothing)
+    return tables * (counts + settings.smoothing) / (totals + settings.n_features * settings.smoothing)
 
 
 def build_alias(weight):
@@ -184,7 +186,7 @@ def sweep_cells(cells, state, settings, key):
     for cell, word in enumerate(cell_word):
         if settings.sampler == SPARSE and cell >= last:
             start, last, n_cells = block_of(cell, cell_word, key)
-            new = state.rest / len(state.counts)
+            new = state.rest / settings.n_features
             stale = None
             if n_cells >= settings.common:
                 stale = stale_weights(state, settings, cells, (start, last), n_cells)

@@ -1,0 +1,266 @@
+"""Online EM for the HDP with local Gibbs sampling (Dupuy and Bach, 2017, section 5)."""
+
+import sys
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import digamma
+
+from sktopic._compat import Interval
+from sktopic._document_steps import GibbsStep
+from sktopic._kernels._dirichlet import fit_dirichlet
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
+from sktopic._parameters import describe_parameters
+from sktopic._prior import (
+    LARGEST,
+    LARGEST_LEARNED,
+    MAX_ITER,
+    SMALLEST,
+    SMALLEST_LEARNED,
+    TOL,
+    check_smoothing,
+)
+from sktopic._topic_word import TopicWordStatistics
+from sktopic.hdp._topics_in_use import GrowingTopics
+from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA
+
+BIRTH_KEY = 0x6269727468
+# Batches that the start of the averages counts for: the first see topics that are still alike.
+INERTIA = 10
+DEFAULT_SMOOTHING = 0.02
+MOST_BIRTHS = 1000
+SHARED = (
+    "topic_word_prior",
+    "total_samples",
+    "learning_decay",
+    "learning_offset",
+    "doc_burn_in",
+    "doc_sweeps",
+    "transform_burn_in",
+    "transform_sweeps",
+)
+
+
+@describe_parameters
+class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTopicModel):
+    """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM); topics are born.
+
+    Topics and their weights are parameters that are learned as `OnlineEMLDA` learns them, and documents are
+    Gibbs sampled. A token may be drawn to a topic that is not there yet, of which all words are equally
+    probable; then there is a topic more. Choose it to follow a stream with a model that grows; topics never
+    merge, so their number is no estimate.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of topics at the start.
+    topic_concentration : float, default=1.0
+        Concentration of the weights of topics, in [1e-12, 1e12], alpha in the paper: a topic that is born
+        gets a Beta(1, topic_concentration) share of the weight that is left.
+    doc_concentration : float, default=10.0
+        Concentration of the documents' proportions, in [1e-12, 1e12], b in the paper. A new topic is proposed
+        with what the learned parameters of the proportions leave of it, which is at least the share
+        topic_concentration / (topic_concentration + documents seen).
+    max_births : int, default=1
+        Topics that a batch may add. With the defaults most batches do, so that batch_size and max_iter set
+        the number of topics: births become rarer with the documents seen, but slowly.
+    topic_word_prior : float or None, default=None
+        Pseudo-count of every word in every topic, >= 0, added when topics are read. None is 0.02.
+    @learning_decay
+    @learning_offset
+    @max_iter
+    @batch_size
+    @total_samples
+    @shuffle
+    @doc_burn_in
+    @doc_sweeps
+    @transform_burn_in=10
+    @transform_sweeps=20
+    @loop
+
+    Attributes
+    ----------
+    @components_
+    @topic_word_counts_
+    topic_weights_ : ndarray of shape (n_components_,)
+        Weights of the topics: doc_topic_prior_ / doc_concentration_, or over its sum where that is larger.
+    topic_ids_ : ndarray of shape (n_components_,)
+        Number of each topic, in the order of their births; topics keep it.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions, b pi in the paper.
+    topic_concentration_, doc_concentration_ : float
+        The parameters in use.
+    @topic_word_prior_
+    n_components_ : int
+        Topics in use: those with at least one expected token in the corpus.
+    @n_features_in_
+    @feature_names_in_
+    @n_iter_
+    @n_batch_iter_
+    @n_samples_seen_
+    @total_samples_
+    @validation_scores_
+
+    See Also
+    --------
+    HybridHDP : The same with weights that have a posterior, and a limit on topics.
+    DirectAssignmentHDP : Splits and merges topics.
+
+    Notes
+    -----
+    The statistics have columns without tokens for the topics to come, which a document step sees as so many
+    topics more. What draws give one of them in a batch makes one topic, whatever documents they are in. A
+    batch with births copies the statistics.
+
+    References
+    ----------
+    C. Dupuy and F. Bach, "Online but accurate inference for latent variable models with local Gibbs
+    sampling", Journal of Machine Learning Research 18, 2017: sections 5.1 and 5.2.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.hdp import OnlineEMHDP
+    >>> bars = make_bars(500, random_state=0)
+    >>> hdp = OnlineEMHDP(random_state=0).fit(bars.data)
+    >>> hdp.n_components_ > 2
+    True
+    >>> hdp.transform(bars.data).shape == (500, hdp.n_components_)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **MinibatchTopicModel._parameter_constraints,
+        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED},
+        "topic_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        "doc_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        "max_births": [Interval(Integral, 0, MOST_BIRTHS, closed="both")],
+    }
+
+    # Births are those of a batch as a whole.
+    _group_size = sys.maxsize
+    _step_size = MinibatchLDA._step_size
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        topic_concentration=1.0,
+        doc_concentration=10.0,
+        max_births=1,
+        topic_word_prior=None,
+        learning_decay=0.65,
+        learning_offset=1.0,
+        max_iter=5,
+        batch_size=50,
+        total_samples=None,
+        shuffle=True,
+        doc_burn_in=4,
+        doc_sweeps=3,
+        transform_burn_in=10,
+        transform_sweeps=20,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=2,
+        tol=1e-3,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self._keep_parameters(locals())
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_smoothing(self.topic_word_prior)
+
+    # State
+
+    def _initialize(self, n_features, seed):
+        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
+        self._statistics = TopicWordStatistics.random(n_features, n, key, False)
+        self.total_samples_ = 0.0
+        self._n_topic_updates = 0
+        # As after a table for each.
+        share = self.doc_concentration / (n + self.topic_concentration)
+        self._alpha = np.full(n, max(share, SMALLEST))
+        self._adopt_settings()
+        self._log_theta = digamma(self._alpha) - digamma(self._alpha.sum())
+        self._report_topics()
+
+    def _adopt_settings(self):
+        given = self.topic_word_prior
+        self.topic_word_prior_ = DEFAULT_SMOOTHING if given is None else float(given)
+        self.topic_concentration_ = float(self.topic_concentration)
+        self.doc_concentration_ = float(self.doc_concentration)
+        if self._n_trained - len(self._alpha) != self.max_births:
+            self._make_places(np.arange(len(self._alpha)))
+
+    def _make_places(self, kept):
+        """Keep some columns, and have empty ones behind them for topics to come."""
+        places = np.zeros((len(self._store), self.max_births))
+        self._statistics = self._statistics.columns(kept).extended(places)
+
+    def _left(self):
+        """The part of the concentration that no topic has."""
+        return max(self.doc_concentration_ - float(self._alpha.sum()), 0.0)
+
+    def _report_topics(self):
+        self._used = np.flatnonzero(self._used_slots()[: len(self._alpha)])
+        self.topic_ids_ = self._used.copy()
+        self.n_components_ = len(self._used)
+        self.doc_topic_prior_ = self._alpha[self._used]
+        self.topic_weights_ = self.doc_topic_prior_ / max(self.doc_concentration_, self._alpha.sum())
+
+    # Training
+
+    def _training_step(self):
+        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+
+    def _document_step(self, batch, keys, total_samples, workers):
+        n_places = self._n_trained - len(self._alpha)
+        share = max(self._left() / max(n_places, 1), SMALLEST)
+        prior = np.append(self._alpha, np.full(n_places, share))
+        gathered = self._read_topics(total_samples).gather(batch.words, prior, workers)
+        return self._training_step()(batch, gathered, prior, keys, workers, True)
+
+    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
+        self.total_samples_ = float(total_samples)
+        if n_tokens > 0.0:
+            self._update_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
+            if self._n_topic_updates > 0:  # the very first batch reads random topics
+                self._update_alpha(counts)
+            self._end_births(counts)
+            self._n_topic_updates += 1
+        self._report_topics()
+
+    def _update_alpha(self, counts):
+        """Move the averages of E[log nu], and fit the parameters of the proportions to them."""
+        alpha, lengths = self._alpha, counts.batch.lengths[counts.batch.lengths > 0]
+        gains = counts.prior_evidence().topic_gains[: len(alpha)] / alpha / len(lengths)
+        batch = gains + digamma(alpha) - digamma(alpha.sum() + lengths).mean()
+        rho = self._step_size(INERTIA + self._n_topic_updates)
+        self._log_theta = (1.0 - rho) * self._log_theta + rho * batch
+        self._alpha = alpha.copy()
+        fit_dirichlet(self._log_theta, self._alpha, MAX_ITER, TOL)
+        # pi sums to less than one. What is left falls as it does under the process, with a table a document.
+        n, gamma = float(self.n_samples_seen_ + len(counts.batch.lengths)), self.topic_concentration_
+        most = self.doc_concentration_ * n / (n + gamma)
+        self._alpha = np.maximum(self._alpha * min(1.0, most / self._alpha.sum()), SMALLEST)
+
+    def _end_births(self, counts):
+        """Let topics to come that tokens were drawn to be topics; forget the others."""
+        n, drawn = len(self._alpha), np.unique(counts.column_topic)
+        left = self._left()
+        born = drawn[(drawn >= n) & (left > 0.0)]
+        if len(born) == 0:
+            self._store[:, n:] = self._store_totals[n:] = 0.0
+            return
+        # Sticks of Beta(1, topic_concentration) by the inverse of its distribution function.
+        u = uniforms(self._key(BIRTH_KEY, self.n_batch_iter_), len(born))
+        stick = -np.expm1(np.log1p(-u) / self.topic_concentration_)
+        share = left * stick * np.append(1.0, np.cumprod(1.0 - stick)[:-1])
+        self._alpha = np.append(self._alpha, np.clip(share, SMALLEST_LEARNED, LARGEST_LEARNED))
+        log_theta = digamma(self._alpha[n:]) - digamma(self._alpha.sum())
+        self._log_theta = np.append(self._log_theta, log_theta)
+        self._make_places(np.append(np.arange(n), born))

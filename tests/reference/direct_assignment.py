@@ -1,0 +1,79 @@
+"""The evidence lower bound of the direct-assignment HDP, term by term (the twin of hdp._direct_assignment).
+
+beta and theta have an entry more than there are topics, for all that are out of reach.
+"""
+
+import numpy as np
+from scipy.special import digamma, gammaln, xlogy
+
+
+def log_topics(lam):
+    """E[log phi] (n_topics, n_features)."""
+    return digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))
+
+
+def log_proportions(theta):
+    """E[log pi] (n_documents, n_topics + 1)."""
+    return digamma(theta) - digamma(theta.sum(axis=1, keepdims=True))
+
+
+def doc_terms(X, phi, theta, lam, beta, alpha):
+    """The documents' parts; phi (n_documents, n_features, n_topics) are shares of a word's tokens."""
+    e_f, e_pi = log_topics(lam).T, log_proportions(theta)
+    words = (X[..., None] * (phi * (e_f + e_pi[:, None, :-1]) - xlogy(phi, phi))).sum(axis=(1, 2))
+    norms = (
+        gammaln(alpha) - gammaln(alpha * beta).sum() - gammaln(theta.sum(axis=1)) + gammaln(theta).sum(axis=1)
+    )
+    return words + norms + ((alpha * beta - theta) * e_pi).sum(axis=1)
+
+
+def topic_terms(lam, eta):
+    """E[log p(phi_k)] - E[log q(phi_k)]."""
+    n_features, e_f = lam.shape[1], log_topics(lam)
+    prior = gammaln(n_features * eta) - n_features * gammaln(eta) + (eta - 1) * e_f.sum(axis=1)
+    return prior - gammaln(lam.sum(axis=1)) + (gammaln(lam) - (lam - 1) * e_f).sum(axis=1)
+
+
+def sticks_term(beta, gamma):
+    """log p(beta), the density of the sticks."""
+    return (len(beta) - 1) * np.log(gamma) + (gamma - 1) * np.log(beta[-1])
+
+
+def elbo(X, phi, theta, lam, beta, alpha, gamma, eta, scale):
+    documents = doc_terms(X, phi, theta, lam, beta, alpha).sum()
+    return scale * documents + topic_terms(lam, eta).sum() + sticks_term(beta, gamma)
+
+
+def gradient_fixed(theta, beta, alpha, scale):
+    """Of the documents' part in beta, theta being what it is."""
+    gradient = log_proportions(theta).sum(axis=0) - len(theta) * digamma(alpha * beta)
+    return scale * alpha * gradient
+
+
+def gradient_profile(tokens, beta, alpha, scale):
+    """The same with theta = alpha beta + tokens; the rest gets none."""
+    gains = digamma(alpha * beta[:-1] + tokens) - digamma(alpha * beta[:-1])
+    return np.append(scale * alpha * gains.sum(axis=0), 0.0)
+
+
+def logit_gradient(gradient, beta, gamma):
+    """In the logits of the sticks, prior included, from that in beta."""
+    n = len(beta) - 1
+    left = 1.0 - np.concatenate([[0.0], np.cumsum(beta[:n])])[:n]
+    v = beta[:n] / left
+    after = np.array([(beta[k + 1 :] * gradient[k + 1 :]).sum() for k in range(n)])
+    return (1 - v) * beta[:n] * gradient[:n] - v * after - (gamma - 1) * v
+
+
+def best_documents(X, lam, beta, alpha, n_iter=2000):
+    """phi and theta by coordinate ascent from equal shares."""
+    f = log_topics(lam).T
+    n_topics = len(lam)
+    lengths = X.sum(axis=1, keepdims=True)
+    theta = np.hstack([alpha * beta[:-1] + lengths / n_topics, np.full((len(X), 1), alpha * beta[-1])])
+    for _ in range(n_iter):
+        logits = f + log_proportions(theta)[:, None, :-1]
+        phi = np.exp(logits - logits.max(axis=2, keepdims=True))
+        phi /= phi.sum(axis=2, keepdims=True)
+        theta[:, :-1] = alpha * beta[:-1] + (X[..., None] * phi).sum(axis=1)
+    return phi, theta

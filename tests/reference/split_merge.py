@@ -1,0 +1,44 @@
+"""Cells of topics, their mixing and their division (the twin of sktopic._kernels._split_merge)."""
+
+import numpy as np
+from scipy.special import digamma, expit, gammaln, xlogy
+
+TRACE = 1e-14
+
+
+def dirichlet_terms(column, smoothing):
+    """The sum of log Gamma(column + smoothing) - column * psi(column + smoothing), and psi."""
+    psi = digamma(column + smoothing)
+    return (gammaln(column + smoothing) - column * psi).sum(), psi
+
+
+def list_cells(indptr, cell_word, cell_count, share, expectation, rows, topic, present):
+    document = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    rows = np.asarray(rows[:, topic], dtype=np.float64)
+    tokens = share * np.asarray(expectation[:, topic], dtype=np.float64)[document] * rows[cell_word]
+    cell = np.flatnonzero((tokens > TRACE * cell_count) & (present[document] > 0))
+    return cell, document[cell], tokens[cell]
+
+
+def pair_mixing(cell1, tokens1, cell2, tokens2, document1, n_documents):
+    _, i, j = np.intersect1d(cell1, cell2, return_indices=True)
+    one, two = tokens1[i], tokens2[j]
+    lost = xlogy(one + two, one + two) - xlogy(one, one) - xlogy(two, two)
+    return np.bincount(document1[i], weights=lost, minlength=n_documents)
+
+
+def divide_cells(document, word, tokens, difference, prior1, prior2, start, max_iter, tol, n_documents):
+    first = np.empty(len(tokens))
+    for d in np.unique(document):
+        own = document == d
+        total = tokens[own].sum()
+        part = start * total
+        for _ in range(max_iter):
+            ahead = digamma(prior1 + part) - digamma(prior2 + total - part)
+            first[own] = tokens[own] * expit(difference[word[own]] + ahead)
+            part, before = first[own].sum(), part
+            if abs(part - before) < tol:
+                break
+    rest = tokens - first
+    mixing = xlogy(tokens, tokens) - xlogy(first, first) - xlogy(rest, rest)
+    return first, np.bincount(document, weights=mixing, minlength=n_documents)

@@ -1,0 +1,490 @@
+"""The direct-assignment HDP: its bound, coordinate ascent, moves, and the number of topics it finds."""
+
+import pickle
+import tracemalloc
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln
+
+from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._parallel import Workers
+from sktopic._topic_word import TopicWordStatistics
+from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.hdp import DirectAssignmentHDP, _direct_assignment
+from sktopic.hdp._direct_assignment import fit_concentration, fit_weights, start_without
+from sktopic.hdp._split_merge import BatchTopics, describe, divide, merge_gain
+from sktopic.metrics import document_completion
+from tests.reference import direct_assignment as reference
+
+CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
+X = sp.csr_array(CORPUS.data, dtype=np.float64)
+
+
+@pytest.fixture(scope="module")
+def golden():
+    with np.load(Path(__file__).parent / "golden" / "ohdp_elbo_golden.npz") as arrays:
+        return dict(arrays)
+
+
+def make_model(n_components=5, **params):
+    return DirectAssignmentHDP(n_components, **{"random_state": 0, "batch_size": 20, **params})
+
+
+# The bound
+
+
+@pytest.mark.parametrize("size", ["batch", "mini"])
+def test_twin_of_the_bound_is_golden(golden, size):
+    g = golden
+    scale = g["D_total"] / len(g["X"]) if size == "mini" else 1.0
+    alpha, gamma, eta = (float(g[name]) for name in ("alpha", "gamma", "eta"))
+    state = g["X"], g["phi"], g["theta"], g["lam"], g["beta"]
+    assert_allclose(reference.doc_terms(*state, alpha), g["doc_terms"], rtol=1e-9)
+    assert_allclose(reference.topic_terms(g["lam"], eta), g["topic_terms"], rtol=1e-9)
+    assert_allclose(reference.elbo(*state, alpha, gamma, eta, scale), g[f"elbo_stick_{size}"], rtol=1e-9)
+    tokens = (g["X"][..., None] * g["phi"]).sum(axis=1)
+    gradients = {
+        "fixed": reference.gradient_fixed(g["theta"], g["beta"], alpha, scale),
+        "profile": reference.gradient_profile(tokens, g["beta"], alpha, scale),
+    }
+    for name, gradient in gradients.items():
+        assert_allclose(gradient, g[f"grad_beta_{name}_{size}"], rtol=1e-9)
+        logits = reference.logit_gradient(gradient, g["beta"], gamma)
+        assert_allclose(logits, g[f"grad_logit_{name}_stick_{size}"], rtol=1e-9, atol=1e-9)
+
+
+def state_of(model):
+    """lambda, beta with its rest, alpha, gamma and eta of all slots."""
+    weight = model.total_samples_ * model._store_scale[0]
+    lam = model._store.T * weight + model.topic_word_prior_
+    beta = np.append(model._weights, 1.0 - model._weights.sum())
+    return lam, beta, model.doc_concentration_, model.topic_concentration_, model.topic_word_prior_
+
+
+@pytest.mark.parametrize("total_samples", [None, 600])
+@pytest.mark.parametrize("learned", [True, False])
+def test_elbo_is_that_of_its_terms(learned, total_samples):
+    given = {} if learned else {"doc_concentration": 2.0, "topic_concentration": 3.0}
+    model = make_model(mean_change_tol=0.0, max_doc_update_iter=2000, **given).fit(X)
+    lam, beta, alpha, gamma, eta = state_of(model)
+    phi, theta = reference.best_documents(X.toarray(), lam, beta, alpha)
+    scale = 1.0 if total_samples is None else total_samples / 60
+    expected = reference.elbo(X.toarray(), phi, theta, lam, beta, alpha, gamma, eta, scale)
+    assert model.elbo(X, total_samples=total_samples) == pytest.approx(expected, rel=1e-9)
+
+
+def test_weights_have_no_slope_left():
+    """Where the fixed point has settled, the gradient in the logits of the sticks vanishes."""
+    rng = np.random.default_rng(0)
+    tokens = rng.gamma(0.3, 10.0, (80, 6))
+    for gamma in (1.5, 4.0):
+        weights = np.full(6, 1 / 7)
+        for _ in range(40):
+            weights = fit_weights(tokens, weights, 2.0, gamma, 3.0)
+        beta = np.append(weights, 1 - weights.sum())
+        slope = reference.logit_gradient(reference.gradient_profile(tokens, beta, 2.0, 3.0), beta, gamma)
+        assert_allclose(slope, 0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("value", [0.01, 1.0, 100.0])
+def test_concentration_is_where_the_bound_is_highest(value):
+    rng = np.random.default_rng(1)
+    tokens, weights = rng.gamma(0.3, 10.0, (50, 4)), np.array([0.5, 0.3, 0.1, 0.05])
+    lengths = tokens.sum(axis=1)
+    found = fit_concentration(tokens, weights, value, lengths, 2.0, 1.5, 0.5)
+
+    def objective(a):
+        prior = a * weights
+        data = gammaln(a) - gammaln(a + lengths) + (gammaln(prior + tokens) - gammaln(prior)).sum(axis=1)
+        return 2.0 * data.sum() + 0.5 * np.log(a) - 0.5 * a + np.log(a)  # a density of log a
+
+    grid = found * np.exp(np.linspace(-0.1, 0.1, 41))
+    assert objective(found) >= max(map(objective, grid)) - 1e-9
+
+
+# Coordinate ascent
+
+
+ASCENTS = {
+    "fixed": {"doc_concentration": 1.0, "topic_concentration": 2.0},
+    "learned": {"topic_concentration_prior": (20.0, 1.0), "topic_word_prior": "auto"},
+}
+
+
+@pytest.mark.parametrize("start", ["warm", "better"])
+@pytest.mark.parametrize("given", ASCENTS)
+@pytest.mark.parametrize("split_merge", [True, False])
+def test_batch_never_lowers_the_bound(monkeypatch, start, given, split_merge):
+    settings = {"learning_method": "batch", "document_start": start, "split_merge": split_merge}
+    seen = []
+    original = DirectAssignmentHDP._document_step
+
+    def step(self, batch, keys, total_samples, workers):
+        counts = original(self, batch, keys, total_samples, workers)
+        if self._n_topic_updates > 0:
+            topics = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
+            prior = 0.0
+            if given == "learned":  # densities of the priors of logarithms belong to it
+                gamma, alpha = self.topic_concentration_, self.doc_concentration_
+                prior = np.log(alpha) - alpha + 20.0 * np.log(gamma) - gamma
+            seen.append(counts.bound() + topics + self._weights_bound() + prior)
+        return counts
+
+    monkeypatch.setattr(DirectAssignmentHDP, "_document_step", step)
+    precise = {"max_doc_update_iter": 300, "mean_change_tol": 1e-10, "max_iter": 30}
+    model = make_model(**precise, **settings, **ASCENTS[given]).fit(X)
+    assert len(seen) == 29
+    assert np.diff(seen).min() > -1e-6 * abs(seen[-1])
+    assert seen[-1] > seen[0] + 10
+    if split_merge:
+        assert {"split", "merge"} & set(model.move_history_["kind"])
+
+
+# Moves
+
+
+def batch_topics(model, documents=X):
+    """The topics of documents under a model, as of a corpus three times as large."""
+    with Workers(None) as workers:
+        batch = DocumentReader(canonical_counts(documents)).batch(np.arange(documents.shape[0]))
+        topics = model._geometric_topics(model.total_samples_)
+        counts = model._infer(batch, topics, workers)
+    return model._batch_topics(counts, 3.0)
+
+
+def phi_of(topics):
+    """Shares (n_documents, n_features, n_topics) of the words' tokens."""
+    counts, batch = topics.counts, topics.batch
+    phi = np.zeros((batch.n_documents, X.shape[1], counts.gamma.shape[1]))
+    document = batch.cell_document()
+    tokens = counts.share[:, None] * counts.expectation[document] * counts.topics.rows[batch.cell_word]
+    phi[document, batch.words[batch.cell_word]] = tokens / batch.cell_count[:, None]
+    return phi
+
+
+def whole_bound(phi, lam, beta, alpha, eta, scale):
+    """The bound but for the density of the sticks, theta being its best."""
+    tokens = (X.toarray()[..., None] * phi).sum(axis=1)
+    theta = np.hstack([alpha * beta[:-1] + tokens, np.full((len(tokens), 1), alpha * beta[-1])])
+    documents = reference.doc_terms(X.toarray(), phi, theta, lam, beta, alpha).sum()
+    return scale * documents + reference.topic_terms(lam, eta).sum()
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (2, 4)])
+def test_gain_of_a_merge_is_that_of_the_whole_bound(pair):
+    model = make_model(5, split_merge=False).fit(X)
+    topics = batch_topics(model)
+    lam, beta, alpha, _, eta = state_of(model)
+    phi = phi_of(topics)
+    before = whole_bound(phi, lam, beta, alpha, eta, topics.scale)
+    first, second = pair
+    kept = np.delete(np.arange(5), second)
+    merged = phi.copy(), lam.copy(), beta.copy()
+    merged[0][..., first] += merged[0][..., second]
+    merged[1][first] += lam[second] - eta
+    merged[2][first] += beta[second]
+    after = whole_bound(
+        merged[0][..., kept], merged[1][kept], np.append(merged[2][kept], beta[-1]), alpha, eta, topics.scale
+    )
+    column = model._columns()
+    one, other = (describe(topics, k, model._weights[k], column(k)) for k in pair)
+    gain, _, _ = merge_gain(topics, one, other)
+    assert gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rho", [0.3, 1.0])
+def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho):
+    model = make_model(2, split_merge=False).fit(X)
+    k = int(np.argsort(-model._weights)[rank])
+    topics = batch_topics(model)
+    lam, beta, alpha, gamma, eta = state_of(model)
+    hat = fit_weights(topics.tokens, beta[:-1], alpha, gamma, topics.scale)
+    split = divide(topics, k, beta[k], hat[k], rho, model._columns()(k))
+    phi, words = phi_of(topics), (X.toarray()[..., None] * phi_of(topics)).sum(axis=0)
+    lam = eta + (1 - rho) * (lam - eta) + rho * topics.scale * words.T
+    beta = np.append((1 - rho) * beta[:-1] + rho * hat, 0.0)
+    beta[-1] = 1.0 - beta[:-1].sum()
+    before = whole_bound(phi, lam, beta, alpha, eta, topics.scale)
+    share = np.ones(phi.shape[:2])  # of traces, too
+    cells, batch = topics.cells(k), topics.batch
+    share[cells.document, batch.words[cells.word]] = split.tokens / cells.tokens
+    halves = phi[..., k] * share, phi[..., k] * (1 - share)
+    both = np.stack([(X.toarray() * half).sum(axis=0) for half in halves])
+    second = eta + rho * topics.scale * both[1]
+    split_lam = np.vstack([lam, second])
+    split_lam[k] += eta - second
+    assert_allclose(split.first.column + eta, split_lam[k])
+    split_beta = np.concatenate([beta[:-1], [split.second.weight], beta[-1:]])
+    split_beta[k] = split.first.weight
+    assert split.first.weight + split.second.weight == pytest.approx(beta[k])
+    phi = np.concatenate([phi, halves[1][..., None]], axis=2)
+    phi[..., k] = halves[0]
+    after = whole_bound(phi, split_lam, split_beta, alpha, eta, topics.scale)
+    assert split.gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
+
+
+def test_gain_of_a_drop_is_that_of_the_whole_bound():
+    model = make_model(6, split_merge=False, topic_concentration=3.0, max_iter=3).fit(X)
+    topics = batch_topics(model)
+    counts = topics.counts
+    for k in np.argsort(model._weights)[:3]:
+        kept = np.arange(6) != k
+        with Workers(1) as workers:
+            without = model._without(counts, kept, workers)
+        gain, _ = model._drop_gain(k, counts, without, topics.scale)
+        other = pickle.loads(pickle.dumps(model))
+        other._keep(kept)
+        bounds = [
+            topics.scale * documents.bound()
+            + one._statistics.posterior_bound(one.total_samples_, one.topic_word_prior_)
+            + one._weights_bound()
+            for one, documents in ((model, counts), (other, without))
+        ]
+        part = topics.part(topics.cells(k), 0.0, model._columns()(k))
+        phi = model._statistics.probabilities(model.total_samples_, model.topic_word_prior_)
+        phi = phi.components().T
+        others = (phi * np.where(kept, model._weights, 0.0)).sum(axis=1) / model._weights[kept].sum()
+        unseen = part.column.copy()
+        unseen[topics.batch.words] -= topics.scale * part.words
+        lost = (np.maximum(unseen, 0.0) * np.maximum(np.log(phi[:, k] / others), 0.0)).sum()
+        expected = bounds[1] - bounds[0] + np.log(3.0) - lost  # the number of topics has no part in it
+        assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(bounds[0]))
+
+
+def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
+    """Two topics of other documents: the batch alone would merge them, alike or not."""
+    model = make_model(4, split_merge=False).fit(X)
+    model._store[:, :2] = 0.0
+    model._store[:4, 0] = model._store[5:9, 1] = 1.0 / model._store_scale[0]
+    model._store_totals[:] = model._store.sum(axis=0)
+    for column, is_gain in ((model._store[:, 1].copy(), False), (model._store[:, 0].copy(), True)):
+        model._store[:, 1] = column
+        topics = batch_topics(model, X[:3])
+        columns = model._columns()
+        one, other = (describe(topics, k, model._weights[k], columns(k)) for k in (0, 1))
+        for topic in (one, other):  # as if no document had it
+            topic.part.documents[:] = topic.part.words[:] = topic.cells.tokens[:] = 0.0
+        gain, unseen, error = merge_gain(topics, one, other)
+        assert gain > 0
+        assert (gain + unseen > 0) == is_gain
+        assert error == 0.0
+        # The tokens' change of the bound is that of the topics' marginal likelihood.
+        lam = np.array([t.part.column for t in (one, other)]) + model.topic_word_prior_
+        union = lam.sum(axis=0) - model.topic_word_prior_
+        norm = gammaln(25 * model.topic_word_prior_) - 25 * gammaln(model.topic_word_prior_)
+        likelihood = [gammaln(x).sum() - gammaln(x.sum()) + norm for x in (union, *lam)]
+        assert gain + unseen == pytest.approx(likelihood[0] - likelihood[1] - likelihood[2], rel=1e-8)
+
+
+# What is found
+
+
+@pytest.mark.parametrize("start", [2, 20, 60])
+def test_number_of_bars_is_found_from_any_start(start):
+    bars = make_bars(1000, size=8, doc_length=200, random_state=0)
+    test = make_bars(200, size=8, doc_length=200, random_state=1).data
+    best = document_completion(bars.components, test, doc_topic_prior=bars.doc_topic_prior)
+    model = make_model(start, batch_size=100).fit(bars.data)
+    assert model.n_components_ == 16
+    assert document_completion(model, test) > best - 0.02
+    still = make_model(start, batch_size=100, split_merge=False).fit(bars.data)
+    assert len(still.move_history_) == 0
+    if start != 20:
+        assert still.n_components_ != 16
+
+
+def test_history_tells_how_topics_came_about():
+    bars = make_bars(600, random_state=0)
+    model = make_model(3, batch_size=100, max_iter=4, random_state=1).fit(bars.data)
+    present, seen = set(range(3)), 0
+    for n_samples, kind, topic, other, gain in model.move_history_.tolist():
+        assert n_samples >= seen
+        seen = n_samples
+        assert gain > 0
+        assert topic in present
+        if kind == "split":
+            assert other not in present
+            present.add(other)
+            assert n_samples < 1800  # none in the last pass
+        elif kind == "merge":
+            present.remove(other)
+        else:
+            assert kind == "drop"
+            present.remove(topic)
+    assert set(model.topic_ids_.tolist()) <= present
+    assert (model.move_history_["kind"] == "split").sum() >= 7
+
+
+@pytest.mark.parametrize("start", [2, 40])
+def test_batches_of_all_documents_find_the_bars_too(start):
+    bars = make_bars(1000, random_state=0)
+    model = make_model(start, learning_method="batch", max_iter=20).fit(bars.data)
+    assert model.n_components_ == 10
+
+
+@pytest.mark.parametrize("batch_size", [1, 10, 200])
+def test_small_batches_and_remainders_do_no_harm(batch_size):
+    """No moves on the word of a single document; topics in use are not dropped on that of few."""
+    bars = make_bars(201, random_state=0)
+    test = make_bars(200, random_state=1).data
+    models = [
+        make_model(10, batch_size=batch_size, split_merge=moves).fit(bars.data) for moves in (True, False)
+    ]
+    scores = [document_completion(model, test) for model in models]
+    assert scores[0] > scores[1] - 0.02
+    if batch_size == 1:
+        assert len(models[0].move_history_) == 0
+
+
+def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
+    sizes = []
+    original = DirectAssignmentHDP._split
+
+    def split(self, splits, counts, words):
+        parts = [(s.topic, s.first.column.sum(), s.second.column.sum()) for s in splits]
+        before = self._slot_ids
+        tokens = original(self, splits, counts, words)
+        for i, (k, first, second) in enumerate(parts):
+            new = len(before) + i
+            assert self._slot_ids[k if first >= second else new] == before[k]
+            sizes.append(first >= second)
+        return tokens
+
+    monkeypatch.setattr(DirectAssignmentHDP, "_split", split)
+    make_model(2, learning_method="batch", max_iter=20).fit(make_bars(300, random_state=0).data)
+    assert len(sizes) > 5
+
+
+def test_merges_on_a_memory_map(tmp_path):
+    bars = make_bars(400, random_state=0).data
+    model = make_model(40, batch_size=100).partial_fit(bars)
+    model._births = model._births - 1000  # old enough to be merged
+    joblib.dump(model, tmp_path / "model.joblib")
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    for one in (model, mapped):
+        one.partial_fit(bars)
+    assert "merge" in model.move_history_["kind"]
+    assert_array_equal(model.components_, mapped.components_)
+
+
+def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
+    bars = make_bars(400, random_state=0).data
+    model = make_model(40, batch_size=100).partial_fit(bars)
+    model._births = model._births - 1000
+    monkeypatch.setattr(_direct_assignment, "TRIED", 200)
+    before = pickle.dumps(model)
+    # What follows when all has been computed.
+    tried = []
+
+    def fail(self, kept):
+        tried.append(kept)
+        raise MemoryError
+
+    with monkeypatch.context() as context:
+        context.setattr(TopicWordStatistics, "columns", fail)
+        with pytest.raises(MemoryError):
+            model.partial_fit(bars[:100])
+    assert len(tried) == 1
+    other = pickle.loads(before)
+    for name in ("_store", "_store_totals", "_weights", "_slot_ids", "_births", "move_history_"):
+        assert_array_equal(getattr(model, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e3])
+@pytest.mark.parametrize("learning_method", ["online", "batch"])
+@pytest.mark.parametrize("counts", ["few", "single words", "many topics", "hardly any"])
+def test_numbers_stay_finite(counts, learning_method, alpha):
+    data, n, settings = {
+        "few": (X[:10], 30, {"batch_size": 10}),
+        "single words": (sp.csr_array(np.eye(25)[np.arange(50) % 25]), 10, {"batch_size": 10}),
+        "many topics": (sp.csr_array(make_bars(500, random_state=0).data), 1000, {"batch_size": 200}),
+        "hardly any": (X * 1e-9, 10, {}),
+    }[counts]
+    settings = {"max_iter": 3, "learning_method": learning_method, **settings}
+    model = make_model(n, doc_concentration=alpha, **settings).fit(data)
+    for values in (
+        model.components_,
+        model.transform(data),
+        model.topic_weights_,
+        model.move_history_["gain"],
+    ):
+        assert np.all(np.isfinite(values))
+    assert np.isfinite(model.score(X))
+    assert np.isfinite(model.elbo(data))
+
+
+@pytest.mark.parametrize(("n_features", "n_topics"), [(10_000, 50), (20_000, 50), (10_000, 100)])
+def test_memory_is_a_few_times_that_of_the_statistics(n_features, n_topics):
+    counts = sp.random(40, n_features, density=0.002, random_state=0, format="csr", data_rvs=np.ones)
+    tracemalloc.start()
+    make_model(n_topics, batch_size=20, max_iter=2).fit(counts)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3.5 * 8 * n_features * n_topics
+
+
+def test_early_stop_is_followed_by_the_last_pass():
+    bars = make_bars(1000, random_state=0).data
+    stopping = {"max_iter": 50, "early_stopping": True, "n_iter_no_change": 1, "tol": 1e-2}
+    model = make_model(40, batch_size=100, **stopping).fit(bars)
+    last = model.move_history_["n_samples"] >= 900 * (model.n_iter_ - 1)
+    assert model.n_iter_ < 50
+    assert "drop" in model.move_history_["kind"][last]
+    assert "drop" not in model.move_history_["kind"][~last]
+    still = make_model(40, batch_size=100, split_merge=False, **stopping).fit(bars)
+    assert still.n_iter_ == len(still.validation_scores_) < 50
+
+
+def test_documents_that_lose_all_topics_of_a_word_start_anew():
+    """Their other topics may be so far from the word that single precision does not reach."""
+    counts = np.array([[3.0, 1.0], [0.5, 0.0], [0.0, 0.0]])
+    batch = DocumentReader(sp.csr_array(counts)).batch(np.arange(3))
+    tokens = np.array([[3.0, 0.4, 0.6], [0.4, 0.0, 0.1], [0.0, 0.0, 0.0]])
+    start = start_without(batch, tokens, np.array([True, True, False]))
+    assert_allclose(start, [[2.0, 2.0], [0.4, 0.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize(("seed", "factor"), [(6, 1e6), (3, 1e14), (11, 1e14)])
+def test_counts_of_all_sizes_in_one_corpus(seed, factor):
+    rng = np.random.RandomState(seed)
+    counts = rng.poisson(0.5, (50, 55)).astype(float)
+    counts[:11] *= factor
+    counts[11:40] *= 10.0 ** rng.uniform(-10, 10, counts[11:40].shape)
+    settings = {"random_state": seed, "topic_word_prior": 5e-6, "learning_decay": 0.0}
+    model = make_model(20, **settings).fit(counts)
+    assert np.all(np.isfinite(model.topic_weights_))
+    assert np.isfinite(model.score(counts))
+
+
+def test_pickled_model_goes_on_identically():
+    model = make_model().partial_fit(X[:40])
+    other = pickle.loads(pickle.dumps(model))
+    for one in (model, other):
+        one.partial_fit(X[40:])
+    assert_array_equal(model.components_, other.components_)
+    assert_array_equal(model.move_history_, other.move_history_)
+
+
+def test_start_of_documents_is_a_matter_of_the_batch_method():
+    with pytest.raises(ValueError, match="document_start='warm': with learning_method='online'"):
+        make_model(document_start="warm").fit(X)
+
+
+def test_error_of_a_gain_is_that_of_a_sample_without_replacement():
+    """Sums over the corpus, estimated from samples of 40 of 100 documents, scatter as much as said."""
+    rng = np.random.default_rng(0)
+    changes = rng.normal(3.0, 2.0, 100)
+    topics = BatchTopics(None, 1.0, 0.1, 2.5)
+    samples = [changes[rng.permutation(100)[:40]] for _ in range(4000)]
+    scatter = np.std([2.5 * sample.sum() for sample in samples])
+    said = np.mean([topics.error(sample) for sample in samples])
+    assert said == pytest.approx(scatter, rel=0.05)
+    whole = BatchTopics(None, 1.0, 0.1, 1.0)
+    assert whole.error(changes) == 0.0
+    assert topics.error(changes[:1]) == np.inf

@@ -1,0 +1,213 @@
+"""Online EM for the HDP: its updates, the law of a new topic, and births."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import digamma
+from scipy.stats import kstest
+
+from sktopic._documents import DocumentReader
+from sktopic._kernels._rng import position_keys, uniforms
+from sktopic._parallel import Workers
+from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.hdp import OnlineEMHDP, _online_em
+from tests.kernels.tools import assert_within, for_each_seed
+from tests.reference import online_em_hdp as reference
+
+X = sp.csr_array(
+    make_lda_documents(90, n_features=25, n_components=4, mean_length=20, random_state=0).data,
+    dtype=np.float64,
+)
+
+
+def make_model(**params):
+    return OnlineEMHDP(**{"batch_size": 30, "max_iter": 2, "random_state": 0, **params})
+
+
+def counts_of(model, dense, seed=0):
+    """The document step for dense documents, and what it adds to words and topics, those to come last."""
+    batch = DocumentReader(sp.csr_array(np.asarray(dense, dtype=np.float64))).batch(np.arange(len(dense)))
+    total, added = model.total_samples_, np.zeros((np.shape(dense)[1], model._n_trained))
+    none = np.empty((0, added.shape[1]))
+    with Workers(1) as workers:
+        counts = model._document_step(batch, position_keys(seed, 0, len(dense)), total, workers)
+        totals = np.zeros((16, added.shape[1]))
+        counts.add_to(added, batch.words, 1.0, totals, none, none[:, 0], workers)
+    return counts, added
+
+
+def read(model):
+    """Topics (n_topics, n_features) in training, without those to come."""
+    counts = model._store[:, : len(model._alpha)].T * (model.total_samples_ * model._store_scale[0])
+    counts += model.topic_word_prior_
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+# Documents
+
+
+@pytest.mark.parametrize("max_births", [0, 1, 3])
+def test_single_tokens_have_the_conditional_in_print(max_births):
+    """With several topics to come these share what a new one has; with none it is left out."""
+    model = make_model(doc_concentration=3.0, max_births=max_births).fit(X)
+    _, added = counts_of(model, np.eye(25))
+    n, phi = len(model._alpha), read(model)
+    expected = np.array([reference.conditional(0, model._alpha, 3.0, phi[:, w], 25) for w in range(25)])
+    if max_births == 0:
+        expected[:, n] = 0.0
+        expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(added[:, :n], expected[:, :n], rtol=2e-5)
+    assert added.shape[1] == n + max_births
+    assert_allclose(added[:, n:].T, np.tile(expected[:, n] / max(max_births, 1), (max_births, 1)), rtol=2e-5)
+    assert max_births == 0 or added[:, n:].max() > 1e-4
+
+
+@for_each_seed
+def test_two_tokens_have_the_joint_law_in_print(seed):
+    """Enumerated: expected tokens of the second word in each topic."""
+    model = make_model(doc_concentration=3.0, doc_burn_in=20).fit(X)
+    dense = np.zeros((1, 25))
+    dense[0, [2, 7]] = 1
+    phi, alpha = read(model), model._alpha
+    prior = np.append(alpha, 3.0 - alpha.sum())
+    rows = np.vstack([phi, np.full(25, 1 / 25)])
+    joint = np.outer(prior * rows[:, 2], prior * rows[:, 7]) + np.diag(prior * rows[:, 2] * rows[:, 7])
+    joint /= joint.sum()
+    n = 4000
+    dense = np.repeat(dense, n, axis=0)
+    counts, _ = counts_of(model, dense, seed)
+    # Word by word the conditional probabilities are counted: their mean is the marginal law.
+    sums = []
+    for part in np.array_split(np.arange(n), 50):
+        _, added = counts_of(model, dense[part], seed * 1000 + int(part[0]) + 1)
+        sums.append(added[[2, 7]] / len(part))
+    assert_within(np.array(sums), np.array([joint.sum(axis=1), joint.sum(axis=0)]), 4.5)
+    assert np.any(counts.column_topic == len(alpha))
+
+
+# Updates
+
+
+def test_statistics_and_proportions_move_as_printed(monkeypatch):
+    """Documents of words that one topic has: their topics are certain, and expectations known."""
+    model = make_model(topic_word_prior=0.0, doc_concentration=1000.0).partial_fit(X)
+    words = 24
+    store = np.zeros((25, 4))
+    store[np.arange(words), np.arange(words) % 3] = 1.0
+    model._statistics = model._statistics.columns([0, 0, 0, 0])
+    model._store[:], model._store_totals[:] = store, store.sum(axis=0)
+    model._store_scale[0] = 20.0 / store.sum()
+    model._alpha = np.array([3.0, 2.0, 3.0])
+    model._log_theta = digamma(model._alpha) - digamma(model._alpha.sum())
+    before, alpha, old = model._store * model._store_scale[0], model._alpha, model._log_theta
+    monkeypatch.setattr(_online_em, "TOL", 1e-12)
+    monkeypatch.setattr(_online_em, "MAX_ITER", 1000)
+    monkeypatch.setattr(model, "_left", lambda: 0.0)  # no topic to come: nothing is drawn to it
+    dense = np.zeros((30, 25))
+    dense[:, :words] = np.random.default_rng(0).integers(0, 3, (30, words))
+    t = model._n_topic_updates + 1
+    model.partial_fit(dense)
+    n = np.zeros((30, 3))
+    for w in range(words):
+        n[:, w % 3] += dense[:, w]
+    hat = np.zeros((25, 3))
+    hat[np.arange(words), np.arange(words) % 3] = dense[:, :words].sum(axis=0) / 30
+    rho = model._step_size(t)
+    expected = (1 - rho) * before[:, :3] + rho * hat
+    assert_allclose(model._store[:, :3] * model._store_scale[0], expected, rtol=1e-5, atol=1e-12)
+    rho = model._step_size(_online_em.INERTIA + t - 1)
+    averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
+    assert_allclose(model._log_theta, averages, rtol=1e-6)
+    fitted = digamma(model._alpha) - digamma(model._alpha.sum())
+    assert_allclose(fitted, averages, rtol=1e-6)
+
+
+def test_proportions_never_take_all_that_there_is():
+    model = make_model(doc_concentration=0.5, max_iter=5).fit(X)
+    assert model._alpha.sum() <= 0.5
+    assert np.all(model.doc_topic_prior_ > 0)
+    assert_allclose(model.topic_weights_, model.doc_topic_prior_ / 0.5)
+
+
+# Births
+
+
+def test_sticks_of_new_topics_have_their_law():
+    for gamma in (0.3, 1.0, 7.0):
+        u = uniforms(5, 4000)
+        sticks = np.array([reference.stick(x, gamma) for x in u])
+        assert kstest(sticks, "beta", args=(1.0, gamma)).pvalue > 1e-3
+
+
+def births(model, monkeypatch):
+    """(alpha before, alpha after, left before, topics to come that were drawn, key) of every update."""
+    seen = []
+    original = OnlineEMHDP._end_births
+
+    def end_births(self, counts):
+        before, left = self._alpha, self._left()
+        drawn = set(counts.column_topic[counts.column_topic >= len(before)].tolist())
+        columns = self._store[:, sorted(drawn)].copy()
+        original(self, counts)
+        seen.append((before, self._alpha, left, drawn, self._key(_online_em.BIRTH_KEY, self.n_batch_iter_)))
+        if len(self._alpha) > len(before):
+            assert_array_equal(self._store[:, len(before) : len(self._alpha)], columns)
+        assert not np.any(self._store[:, len(self._alpha) :])  # those to come have nothing
+
+    monkeypatch.setattr(OnlineEMHDP, "_end_births", end_births)
+    model.fit(X)
+    return seen
+
+
+@pytest.mark.parametrize("max_births", [0, 1, 4])
+@pytest.mark.parametrize("gamma", [0.5, 5.0])
+def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_births):
+    model = make_model(topic_concentration=gamma, batch_size=3, max_births=max_births)
+    seen = births(model, monkeypatch)
+    numbers = []
+    for before, after, left, drawn, key in seen:
+        assert_array_equal(after[: len(before)], before)
+        numbers.append(len(after) - len(before))
+        assert numbers[-1] == len(drawn) * (left > 0)
+        for share, u in zip(after[len(before) :], uniforms(key, len(drawn))):
+            assert_allclose(share, left * reference.stick(u, gamma), rtol=1e-9)
+            left -= share
+    assert max(numbers) == max_births
+    assert min(numbers) == 0
+    assert model._n_trained == len(model._alpha) + max_births == 2 + sum(numbers) + max_births
+
+
+def test_max_births_may_change_in_a_stream():
+    model = make_model(max_births=0).partial_fit(X)
+    assert len(model._alpha) == 2
+    model.set_params(max_births=5).partial_fit(X)
+    n = len(model._alpha)
+    assert n > 2
+    model.set_params(max_births=0).partial_fit(X)
+    assert len(model._alpha) == n == model._n_trained
+
+
+def test_a_model_grows_with_its_stream():
+    bars = make_bars(600, random_state=0).data
+    model, numbers, ids = OnlineEMHDP(random_state=0), [], np.empty(0, dtype=int)
+    for first in range(0, 600, 100):
+        model.partial_fit(bars[first : first + 100])
+        numbers.append(model.n_components_)
+        assert np.all(np.diff(model.topic_ids_) > 0)
+        ids = np.union1d(ids, model.topic_ids_)
+        assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert numbers[-1] > numbers[0] > 1
+    assert ids[-1] < len(model._alpha)
+
+
+@pytest.mark.parametrize("gamma", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("alpha", [1e-12, 1e3, 1e12])
+@pytest.mark.parametrize("n_components", [1, 2, 60])
+def test_numbers_stay_finite_at_the_bounds(gamma, alpha, n_components):
+    settings = {"topic_concentration": gamma, "doc_concentration": alpha, "n_components": n_components}
+    model = make_model(**settings).fit(X)
+    assert_allclose(model.transform(X).sum(axis=1), 1.0)
+    assert np.all(np.isfinite(model.components_))
+    assert np.all(model.doc_topic_prior_ > 0)
+    assert np.isfinite(model.score(X))

@@ -1,0 +1,228 @@
+"""Truncation-free inference: its updates, the exact law of its batches, and topics that come and go."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+from scipy.stats import beta
+
+from sktopic._documents import DocumentReader
+from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.hdp import TruncationFreeHDP
+from sktopic.hdp._truncation_free import BatchChain
+from tests.kernels.test_hdp_gibbs import EXACT, assert_law_is_that_of_the_golden_posterior
+from tests.kernels.tools import assert_within, for_each_seed
+from tests.reference import truncation_free as reference
+
+X = sp.csr_array(
+    make_lda_documents(90, n_features=25, n_components=4, mean_length=20, random_state=0).data,
+    dtype=np.float64,
+)
+
+
+def make_model(**params):
+    return TruncationFreeHDP(**{"n_components": 4, "batch_size": 30, "random_state": 0, **params})
+
+
+def chain_of(dense, counts=None, sticks=None, gamma=0.7, alpha=1.3, eta=0.2, totals=None):
+    """A chain over dense documents, beside topics of a corpus."""
+    dense = np.asarray(dense, dtype=np.float64)
+    batch = DocumentReader(sp.csr_array(dense)).batch(np.arange(len(dense)))
+    counts = np.zeros((batch.n_words, 0)) if counts is None else np.asarray(counts, dtype=np.float64)
+    sticks = np.zeros((2, counts.shape[1])) if sticks is None else np.asarray(sticks, dtype=np.float64)
+    totals = counts.sum(axis=0) if totals is None else np.asarray(totals, dtype=np.float64)
+    return BatchChain(batch, counts, totals, sticks, (gamma, alpha), eta, dense.shape[1])
+
+
+# Updates
+
+
+def test_updates_are_those_in_print(monkeypatch):
+    """Posteriors after every batch, from the tokens and tables that it drew."""
+    seen = []
+    original = TruncationFreeHDP._document_step
+    step = TruncationFreeHDP._global_step
+
+    def document_step(self, *arguments):
+        counts = original(self, *arguments)
+        seen.append(counts)
+        return counts
+
+    def global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
+        first = self._n_topic_updates == 0
+        lam, (a, b) = self.topic_word_counts_ + 0.05, self._sticks
+        if first:
+            lam, a, b = lam[:0], a[:0], b[:0]
+        step(self, counts, words, n_documents, n_tokens, total_samples, workers)
+        if n_tokens == 0:
+            return
+        tokens = np.zeros((len(counts.tables), 25))
+        tokens[:, words] = counts.counts.T / 3
+        rho = 1.0 if first else self._step_size(self._n_topic_updates)
+        given = rho, total_samples / n_documents, 0.05, 50.0
+        lam, a, b = reference.update(lam, a, b, tokens, counts.tables, *given)
+        kept = (lam - 0.05).sum(axis=1) >= 1.0
+        assert_allclose(self.topic_word_posterior_, lam[kept], rtol=1e-10)
+        assert_allclose(self._sticks, [a[kept], b[kept]], rtol=1e-12)
+        weights = reference.mean_weights(a[kept], b[kept])
+        assert_allclose(self.topic_weights_, weights, rtol=1e-12)
+        assert_allclose(self.doc_topic_prior_, 5.0 * weights, rtol=1e-12)
+        means = self.topic_word_posterior_ / self.topic_word_posterior_.sum(axis=1, keepdims=True)
+        assert_allclose(self.components_, means, rtol=1e-10)
+
+    monkeypatch.setattr(TruncationFreeHDP, "_document_step", document_step)
+    monkeypatch.setattr(TruncationFreeHDP, "_global_step", global_step)
+    padded = sp.csr_array(sp.vstack([sp.csr_array((2, 25)), X]))
+    make_model(topic_concentration=50.0).fit(padded)
+    assert len({len(counts.tables) for counts in seen}) > 2
+    share = sum(counts.counts.sum() for counts in seen) / (3 * 5 * X.sum())
+    assert 0.9 < share <= 1.0  # but for topics that end with their batch
+
+
+def test_first_batch_starts_from_nothing():
+    """All that is known after it is its own, whatever the initial number of topics."""
+    model = make_model(batch_size=90, max_iter=1, doc_sweeps=1).fit(X)
+    assert_allclose(model.topic_word_counts_.sum(axis=0), X.sum(axis=0), rtol=1e-12)
+    assert_allclose(model._sticks[1, -1], 1.0)
+
+
+# What a batch is drawn from
+
+
+@for_each_seed
+def test_batch_without_a_past_has_the_exact_posterior(seed):
+    """Enumerated: assignments and tables of the golden corpus."""
+    dense = np.zeros((2, 3))
+    np.add.at(dense, (EXACT["batch_doc_id"], EXACT["batch_word"]), 1)
+    gamma, alpha, eta = (float(EXACT[f"batch_{name}"]) for name in ("b0", "b1", "beta"))
+    chain = chain_of(dense, gamma=gamma, alpha=alpha, eta=eta)
+    documents = chain.documents
+    n = np.diff(documents.cell_start)
+    tokens = list(zip(documents.cell_document.repeat(n), documents.cell_word.repeat(n)))
+    place = []
+    for pair in zip(EXACT["batch_doc_id"], EXACT["batch_word"]):
+        place.append(next(i for i, t in enumerate(tokens) if t == pair and i not in place))
+    chain.assign_at_random(2, seed)
+    z, tables = np.empty((20_000, 6), dtype=int), np.empty(20_000)
+    for i in range(20_000):
+        chain.sweep((seed << 32) + i, False)
+        z[i], tables[i] = documents.z[place], chain.tables.sum()
+    assert_law_is_that_of_the_golden_posterior(z, tables)
+
+
+def law_of_two_tokens(a, b, gamma, alpha, eta, counts, n_features):
+    """Of two tokens of one word in a document, beside one topic of the corpus with a stick of Beta(a, b):
+    both in that, one, both in one new topic, in two."""
+    share = partial(beta.pdf, a=a, b=b)
+
+    def mean(function):
+        return quad(lambda v: share(v) * function(v), 0, 1)[0]
+
+    count, total = counts
+    known = (count + eta) / (total + n_features * eta)
+    again = (count + 1 + eta) / (total + 1 + n_features * eta)
+    new, new_again = 1 / n_features, (1 + eta) / (1 + n_features * eta)
+    both = mean(lambda v: v * (alpha * v + 1)) / (alpha + 1)
+    one = 2 * mean(lambda v: v * alpha * (1 - v)) / (alpha + 1)
+    same_table = mean(lambda v: 1 - v) / (alpha + 1)
+    tables = mean(lambda v: alpha * (1 - v) ** 2) / (alpha + 1)
+    same = same_table + tables / (1 + gamma)
+    law = both * known * again, one * known * new, same * new * new_again
+    law = np.array([*law, tables * gamma / (1 + gamma) * new * new])
+    return law / law.sum()
+
+
+@for_each_seed
+@pytest.mark.parametrize("sticks", [(3.0, 2.0), (1.5, 0.6)])
+def test_batch_beside_a_corpus_has_the_exact_law(sticks, seed):
+    gamma, alpha, eta = 0.7, 1.3, 0.2
+    dense = np.zeros((1, 5))
+    dense[0, 3] = 2
+    chain = chain_of(dense, [[0.4]], np.transpose([sticks]), gamma, alpha, eta, totals=[4.0])
+    n = 40_000
+    seen = np.empty((n, 2), dtype=int)
+    for i in range(n):
+        chain.sweep((seed << 32) + i, False)
+        seen[i] = chain.documents.z
+    known = (seen == 0).sum(axis=1)
+    kinds = np.column_stack([known == 2, known == 1, (known == 0) & (seen[:, 0] == seen[:, 1]), known == 0])
+    kinds[:, 3] &= ~kinds[:, 2]
+    batches = kinds.reshape(50, -1, 4).mean(axis=1)
+    law = law_of_two_tokens(*sticks, gamma, alpha, eta, (0.4, 4.0), 5)
+    assert np.all(batches.std(axis=0) < 0.1)
+    assert_within(batches, law, 4)
+
+
+def test_sticks_have_their_beta_laws():
+    """Of two known topics and two new ones, given tables."""
+    chain = chain_of(np.ones((1, 3)), np.ones((3, 2)), [[2.0, 3.0], [5.0, 4.0]])
+    chain.assign_at_random(2, 0)
+    chain.tables[:5] = [4.0, 0.0, 2.0, 0.0, 1.0]
+    rng = np.random.RandomState(0)
+    drawn = [chain.draw_weights(rng) for _ in range(4000)]
+    weights = np.array([np.append(w[[0, 1, 2, 4]], rest) for w, rest in drawn]) / 1.3
+    assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+    assert not np.any(np.array([w for w, _ in drawn])[:, [3, *range(5, len(chain.tables))]])
+    sticks = weights[:, :4] / (1.0 - np.cumsum(weights, axis=1)[:, :4] + weights[:, :4])
+    a, b = np.array([6.0, 3.0, 2.0, 1.0]), np.array([8.0, 7.0, 1.7, 0.7])
+    assert_within(sticks, a / (a + b), 4)
+    assert_within(sticks**2, a * (a + 1) / (a + b) / (a + b + 1), 4)
+
+
+def test_topics_that_end_in_a_batch_leave_nothing():
+    chain = chain_of(make_bars(20, random_state=0).data.toarray(), gamma=20.0)
+    chain.assign_at_random(30, 0)
+    sizes = []
+    for key in range(12):
+        chain.sweep(key, key >= 6)
+        live = chain.live()
+        tokens = np.bincount(chain.documents.z, minlength=len(live))
+        assert_array_equal(tokens > 0, live)
+        assert_array_equal(chain._totals, tokens)
+        assert_array_equal(chain._counts.sum(axis=0), tokens)
+        assert not np.any(chain._kept[:, ~live])
+        sizes.append(live.sum())
+    result = chain.result(6)
+    assert result.counts.shape[1] == len(result.tables) == sizes[-1]
+    assert len(set(sizes)) > 1
+    assert np.all(result.tables > 0)
+
+
+# The model
+
+
+def test_topics_are_born_and_keep_their_identity():
+    bars = make_bars(400, random_state=0).data
+    model = TruncationFreeHDP(2, topic_concentration=20.0, batch_size=20, random_state=0)
+    ids = []
+    for first in range(0, 400, 40):
+        model.partial_fit(bars[first : first + 40])
+        ids.append(model.topic_ids_)
+        assert np.all(np.diff(model.topic_ids_) > 0)
+        assert model.topic_weights_.sum() < 1
+    assert len(ids[-1]) > 2
+    assert len(set(np.concatenate(ids)) - set(ids[-1])) > 0  # some have gone
+    assert model.components_.shape == (len(ids[-1]), 25)
+
+
+def test_documents_without_words_before_all_others():
+    model = make_model().partial_fit(sp.csr_array((3, 25)))
+    assert_allclose(model.components_, 1 / 25)
+    assert model.n_components_ == 4
+    model.partial_fit(X)
+    assert np.all(np.isfinite(model.transform(X)))
+
+
+@pytest.mark.parametrize("gamma", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("alpha", [1e-12, 1e3, 1e12])
+@pytest.mark.parametrize("eta", [1e-12, 1e12])
+def test_numbers_stay_finite_at_the_bounds(gamma, alpha, eta):
+    settings = {"topic_concentration": gamma, "doc_concentration": alpha, "topic_word_prior": eta}
+    model = make_model(**settings, max_iter=2).fit(X)
+    theta = model.transform(X)
+    assert_allclose(theta.sum(axis=1), 1.0)
+    assert np.all(np.isfinite(model.components_))
+    assert np.isfinite(model.score(X))
