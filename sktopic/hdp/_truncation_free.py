@@ -19,7 +19,6 @@ from sktopic.hdp._topics_in_use import GrowingTopics
 from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA
 
 START_KEY = 0x7374617274
-DEFAULT_SMOOTHING = 0.05
 # Weights below this would be taken for those of a free place.
 SMALLEST_WEIGHT = 1e-290
 SHARED = (
