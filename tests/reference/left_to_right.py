@@ -5,6 +5,7 @@ import numpy as np
 from tests.reference.documents import clumps_of
 from tests.reference.gibbs import Assignments, draw
 from tests.reference.rng import Stream, combine
+from tests.reference.sums import sum_in_order
 
 
 def shuffled(clumps, stream):
@@ -29,7 +30,8 @@ def run_particle(tokens, phi, prior, n_resampling, stream):
                 assignments.take(z[i], earlier_weight)
                 z[i] = draw(phi[earlier_word], prior, assignments, stream.uniform())
                 assignments.put(z[i], earlier_weight)
-        theta = (prior + assignments.n) / (prior.sum() + sum(weight for _, weight in tokens[: len(z)]))
+        length = sum_in_order(weight for _, weight in tokens[: len(z)])
+        theta = (prior + assignments.n) / (prior.sum() + length)
         predictive.append(phi[word] @ theta)
         z.append(draw(phi[word], prior, assignments, stream.uniform()))
         assignments.put(z[-1], weight)

@@ -8,6 +8,7 @@ from tests.reference.alias import alias_table, draw_alias
 from tests.reference.documents import clumps_of
 from tests.reference.rng import Stream
 from tests.reference.stirling import ratio_new, ratio_old
+from tests.reference.sums import sum_in_order
 
 MAX_TRIES = 16
 SMALL_REMAINDER = 1e-3
@@ -76,8 +77,8 @@ def draw(document, phi, alpha, sparse, with_table, weights, stream):
     absent = [k for k in range(len(phi)) if k not in state]
     ends = list(accumulate(phi[k] * (new[k] + old[k]) for k in document.order))
     total = ends[-1] if ends else 0.0
-    rest = 1.0 - sum(phi[k] * alpha[k] for k in document.order) if absent else 0.0
-    exact = sum(alpha[k] * phi[k] for k in absent)
+    rest = 1.0 - sum_in_order(phi[k] * alpha[k] for k in document.order) if absent else 0.0
+    exact = sum_in_order(alpha[k] * phi[k] for k in absent)
     if rest < SMALL_REMAINDER:
         rest = exact
     u = stream.uniform() * (total + rest)
