@@ -22,7 +22,7 @@ help:
 	@echo "make test    install into .venv, run the test suite and the doctests"
 	@echo "make lint    check style: ruff, cython-lint, codespell"
 	@echo "make doc     build the documentation into doc/_build/html, warnings are errors"
-	@echo "make bench   measure quality and speed against other libraries"
+	@echo "make bench   measure quality and speed against other libraries, into benchmarks/output"
 	@echo "make dev     install everything a contributor needs into .venv"
 	@echo "make clean   remove whatever the other targets created"
 	@echo ""
@@ -80,7 +80,7 @@ $(VENV)/.extra-%: $(VENV)/.package
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist demo sktopic.egg-info doc/_build doc/auto_examples doc/generated \
-		doc/sg_execution_times.rst .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist demo sktopic.egg-info benchmarks/output doc/_build doc/auto_examples \
+		doc/generated doc/sg_execution_times.rst .pytest_cache .ruff_cache
 	rm -f sktopic/_kernels/*.c sktopic/_kernels/*.so
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -41,23 +41,3 @@ def _docstrings():
     counts = words.fit_transform(load_docstrings().data).astype(np.int32)
     is_test = np.arange(counts.shape[0]) % 10 == 0
     return counts[~is_test], counts[is_test], words.get_feature_names_out()
-
-
-def environment():
-    """A line on machine, versions and date, for the head of a result."""
-    import datetime
-    import platform
-
-    import sklearn
-
-    import sktopic
-
-    cpu = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else ():
-        if line.startswith("model name"):
-            cpu = line.split(":", 1)[1].strip()
-            break
-    return (
-        f"{cpu}, {os.cpu_count()} cores; Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"scikit-learn {sklearn.__version__}, sktopic {sktopic.__version__}; {datetime.date.today()}"
-    )

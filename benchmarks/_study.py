@@ -1,33 +1,128 @@
-"""What the studies of published comparisons share: a cache of runs, a pool, tables and pictures."""
+"""What the studies share: their command line and files, a cache of runs, a pool, tables and pictures."""
 
+import argparse
 import csv
+import datetime
 import json
+import os
+import platform
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
 
 import numpy as np
+import sklearn
 
+import sktopic
+
+# Raised when library or studies change so that runs come out otherwise: rows of other versions are not used.
+RESULTS_VERSION = 1
+
+ROOT = Path(__file__).parent.parent
+PUBLISHED = ROOT / "doc" / "benchmarks"  # tables and pictures that the documentation shows
+RUNS = ROOT / "benchmarks" / "runs"
+OUTPUT = ROOT / "benchmarks" / "output"
 DECILES = ("3rd decile", "7th decile")
 
 
+def new_parser(text, long=False):
+    """The command line that all studies have; long: of those that measure for hours."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
+        "--update",
+        action="store_true",
+        help="write the published results: doc/benchmarks, with the runs in benchmarks/runs",
+    )
+    target.add_argument(
+        "--output", type=Path, default=OUTPUT, metavar="DIR", help="write there (benchmarks/output)"
+    )
+    if long:
+        target.add_argument("--short", action="store_true", help="some minutes, to see that all works")
+        parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+        parser.add_argument("--draw-only", action="store_true", help="use the runs that there are")
+    return parser
+
+
+class Study:
+    """Where the results of a study go: NAME_*.csv and .png in one folder, its runs in NAME_runs.jsonl."""
+
+    def __init__(self, name, arguments):
+        self.short = getattr(arguments, "short", False)
+        self.folder = PUBLISHED if arguments.update else arguments.output
+        if self.short:
+            self.folder = self.folder / "short"
+        self.name = name
+        self.cache = Cache((RUNS if arguments.update else self.folder) / f"{name}_runs.jsonl")
+
+    def path(self, rest):
+        """Of a file that is going to be written."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / f"{self.name}{rest}"
+
+    def write(self, table, header, rows):
+        """Write NAME_TABLE.csv (NAME.csv without a table), row by row: they may be measured meanwhile."""
+        with self.path(f"_{table}.csv" if table else ".csv").open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            for row in rows:
+                writer.writerow(row)
+                file.flush()
+
+    def sign(self, detail=""):
+        """Note what measures now, below the lines of what the runs in the cache were measured with."""
+        path, line = self.path("_environment.txt"), detail + environment()
+        earlier = path.read_text().splitlines() if self.cache.rows and path.exists() else []
+        kept = [other for other in earlier if without_date(other) != without_date(line)]
+        path.write_text("".join(f"{each}\n" for each in (*kept, line)))
+
+
+def environment():
+    """A line on machine, versions and date."""
+    cpu, info = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    names = (
+        [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        if info.exists()
+        else ()
+    )
+    if names:
+        cpu = names[0].split(":", 1)[1].strip()
+    return (
+        f"{cpu}, {os.cpu_count()} cores; Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"scikit-learn {sklearn.__version__}, sktopic {sktopic.__version__}; {datetime.date.today()}"
+    )
+
+
+def without_date(line):
+    return line.rpartition("; ")[0]
+
+
 class Cache:
-    """Results by the key of their run, in a file with one line each."""
+    """Rows of this version of the results by the key of their run, in a file with one line each."""
 
     def __init__(self, path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self.rows = {}
-        if path.exists():
-            *lines, last = path.read_text().split("\n")
-            if last:  # a killed run has left half a line
-                path.write_text("".join(line + "\n" for line in lines))
-            for row in map(json.loads, lines):
+        self._path, self.rows = path, {}
+        *lines, rest = path.read_text().split("\n") if path.exists() else [""]
+        for row in map(json.loads, lines):
+            if row.get("version") == RESULTS_VERSION:
                 self.rows[row["run"]] = row
+        # Otherwise there are rows of other versions, or half a line that a killed run has left.
+        self._clean = not rest and len(lines) == len(self.rows)
 
     def add(self, row):
+        """Keep a row, in the place of one of the same run."""
+        row = {"version": RESULTS_VERSION, **row}
+        append = self._clean and row["run"] not in self.rows
         self.rows[row["run"]] = row
-        with self._path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        if append:
+            with self._path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        else:
+            whole = self._path.with_suffix(".tmp")
+            whole.write_text("".join(json.dumps(each) + "\n" for each in self.rows.values()))
+            whole.replace(self._path)
+            self._clean = True
 
 
 def one_thread():
@@ -40,8 +135,8 @@ def one_thread():
 class Pool:
     """Measures runs in processes, one thread each, and keeps their rows."""
 
-    def __init__(self, cache, jobs, n_runs):
-        self._cache, self._n_runs = cache, n_runs
+    def __init__(self, study, jobs, n_runs):
+        self._study, self._n_runs = study, n_runs
         self._executor = ProcessPoolExecutor(jobs, initializer=one_thread)
         self._start, self._done = time.perf_counter(), 0
 
@@ -56,7 +151,9 @@ class Pool:
         futures = [self._executor.submit(function, *call) for call in calls]
         for future in as_completed(futures):
             row = future.result()
-            self._cache.add(row)
+            if not self._done:
+                self._study.sign()
+            self._study.cache.add(row)
             self._done += 1
             seconds = (time.perf_counter() - self._start) / self._done * (self._n_runs - self._done)
             print(
@@ -69,19 +166,6 @@ class Pool:
 def spread(values):
     """Median, third and seventh decile."""
     return np.quantile(np.array(values, dtype=float), [0.5, 0.3, 0.7], axis=0)
-
-
-class Tables:
-    """The committed tables of a study, PREFIX_NAME.csv each."""
-
-    def __init__(self, folder, prefix):
-        self._folder, self._prefix = folder, prefix
-
-    def write(self, name, header, rows):
-        with (self._folder / f"{self._prefix}_{name}.csv").open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
 
 
 def panels(titles, most_columns=3):

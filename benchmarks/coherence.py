@@ -2,44 +2,60 @@
 
     python benchmarks/coherence.py [CORPUS]
 
-OnlineEMLDA with its defaults, three seeds for each number of topics: writes doc/benchmarks/coherence_k.csv.
-Then c_v and c_npmi over the texts of load_docstrings, here and in gensim (where it is installed), one core
-each: writes doc/benchmarks/coherence_gensim.csv.
+OnlineEMLDA with its defaults, three seeds for each number of topics: writes coherence_k.csv. Then c_v and
+c_npmi over the texts of load_docstrings, here and in gensim (where it is installed), one core each: writes
+coherence_gensim.csv. Both go to benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
-import argparse
-import csv
 import time
 from importlib import metadata, util
-from pathlib import Path
 
 import numpy as np
-from _corpora import N_TEST, default_corpus, environment, load
+from _corpora import N_TEST, default_corpus, load
+from _study import Study, new_parser
 
 from sktopic import OnlineEMLDA
 from sktopic.inspection import top_words
 from sktopic.metrics import coherence, document_completion, stability, topic_diversity
 
-OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks"
 N_COMPONENTS = 5, 10, 20, 50, 100, 200, 300
 N_SEEDS = 3
+HEAD = [
+    "topics",
+    "npmi, training",
+    "npmi, held-out",
+    "its sd over seeds",
+    "u_mass, held-out",
+    "share of a top word",
+    "diversity",
+    "stability",
+    "document completion",
+]
+GENSIM_HEAD = [
+    "measure",
+    "sktopic",
+    "gensim",
+    "sktopic, window_counts='exact'",
+    "seconds, sktopic",
+    "seconds, gensim",
+]
 
 
 def row(train, test, n_components):
     """Means over seeds, and the standard deviation of the first measure."""
     models = [OnlineEMLDA(n_components, random_state=seed).fit(train) for seed in range(N_SEEDS)]
     held_out = [coherence(model, test) for model in models]
-    return {
-        "topics": n_components,
-        "npmi, training": np.mean([coherence(model, train) for model in models]),
-        "npmi, held-out": np.mean(held_out),
-        "its sd over seeds": np.std(held_out, ddof=1),
-        "u_mass, held-out": np.mean([coherence(model, test, measure="u_mass") for model in models]),
-        "share of a top word": np.mean([typical_share(model, train) for model in models]),
-        "diversity": np.mean([topic_diversity(model) for model in models]),
-        "stability": stability(models),
-        "document completion": np.mean([document_completion(model, test[:N_TEST]) for model in models]),
-    }
+    return (
+        n_components,
+        np.mean([coherence(model, train) for model in models]),
+        np.mean(held_out),
+        np.std(held_out, ddof=1),
+        np.mean([coherence(model, test, measure="u_mass") for model in models]),
+        np.mean([typical_share(model, train) for model in models]),
+        np.mean([topic_diversity(model) for model in models]),
+        stability(models),
+        np.mean([document_completion(model, test[:N_TEST]) for model in models]),
+    )
 
 
 def typical_share(model, counts):
@@ -77,45 +93,28 @@ def gensim_rows(n_components=50):
                 topics=topics, texts=texts, dictionary=dictionary, coherence=measure, topn=10, processes=1
             ).get_coherence()
         )
-        yield {
-            "measure": measure,
-            "sktopic": ours,
-            "gensim": theirs,
-            "sktopic, window_counts='exact'": coherence(model, **given, window_counts="exact"),
-            "seconds, sktopic": seconds,
-            "seconds, gensim": their_seconds,
-        }
+        exact = coherence(model, **given, window_counts="exact")
+        yield measure, ours, theirs, exact, seconds, their_seconds
 
 
-def write(name, rows):
-    """Write rows as they come, so that an interrupted run leaves what it has."""
-    with (OUTPUT / name).open("w", newline="") as file:
-        writer = None
-        for values in rows:
-            cells = {
-                key: f"{value:.3f}" if isinstance(value, float) else value for key, value in values.items()
-            }
-            writer = writer or csv.DictWriter(file, cells, lineterminator="\n")
-            if file.tell() == 0:
-                writer.writeheader()
-            writer.writerow(cells)
-            file.flush()
-            print(cells, flush=True)
+def shown(values):
+    """The cells of a row, which are printed too."""
+    cells = [f"{value:.3f}" if isinstance(value, float) else value for value in values]
+    print(*cells, sep=" | ", flush=True)
+    return cells
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("corpus", nargs="?", default=default_corpus())
     arguments = parser.parse_args()
     train, test, _ = load(arguments.corpus)
-    OUTPUT.mkdir(parents=True, exist_ok=True)
+    study = Study("coherence", arguments)
     peer = f", gensim {metadata.version('gensim')}" if util.find_spec("gensim") else ""
-    (OUTPUT / "coherence_environment.txt").write_text(f"{arguments.corpus}{peer}; {environment()}\n")
-    write("coherence_k.csv", (row(train, test, n_components) for n_components in N_COMPONENTS))
+    study.sign(f"{arguments.corpus}{peer}; ")
+    study.write("k", HEAD, (shown(row(train, test, n_components)) for n_components in N_COMPONENTS))
     if peer:
-        write("coherence_gensim.csv", gensim_rows())
+        study.write("gensim", GENSIM_HEAD, map(shown, gensim_rows()))
 
 
 if __name__ == "__main__":

@@ -2,23 +2,19 @@
 
     python benchmarks/curves.py [CORPUS] [--n-components 100]
 
-One core each, defaults but for the number of topics. Writes doc/benchmarks/curves_CORPUS.csv and .png; the
-score is that of benchmarks/peers.py.
+One core each, defaults but for the number of topics. Writes curves_CORPUS.csv and .png to benchmarks/output/,
+or with --update to doc/benchmarks/; the score is that of benchmarks/peers.py.
 """
 
-import argparse
-import csv
 import time
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _corpora import N_TEST, default_corpus, environment, load
+from _corpora import N_TEST, default_corpus, load
+from _study import Study, new_parser
 
 from sktopic import OnlineEMLDA
 from sktopic.metrics import document_completion
-
-OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks"
 
 
 class Clock:
@@ -98,27 +94,27 @@ CURVES = {
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("corpus", nargs="?", default=default_corpus())
     parser.add_argument("--n-components", type=int, default=100)
     arguments = parser.parse_args()
     train, test, _ = load(arguments.corpus)
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    path = OUTPUT / f"curves_{arguments.corpus}.csv"
-    with path.open("w", newline="") as file:
-        path.with_name("curves_environment.txt").write_text(environment() + "\n")
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["system", "seconds", "score"])
+    study = Study("curves", arguments)
+    study.sign()
+    points = {system: [] for system in CURVES}
+
+    def rows():
         for system, curve in CURVES.items():
-            points = []
             for seconds, model, prior in curve(train, arguments.n_components):
-                points.append((seconds, document_completion(model, test[:N_TEST], doc_topic_prior=prior)))
-                writer.writerow([system, f"{points[-1][0]:.3f}", f"{points[-1][1]:.4f}"])
-                print(f"{system}: {points[-1][0]:.2f} s, {points[-1][1]:.4f}", flush=True)
-            axes.plot(*zip(*points), marker="o", markersize=3, label=system)
+                score = document_completion(model, test[:N_TEST], doc_topic_prior=prior)
+                points[system].append((seconds, score))
+                print(f"{system}: {seconds:.2f} s, {score:.4f}", flush=True)
+                yield system, f"{seconds:.3f}", f"{score:.4f}"
+
+    study.write(arguments.corpus, ["system", "seconds", "score"], rows())
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for system, pairs in points.items():
+        axes.plot(*zip(*pairs), marker="o", markersize=3, label=system)
     axes.set(
         xscale="log",
         xlabel="seconds of training, one core",
@@ -127,7 +123,7 @@ def main():
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="lower left")
-    figure.savefig(path.with_suffix(".png"), dpi=120)
+    figure.savefig(study.path(f"_{arguments.corpus}.png"), dpi=120)
 
 
 if __name__ == "__main__":

@@ -2,26 +2,26 @@
 
     python benchmarks/defaults.py [OnlineEMLDA | OnlineOPELDA | OnlineCVB0LDA | MomentMatchingLDA | ...]
 
-Needs SKTOPIC_DATA. Writes doc/benchmarks/defaults.csv (other estimators than the first have their own files)
-and goes on where an earlier run stopped; then ..._summary.csv, the mean over corpora of the difference to the
-default. The score is the held-out nats per word by document completion, with the same fold-in for all; for
-moment matching the estimator's own, which averages over the number of topics.
+Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. Writes
+defaults.csv (other estimators than the first have their own files) and ..._summary.csv, the mean over corpora
+of the difference to the default, to benchmarks/output/, or with --update to doc/benchmarks/. The score is the
+held-out nats per word by document completion, with the same fold-in for all; for moment matching the
+estimator's own, which averages over the number of topics.
 """
 
-import argparse
-import csv
+import json
 import time
-from pathlib import Path
+from itertools import product
 
 import numpy as np
-from _corpora import environment, load
+from _corpora import load
+from _study import Study, new_parser
 
 import sktopic
 from sktopic._prior import default_prior, default_smoothing
 from sktopic.metrics import document_completion
 
 CORPORA = ["kos", "nips1740", "reuters21578", "20news", "arxiv_0"]
-FOLDER = Path(__file__).parent.parent / "doc" / "benchmarks"
 FIELDS = ["n_components", "max_iter", "parameter", "value", "corpus", "score", "seconds"]
 
 
@@ -107,48 +107,57 @@ def number_variants(n_components, max_iter):
 
 
 ALL_SETTINGS = [(max_iter, n_components) for max_iter in (1, 3) for n_components in (20, 100, 1000)]
-# Estimator -> name of the files, variants, and (passes, topics)
+# Estimator -> name of its tables, variants, and (passes, topics)
 STUDIES = {
-    "OnlineEMLDA": ("defaults", em_variants, ALL_SETTINGS),
-    "OnlineOPELDA": ("defaults_ope", ope_variants, [(3, 20), (3, 100)]),
-    "OnlineCVB0LDA": ("defaults_cvb0", cvb0_variants, [(3, 20), (3, 100)]),
-    "MomentMatchingLDA": ("defaults_moment_matching", filter_variants, [(1, 20), (1, 100)]),
-    "DegenerateDirichletLDA": ("defaults_degenerate", number_variants, [(1, 100)]),
-    "TriangularDirichletLDA": ("defaults_triangular", number_variants, [(1, 50)]),
+    "OnlineEMLDA": ("", em_variants, ALL_SETTINGS),
+    "OnlineOPELDA": ("ope", ope_variants, [(3, 20), (3, 100)]),
+    "OnlineCVB0LDA": ("cvb0", cvb0_variants, [(3, 20), (3, 100)]),
+    "MomentMatchingLDA": ("moment_matching", filter_variants, [(1, 20), (1, 100)]),
+    "DegenerateDirichletLDA": ("degenerate", number_variants, [(1, 100)]),
+    "TriangularDirichletLDA": ("triangular", number_variants, [(1, 50)]),
 }
 
 
-def measured(output):
-    """Scores measured so far, by everything else but the seconds."""
-    if not output.exists():
-        return {}
-    with output.open(newline="") as file:
-        return {
-            tuple(row[field] for field in FIELDS[:5]): float(row["score"]) for row in csv.DictReader(file)
-        }
+def key_of(estimator, *cells):
+    return json.dumps([estimator, *map(str, cells)])
 
 
-def summarise(output):
-    """Write the mean over corpora of each variant's score less the default's."""
-    scores = measured(output)
+def measured(study, estimator):
+    """Everything measured so far of an estimator: cells of the first fields -> row of the cache."""
+    runs = ((json.loads(key), row) for key, row in study.cache.rows.items())
+    return {tuple(cells): row for (name, *cells), row in runs if name == estimator}
+
+
+def write_tables(study, estimator):
+    """Every run, and the mean over corpora of each variant's score less the default's."""
+    name, variants, _ = STUDIES[estimator]
+    rows = measured(study, estimator)
+    head = [*FIELDS, "topics found"] if variants is number_variants else FIELDS
+    found = {cells: [row["topics"]] if "topics" in row else [] for cells, row in rows.items()}
+    study.write(
+        name,
+        head,
+        (
+            [*cells, f"{row['score']:.4f}", f"{row['seconds']:.2f}", *found[cells]]
+            for cells, row in rows.items()
+        ),
+    )
+    scores = {cells: row["score"] for cells, row in rows.items()}
     settings = sorted({key[:2] for key in scores}, key=lambda setting: tuple(map(int, setting)))
-    names = list(dict.fromkeys(key[2:4] for key in scores if key[2] != "default"))
-    with output.with_name(f"{output.stem}_summary.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        passes = {"1": "1 pass"}
-        heads = [f"{k} topics, {passes.get(n, n + ' passes')}" for k, n in settings]
-        writer.writerow(["parameter", "value", *heads])
-        for name in names:
-            cells = []
-            for setting in settings:
-                gains = [
-                    scores[(*setting, *name, corpus)] - scores[(*setting, "default", "", corpus)]
-                    for corpus in CORPORA
-                    if (*setting, *name, corpus) in scores
-                ]
-                whole = len(gains) == len(CORPORA)
-                cells.append(f"{np.mean(gains):+.3f}" if whole else "")
-            writer.writerow([*name, *cells])
+    passes = {"1": "1 pass"}
+    heads = [f"{k} topics, {passes.get(n, n + ' passes')}" for k, n in settings]
+    table = []
+    for moved in dict.fromkeys(key[2:4] for key in scores if key[2] != "default"):
+        cells = []
+        for setting in settings:
+            gains = [
+                scores[(*setting, *moved, corpus)] - scores[(*setting, "default", "", corpus)]
+                for corpus in CORPORA
+                if (*setting, *moved, corpus) in scores
+            ]
+            cells.append(f"{np.mean(gains):+.3f}" if len(gains) == len(CORPORA) else "")
+        table.append([*moved, *cells])
+    study.write(f"{name}_summary" if name else "summary", ["parameter", "value", *heads], table)
 
 
 def new_model(estimator, n_components, max_iter, moved):
@@ -163,37 +172,31 @@ def score_of(model, test):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("estimator", nargs="?", choices=list(STUDIES), default="OnlineEMLDA")
-    estimator = parser.parse_args().estimator
-    name, variants, settings = STUDIES[estimator]
-    output = FOLDER / f"{name}.csv"
-    done = measured(output)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with output.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not done:
-            output.with_name(f"{name}_environment.txt").write_text(environment() + "\n")
-            writer.writerow([*FIELDS, "topics found"] if variants is number_variants else FIELDS)
-        for max_iter, n_components in settings:
-            for corpus in CORPORA:
-                train, test, _ = load(corpus)
-                for parameter, value, moved in variants(n_components, max_iter):
-                    row = [n_components, max_iter, parameter, value, corpus]
-                    if tuple(map(str, row)) in done:
-                        continue
-                    model = new_model(estimator, n_components, max_iter, moved)
-                    start = time.perf_counter()
-                    model.fit(train)
-                    seconds = time.perf_counter() - start
-                    score = score_of(model, test[:500])
-                    found = [model.n_components_] if variants is number_variants else []
-                    writer.writerow([*row, f"{score:.4f}", f"{seconds:.2f}", *found])
-                    file.flush()
-                    print(*row, f"{score:.4f}", f"{seconds:.1f} s", flush=True)
-    summarise(output)
+    arguments = parser.parse_args()
+    estimator, study = arguments.estimator, Study("defaults", arguments)
+    _, variants, settings = STUDIES[estimator]
+    for (max_iter, n_components), corpus in product(settings, CORPORA):
+        todo = {}
+        for parameter, value, moved in variants(n_components, max_iter):
+            cells = (n_components, max_iter, parameter, value, corpus)
+            if key_of(estimator, *cells) not in study.cache.rows:
+                todo[cells] = moved
+        if todo:
+            train, test, _ = load(corpus)
+            study.sign()
+        for cells, moved in todo.items():
+            model = new_model(estimator, n_components, max_iter, moved)
+            start = time.perf_counter()
+            model.fit(train)
+            seconds = time.perf_counter() - start
+            row = {"score": round(float(score_of(model, test[:500])), 4), "seconds": round(seconds, 2)}
+            if variants is number_variants:
+                row["topics"] = int(model.n_components_)
+            study.cache.add({"run": key_of(estimator, *cells), **row})
+            print(*cells, *row.values(), flush=True)
+    write_tables(study, estimator)
 
 
 if __name__ == "__main__":

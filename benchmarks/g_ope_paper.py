@@ -2,9 +2,9 @@
 
     python benchmarks/g_ope_paper.py [--short] [--jobs 2] [--corpora nips_uci enron_inbox arxiv]
 
-Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/g_ope_runs.jsonl, so that an interrupted study goes
-on where it stopped; tables and pictures are drawn from it into the same folder. --short is some minutes with
-one seed and part of the corpora, to see that all works; its results go to build/g_ope_paper/.
+Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
+pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
 
 p        figures 2 and 3: predictive probability and coherence of OnlineOPELDA for p in 0.1, 0.15, ..., 0.9
 methods  figures 4 and 5: OPE, G-OPE at its best p, Online-VB, Online-CVB0, Online-CGS and G-OEM against
@@ -19,22 +19,18 @@ The best p is chosen on every other test document and reported on the rest. On N
 NPMI is that of ten words a topic in the training documents (for arXiv, of the first file).
 """
 
-import argparse
 import json
-import os
 import time
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from _corpora import environment, load
-from _study import DECILES, Cache, Pool, Tables, finish, line, panels, spread, styles
+from _corpora import load
+from _study import DECILES, Pool, Study, finish, line, new_parser, panels, spread, styles
 
 from sktopic import lda
 from sktopic.metrics import coherence, document_completion
 
-ROOT = Path(__file__).parent.parent
 K, ITERATIONS = 100, 50
 P = tuple(float(p) for p in np.round(np.arange(0.1, 0.91, 0.05), 2))
 SETTINGS = tuple(product((5000, 500), (0.9, 0.7)))  # mini-batch, kappa
@@ -146,12 +142,12 @@ def method_runs(cache, corpora, short):
             yield corpus, seed, method, batch, kappa, True
 
 
-def run_all(runs, cache, jobs, short):
+def run_all(runs, study, jobs):
     """Measure what the cache does not have."""
     unique = {key_of(run): run for run in runs}
-    todo = [run for key, run in unique.items() if key not in cache.rows]
-    with Pool(cache, jobs, len(todo)) as pool:
-        pool.measure(measure, [(run, short) for run in todo])
+    todo = [run for key, run in unique.items() if key not in study.cache.rows]
+    with Pool(study, jobs, len(todo)) as pool:
+        pool.measure(measure, [(run, study.short) for run in todo])
 
 
 # Tables and pictures, from what the cache has.
@@ -171,14 +167,14 @@ def p_values(cache, corpus, batch, kappa, short, name="completion"):
 MEASURES = {"completion": "log predictive probability", "score": "score with own inference", "npmi": "NPMI"}
 
 
-def draw_p(cache, folder, tables, corpora, short):
+def draw_p(study, corpora, short):
     """Figures 2 and 3: a colour for each setting."""
     figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
     rows, looks = [], styles(SETTINGS)
     for corpus, setting in product(corpora, SETTINGS):
         cells = {}
         for name, title in MEASURES.items():
-            found = p_values(cache, corpus, *setting, short, name)
+            found = p_values(study.cache, corpus, *setting, short, name)
             if found:
                 label = f"mini-batch {setting[0]}, kappa {setting[1]}"
                 axis = axes[f"{corpus}: {title}"]
@@ -187,9 +183,9 @@ def draw_p(cache, folder, tables, corpora, short):
             for p, values in found.items():
                 cells.setdefault(p, []).extend(f"{v:.4f}" for v in spread(values))
         rows.extend([corpus, *setting, p, *values] for p, values in cells.items())
-    finish(figure, folder / "g_ope_p.png", 4)
+    finish(figure, study.path("_p.png"), 4)
     head = ["corpus", "mini-batch", "kappa", "p"]
-    tables.write("p", head + [n for title in MEASURES.values() for n in (title, *DECILES)], rows)
+    study.write("p", head + [n for title in MEASURES.values() for n in (title, *DECILES)], rows)
 
 
 def documents_axis(axis):
@@ -204,7 +200,7 @@ def documents_axis(axis):
     axis.set_xlabel("documents seen")
 
 
-def draw_methods(cache, folder, tables, corpora, short):
+def draw_methods(study, corpora, short):
     """Figures 4 and 5: against documents seen, one picture a setting."""
     rows = []
     for batch, kappa in SETTINGS:
@@ -212,9 +208,9 @@ def draw_methods(cache, folder, tables, corpora, short):
             [f"{corpus}: {MEASURES[m]}" for m in ("completion", "npmi") for corpus in corpora]
         )
         for corpus in corpora:
-            p = best_p(cache, corpus, batch, kappa, short)
+            p = best_p(study.cache, corpus, batch, kappa, short)
             for name, method in zip(METHODS, (0.5, p, *OTHERS)):
-                found = rows_of(cache, corpus, method, batch, kappa, True, short)
+                found = rows_of(study.cache, corpus, method, batch, kappa, True, short)
                 if not found:
                     continue
                 seen = found[0]["documents"]
@@ -227,7 +223,7 @@ def draw_methods(cache, folder, tables, corpora, short):
                 seconds = f"{np.median([row['seconds'] for row in found]):.1f}"
                 p_shown = method if isinstance(method, float) else ""
                 rows.append([corpus, batch, kappa, name, p_shown, *ends, seconds, len(found)])
-        finish(figure, folder / f"g_ope_methods_{batch}_{round(10 * kappa)}.png", 6)
+        finish(figure, study.path(f"_methods_{batch}_{round(10 * kappa)}.png"), 6)
     head = [
         "corpus",
         "mini-batch",
@@ -238,34 +234,23 @@ def draw_methods(cache, folder, tables, corpora, short):
         "seconds of training",
         "seeds",
     ]
-    tables.write("methods", head, rows)
+    study.write("methods", head, rows)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = new_parser(__doc__, long=True)
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
-    parser.add_argument("--cache", type=Path, default=None)
-    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
     arguments = parser.parse_args()
     corpora, short = arguments.corpora, arguments.short
-    folder = ROOT / "build" / "g_ope_paper" if short else ROOT / "doc" / "benchmarks"
-    if short and arguments.cache:
-        parser.error("--short has a cache of its own")
-    cache = Cache(arguments.cache or folder / "g_ope_runs.jsonl")
+    study = Study("g_ope", arguments)
     if not arguments.draw_only:
-        run_all(p_runs(corpora, short), cache, arguments.jobs, short)
-        run_all(method_runs(cache, corpora, short), cache, arguments.jobs, short)
+        run_all(p_runs(corpora, short), study, arguments.jobs)
+        run_all(method_runs(study.cache, corpora, short), study, arguments.jobs)
     import matplotlib
 
     matplotlib.use("Agg")
-    tables = Tables(folder, "g_ope")
-    draw_p(cache, folder, tables, corpora, short)
-    draw_methods(cache, folder, tables, corpora, short)
-    (folder / "g_ope_environment.txt").write_text(environment() + "\n")
+    draw_p(study, corpora, short)
+    draw_methods(study, corpora, short)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python benchmarks/hybrid_hdp_paper.py [--short] [--jobs 2] [--parts batch truncation time starts steps]
                                           [--corpora kos nips_uci enron_inbox arxiv_0]
 
-Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/hybrid_hdp_runs.jsonl, so that an interrupted study
-goes on where it stopped; tables and pictures are drawn from it into the same folder. --short takes a few
-minutes with few documents, to see that all works; its results go to build/hybrid_hdp_paper/.
+Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
+pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
 
 batch       figure 1: held-out score against the batch size, 100 topics at most
 truncation  figure 2: held-out score against the largest number of topics, batches of 100 documents
@@ -28,16 +28,13 @@ gensim's the better of its learned prior (hdp_to_lda) and 1 / topics. Times are 
 a process of one thread, without scoring.
 """
 
-import argparse
 import json
-import os
 import time
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from _corpora import N_TEST, environment, load
-from _study import Cache, Pool, Tables, finish, panels, styles
+from _corpora import N_TEST, load
+from _study import Pool, Study, finish, new_parser, panels, styles
 from _traces import PEER_TRACES, SEED, completion, trace_of
 
 from sktopic import OnlineEMLDA
@@ -47,7 +44,6 @@ from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
 
-ROOT = Path(__file__).parent.parent
 LARGEST = 5000  # documents in the first two figures
 PASSES = 2
 BATCH_SIZES = (10, 20, 50, 100, 200, 500, 1000)
@@ -220,7 +216,7 @@ def ends(cache, part, corpus, method, n_components, sizes):
     return {size: row for size, row in found.items() if row}
 
 
-def draw_ends(cache, folder, tables, part, corpora):
+def draw_ends(study, part, corpora):
     """Figure 1 or 2, a panel for each corpus."""
     n_components, sizes, name = (
         (100, BATCH_SIZES, "batch size")
@@ -230,7 +226,7 @@ def draw_ends(cache, folder, tables, part, corpora):
     figure, axes = panels(corpora, 2)
     table, looks = [], styles(ENDS)
     for corpus, method in product(corpora, ENDS):
-        found = ends(cache, part, corpus, method, n_components, sizes)
+        found = ends(study.cache, part, corpus, method, n_components, sizes)
         axes[corpus].plot(
             list(found), [row["score"] for row in found.values()], label=method, **looks[method]
         )
@@ -238,9 +234,9 @@ def draw_ends(cache, folder, tables, part, corpora):
             table.append([corpus, method, size, f"{row['score']:.4f}", row["topics"], row["fit"]])
     for axis in axes.values():
         axis.set(xlabel=name, ylabel="nats per hidden word", xscale="log")
-    finish(figure, folder / f"hybrid_hdp_{part}.png")
+    finish(figure, study.path(f"_{part}.png"))
     head = ["corpus", "method", name, "score", "topics in use", "seconds of training"]
-    tables.write(part, head, table)
+    study.write(part, head, table)
 
 
 def traces(cache, corpus, n_components):
@@ -250,13 +246,13 @@ def traces(cache, corpus, n_components):
     return {method: row["trace"] for method, row in found.items() if row}
 
 
-def draw_time(cache, folder, tables, corpora):
+def draw_time(study, corpora):
     """Figure 3, a panel for each corpus and number of topics."""
     cells = {f"{corpus}, {n} topics": (corpus, n) for corpus, n in product(corpora, N_TOPICS)}
     figure, axes = panels(list(cells), 2)
     looks, table = styles((*COMPARED, *GIBBS, *PEERS)), []
     for title, cell in cells.items():
-        for method, trace in traces(cache, *cell).items():
+        for method, trace in traces(study.cache, *cell).items():
             x, y = [row["seconds"] for row in trace], [row["score"] for row in trace]
             axes[title].plot(x, y, label=method, **{**looks[method], "marker": ""})
             given = "" if method in PEERS else cell[1]
@@ -266,10 +262,10 @@ def draw_time(cache, folder, tables, corpora):
         axes[title].set(
             xlabel="seconds of training", ylabel="nats per hidden word", xscale="log", ylim=(high - 1.2, high)
         )
-    finish(figure, folder / "hybrid_hdp_time.png")
+    finish(figure, study.path("_time.png"))
     head = ["corpus", "method", "topics given (or at most)", "score after 1 s", "10 s", "100 s"]
     head += ["at the end", "seconds", "topics in use", "best score", "seconds to it"]
-    tables.write("time", head, [row for i, row in enumerate(table) if row not in table[:i]])
+    study.write("time", head, [row for i, row in enumerate(table) if row not in table[:i]])
 
 
 def trace_cells(trace):
@@ -285,11 +281,11 @@ def score_at(trace, seconds):
     return notes[-1] if notes and trace[-1]["seconds"] >= seconds else ""
 
 
-def write_race(cache, tables, corpora):
+def write_race(study, corpora):
     """Seconds until a hybrid passes the score that a peer ends with."""
     table = []
     for corpus, peer, n in product(corpora, PEERS, N_TOPICS):
-        found = traces(cache, corpus, n)
+        found = traces(study.cache, corpus, n)
         if peer not in found or "HybridHDP" not in found:
             continue
         goal, seconds = found[peer][-1]["score"], found[peer][-1]["seconds"]
@@ -298,12 +294,12 @@ def write_race(cache, tables, corpora):
         cells = [f"{goal:.4f}", f"{seconds:.1f}", f"{own:.3f}", f"{seconds / own:.0f}"]
         table.append([corpus, peer, n, *cells])
     head = ["corpus", "peer", "HybridHDP's largest number of topics", "peer's last score", "its seconds"]
-    tables.write("race", [*head, "HybridHDP's seconds to it", "ratio"], table)
+    study.write("race", [*head, "HybridHDP's seconds to it", "ratio"], table)
 
 
-def draw_starts(cache, folder, tables):
+def draw_starts(study):
     """Scores and numbers of topics of the batch sampler from different starts."""
-    found = {n: row_of(cache, "starts", n) for n in STARTS}
+    found = {n: row_of(study.cache, "starts", n) for n in STARTS}
     found = {n: row["trace"] for n, row in found.items() if row}
     figure, axes = panels(["score", "topics"])
     table = []
@@ -317,14 +313,14 @@ def draw_starts(cache, folder, tables):
     for name, axis in axes.items():
         axis.set(xlabel="seconds", ylabel=name, xscale="log")
     axes["score"].set_ylabel("nats per hidden word")
-    finish(figure, folder / "hybrid_hdp_starts.png")
-    tables.write("starts", ["topics at the start", "seconds", "score", "topics"], table)
+    finish(figure, study.path("_starts.png"))
+    study.write("starts", ["topics at the start", "seconds", "score", "topics"], table)
 
 
-def write_steps(cache, tables):
+def write_steps(study):
     table = []
     for n in N_TOPICS:
-        row = row_of(cache, "steps", n)
+        row = row_of(study.cache, "steps", n)
         if row:
             times = row["nanoseconds"]
             for name in STEPS:
@@ -332,46 +328,34 @@ def write_steps(cache, tables):
                 speeds = [f"{1e3 / (times[name] - x):.1f}" for x in (0.0, building)]
                 table.append([n, name, *speeds, building, f"{times['dense'] / times[name]:.1f}"])
     head = ["topics", "sampler", "million draws a second", "without building alias tables"]
-    tables.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense"], table)
+    study.write("steps", [*head, "nanoseconds a draw for these", "times as fast as dense"], table)
 
 
-def draw_all(cache, folder, corpora):
+def draw_all(study, corpora):
     import matplotlib
 
     matplotlib.use("Agg")
-    tables = Tables(folder, "hybrid_hdp")
     for part in ("batch", "truncation"):
-        draw_ends(cache, folder, tables, part, corpora)
-    draw_time(cache, folder, tables, corpora)
-    write_race(cache, tables, corpora)
-    draw_starts(cache, folder, tables)
-    write_steps(cache, tables)
-    (folder / "hybrid_hdp_environment.txt").write_text(environment() + "\n")
+        draw_ends(study, part, corpora)
+    draw_time(study, corpora)
+    write_race(study, corpora)
+    draw_starts(study)
+    write_steps(study)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = new_parser(__doc__, long=True)
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
-    parser.add_argument("--cache", type=Path, default=None)
-    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
     arguments = parser.parse_args()
-    corpora, short = arguments.corpora, arguments.short
-    folder = ROOT / "build" / "hybrid_hdp_paper" if short else ROOT / "doc" / "benchmarks"
-    if short and arguments.cache:
-        parser.error("--short has a cache of its own")
-    cache = Cache(arguments.cache or folder / "hybrid_hdp_runs.jsonl")
-    folder.mkdir(parents=True, exist_ok=True)
+    corpora = arguments.corpora
+    study = Study("hybrid_hdp", arguments)
     if not arguments.draw_only:
         runs = [run for part in arguments.parts for run in runs_of(part, corpora)]
-        todo = [run for run in runs if key_of(run) not in cache.rows]
-        with Pool(cache, arguments.jobs, len(todo)) as pool:
-            pool.measure(measure, [(run, short) for run in todo])
-    draw_all(cache, folder, corpora)
+        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        with Pool(study, arguments.jobs, len(todo)) as pool:
+            pool.measure(measure, [(run, study.short) for run in todo])
+    draw_all(study, corpora)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python benchmarks/moment_matching_kernel.py
 
-Needs SKTOPIC_DATA. Of 100 topics, on one core. Writes doc/benchmarks/moment_matching_kernel.csv:
+Needs SKTOPIC_DATA. Of 100 topics, on one core. Writes moment_matching_kernel.csv to benchmarks/output/, or
+with --update to doc/benchmarks/:
 
 - tokens of Reuters with its 7720 most frequent words, document by document, each mixed: the first ones (all
   numbers of topics are equally probable) and some after 300,000 (few are). NumPy changes the parameters of
@@ -15,20 +16,17 @@ Kernel and NumPy, and the vocabularies, are measured in turns, and the fastest o
 median beside it tells how much else the machine had to do.
 """
 
-import csv
 import time
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from _corpora import environment, load
-from _study import one_thread
+from _corpora import load
+from _study import Study, new_parser, one_thread
 
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._moment_matching import DEGENERATE, FIXED, TRIANGULAR, filter_tokens, list_tokens
 from sktopic._kernels._rng import position_keys
 
-OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "moment_matching_kernel.csv"
 K, V = 100, 7720
 N_ROUNDS, N_CHECKED, N_NUMPY, N_KERNEL, N_BEFORE = 7, 100, 200, 20_000, 300_000
 VOCABULARIES = (1_000, 10_000, 100_000)
@@ -264,7 +262,7 @@ def shown(times):
     return f"{times.min():.2f}", f"{np.median(times):.2f}"
 
 
-def tables():
+def rows_of_table():
     """Rows as they are measured."""
     tokens, matches = reuters_tokens(), {"first": False, "sum": True}
     for (name, model), match, before in product(MODELS.items(), matches, (0, N_BEFORE)):
@@ -281,17 +279,18 @@ def tables():
 
 
 def main():
+    study = Study("moment_matching_kernel", new_parser(__doc__).parse_args())
+    study.sign()
     one_thread()
     head = ["model", "second moment", "vocabulary", "words", "microseconds a token", "median"]
     head += ["NumPy in place", "NumPy by moments", "ratio in place", "ratio by moments"]
     head += [f"over that of {VOCABULARIES[0]} words"]
-    with OUTPUT.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(head)
-        for row in tables():
-            writer.writerow(row)
-            print(" | ".join(map(str, row)), flush=True)
-    OUTPUT.with_name("moment_matching_kernel_environment.txt").write_text(environment() + "\n")
+    study.write("", head, map(printed, rows_of_table()))
+
+
+def printed(row):
+    print(*row, sep=" | ", flush=True)
+    return row
 
 
 if __name__ == "__main__":

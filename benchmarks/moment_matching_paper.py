@@ -2,10 +2,9 @@
 
     python benchmarks/moment_matching_paper.py [--short] [--jobs 2] [--corpora reuters21578 arxiv_0 nips_uci]
 
-Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/moment_matching_runs.jsonl, so that an interrupted
-study goes on where it stopped; tables and pictures are drawn from it into the same folder. --short is two
-minutes with one seed and few documents, to see that all works; its results go to
-build/moment_matching_paper/.
+Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
+pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
 
 number   figure 2: topics that DDM and TDM find in synthetic data, against the true number
 text     figures 3a and 4: per-word log-likelihood of half of each test document given the other half and the
@@ -29,18 +28,15 @@ for the top-level truncation (its T); only the fold-in scores it, given its topi
 (hdp_to_lda), or alpha = 1. Times are processor time of training, in a process of one thread.
 """
 
-import argparse
 import json
-import os
 import time
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _corpora import environment, load
-from _study import DECILES, Cache, Pool, Tables, finish, line, panels, spread, styles
+from _corpora import load
+from _study import DECILES, Pool, Study, finish, line, new_parser, panels, spread, styles
 
 from sktopic import OnlineEMLDA
 from sktopic._completion import mean_log_predictive
@@ -49,7 +45,6 @@ from sktopic._parallel import Workers
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
-ROOT = Path(__file__).parent.parent
 HIDDEN_FRACTION = 0.5
 MODELS = {"basic": MomentMatchingLDA, "DDM": DegenerateDirichletLDA, "TDM": TriangularDirichletLDA}
 PASSES = {"OnlineEM, 1 pass": 1, "OnlineEM, 5 passes": 5}
@@ -278,12 +273,12 @@ def order_topics(corpus, method):
     return parts.focus[0] if method == "basic" else parts.limit
 
 
-def run_all(runs, cache, jobs, short):
+def run_all(runs, study, jobs):
     """Measure what the cache does not have."""
     unique = {key_of(run): run for run in runs}
-    todo = [run for key, run in unique.items() if key not in cache.rows]
-    with Pool(cache, jobs, len(todo)) as pool:
-        pool.measure(measure, [(run, short) for run in todo])
+    todo = [run for key, run in unique.items() if key not in study.cache.rows]
+    with Pool(study, jobs, len(todo)) as pool:
+        pool.measure(measure, [(run, study.short) for run in todo])
 
 
 # Tables and pictures, from what the cache has.
@@ -302,13 +297,13 @@ def found_numbers(cache, prior, name, settings, short):
     return {n: values for n, values in found.items() if values}
 
 
-def draw_number(cache, folder, tables, short):
+def draw_number(study, short):
     """Figure 2, a panel for each model and prior."""
     titles = {cell: "{1}, {0} prior".format(*cell) for cell in product(NUMBER_PRIORS, NUMBER_MODELS)}
     figure, axes = panels(list(titles.values()), 2)
     table, looks = [], styles(NUMBER_SETTINGS)
     for cell, settings in product(titles, NUMBER_SETTINGS):
-        found = found_numbers(cache, *cell, settings, short)
+        found = found_numbers(study.cache, *cell, settings, short)
         means, deviations = zip(*((np.mean(v), np.std(v)) for v in found.values()))
         rows = zip(found, means, deviations, found.values())
         table.extend([*cell, settings, n, f"{m:.2f}", f"{s:.2f}", len(v)] for n, m, s, v in rows)
@@ -318,9 +313,9 @@ def draw_number(cache, folder, tables, short):
     for axis in axes.values():
         axis.plot([0, 10.5], [0, 10.5], color="gray", linewidth=1)
         axis.set(xlabel="true number of topics", ylabel="topics found", ylim=(0, LIMIT + 0.5))
-    finish(figure, folder / "moment_matching_number.png")
+    finish(figure, study.path("_number.png"))
     head = ["prior", "model", "settings", "true topics", "mean found", "standard deviation", "data sets"]
-    tables.write("number", head, table)
+    study.write("number", head, table)
 
 
 MEASURES = {"own": "own inference", "fold-in": "one fold-in for all"}
@@ -343,7 +338,7 @@ def found_by(cache, corpus, method, settings, short):
     return {n: rows for n, rows in found.items() if rows}
 
 
-def draw_text(cache, folder, corpora, short, name, lines, hdp_lines):
+def draw_text(study, corpora, short, name, lines, hdp_lines):
     """Figures 3a and 4: models that are given a number of topics as lines, the others where they end."""
     figure, axes = panels([f"{corpus}: {title}" for title in MEASURES.values() for corpus in corpora])
     looks = styles([label for label, *_ in lines] + list(hdp_lines))
@@ -351,7 +346,7 @@ def draw_text(cache, folder, corpora, short, name, lines, hdp_lines):
         axis = axes[f"{corpus}: {title}"]
         axis.set(xlabel="topics", ylabel="nats per hidden word")
         for label, method, settings in lines:
-            found = found_by(cache, corpus, method, settings, short)
+            found = found_by(study.cache, corpus, method, settings, short)
             if found and method in NUMBER_MODELS:
                 rows = found[CORPORA[corpus].limit]
                 x, y = [row["topics"] for row in rows], [row[measured] for row in rows]
@@ -360,12 +355,12 @@ def draw_text(cache, folder, corpora, short, name, lines, hdp_lines):
                 values = [[row[measured] for row in rows] for rows in found.values()]
                 line(axis, list(found), values, label, looks[label])
         for label in hdp_lines:
-            rows = found_by(cache, corpus, "HDP", "default", short).get(CORPORA[corpus].limit)
+            rows = found_by(study.cache, corpus, "HDP", "default", short).get(CORPORA[corpus].limit)
             if rows:
                 ends = CORPORA[corpus].topics[:: len(CORPORA[corpus].topics) - 1]
                 values = [[row[HDP_LINES[label]] for row in rows]] * 2
                 line(axis, ends, values, label, {**looks[label], "marker": "", "linestyle": ":"})
-    finish(figure, folder / f"moment_matching_{name}.png")
+    finish(figure, study.path(f"_{name}.png"))
 
 
 def text_cells(corpora):
@@ -375,11 +370,11 @@ def text_cells(corpora):
         yield from ((corpus, method, "default") for method in (*PASSES, "HDP"))
 
 
-def write_text(cache, tables, corpora, short):
+def write_text(study, corpora, short):
     table = []
     for corpus, method, settings in text_cells(corpora):
         order = own_order(corpus, method, settings) if method in MODELS else ""
-        for n, rows in found_by(cache, corpus, method, settings, short).items():
+        for n, rows in found_by(study.cache, corpus, method, settings, short).items():
             times = [f"{np.median([row[name] for row in rows]):.3g}" for name in ("seconds", "microseconds")]
             if method == "HDP":
                 for label, name in HDP_LINES.items():
@@ -389,7 +384,7 @@ def write_text(cache, tables, corpora, short):
                 cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), *times]
                 table.append([corpus, method, n, settings, order, *cells, len(rows)])
     head = ["corpus", "model", "topics given (or at most)", "settings", "order", *SCORE_HEAD, *TOPIC_HEAD]
-    tables.write("text", [*head, "seconds of training", "microseconds a token", "seeds"], table)
+    study.write("text", [*head, "seconds of training", "microseconds a token", "seeds"], table)
 
 
 SCORE_HEAD = [name for title in MEASURES.values() for name in (title, *DECILES)]
@@ -405,12 +400,12 @@ def topic_cells(rows):
     return [f"{np.median(topics):.0f}", min(topics), max(topics)]
 
 
-def write_alpha(cache, tables, corpora, short):
+def write_alpha(study, corpora, short):
     """Medians; a gain is the median of the differences between runs of one seed."""
     gains = (("paper, auto", "paper"), ("default, auto", "default, 1"), ("default, auto", "default"))
     table = []
     for corpus, method, (name, title) in product(corpora, MODELS, MEASURES.items()):
-        found = {settings: found_by(cache, corpus, method, settings, short) for settings in SETTINGS}
+        found = {settings: found_by(study.cache, corpus, method, settings, short) for settings in SETTINGS}
         for n in found["default, 1"]:
             by_seed = {s: [row[name] for row in rows.get(n, ())] for s, rows in found.items()}
             if not all(by_seed.values()):
@@ -420,28 +415,28 @@ def write_alpha(cache, tables, corpora, short):
             cells.extend(f"{np.median(values):+.4f}" for values in differences)
             table.append([corpus, method, n, title, *cells, len(by_seed["default, auto"])])
     head = ["corpus", "model", "topics given (or at most)", "inference", *SETTINGS]
-    tables.write("alpha", [*head, *(f"gain of {a} over {b}" for a, b in gains), "seeds"], table)
+    study.write("alpha", [*head, *(f"gain of {a} over {b}" for a, b in gains), "seeds"], table)
 
 
-def write_order(cache, tables, corpora, short):
+def write_order(study, corpora, short):
     table = []
     for corpus, method, settings, order in order_cells(corpora):
         topics = order_topics(corpus, method)
-        rows = rows_of(cache, runs_of(corpus, method, settings, order, short, topics))
+        rows = rows_of(study.cache, runs_of(corpus, method, settings, order, short, topics))
         if rows:
             cells = [*score_cells(rows, "own"), *score_cells(rows, "fold-in"), *topic_cells(rows), len(rows)]
             table.append([corpus, method, topics, settings, str(order), *cells])
     head = ["corpus", "model", "topics given (or at most)", "settings", "shuffle", *SCORE_HEAD, *TOPIC_HEAD]
-    tables.write("order", [*head, "seeds"], table)
+    study.write("order", [*head, "seeds"], table)
 
 
-def draw_trace(cache, folder, corpora, short):
+def draw_trace(study, corpora, short):
     """Figure 3b, of all seeds."""
     figure, axes = panels(corpora)
     cells = list(product(NUMBER_MODELS, ("paper", "default")))
     looks = styles(cells)
     for corpus, (method, settings) in product(corpora, cells):
-        found = found_by(cache, corpus, method, settings, short)
+        found = found_by(study.cache, corpus, method, settings, short)
         for i, row in enumerate(found.get(CORPORA[corpus].limit, ())):
             style = {**looks[method, settings], "marker": "", "linewidth": 1}
             tokens, topics = np.array(row["trace"])
@@ -450,45 +445,34 @@ def draw_trace(cache, folder, corpora, short):
             axes[corpus].plot(tokens[shown], topics[shown], label=label, **style)
     for axis in axes.values():
         axis.set(xlabel="tokens seen", ylabel="most probable number of topics", xscale="log")
-    finish(figure, folder / "moment_matching_trace.png")
+    finish(figure, study.path("_trace.png"))
 
 
-def draw_all(cache, folder, corpora, short):
+def draw_all(study, corpora, short):
     import matplotlib
 
     matplotlib.use("Agg")
-    tables = Tables(folder, "moment_matching")
+    cache = study.cache
     if rows_of(cache, number_runs(short)):
-        draw_number(cache, folder, tables, short)
-    draw_text(cache, folder, corpora, short, "text_paper", PAPER_LINES, list(HDP_LINES))
-    draw_text(cache, folder, corpora, short, "text_default", DEFAULT_LINES, list(HDP_LINES)[:1])
-    write_text(cache, tables, corpora, short)
-    write_alpha(cache, tables, corpora, short)
-    write_order(cache, tables, corpora, short)
-    draw_trace(cache, folder, corpora, short)
-    (folder / "moment_matching_environment.txt").write_text(environment() + "\n")
+        draw_number(study, short)
+    draw_text(study, corpora, short, "text_paper", PAPER_LINES, list(HDP_LINES))
+    draw_text(study, corpora, short, "text_default", DEFAULT_LINES, list(HDP_LINES)[:1])
+    write_text(study, corpora, short)
+    write_alpha(study, corpora, short)
+    write_order(study, corpora, short)
+    draw_trace(study, corpora, short)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = new_parser(__doc__, long=True)
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
-    parser.add_argument("--cache", type=Path, default=None)
-    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
     arguments = parser.parse_args()
     corpora, short = arguments.corpora, arguments.short
-    folder = ROOT / "build" / "moment_matching_paper" if short else ROOT / "doc" / "benchmarks"
-    if short and arguments.cache:
-        parser.error("--short has a cache of its own")
-    cache = Cache(arguments.cache or folder / "moment_matching_runs.jsonl")
-    folder.mkdir(parents=True, exist_ok=True)
+    study = Study("moment_matching", arguments)
     if not arguments.draw_only:
         runs = [*number_runs(short), *text_runs(corpora, short)]
-        run_all(runs, cache, arguments.jobs, short)
-    draw_all(cache, folder, corpora, short)
+        run_all(runs, study, arguments.jobs)
+    draw_all(study, corpora, short)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python benchmarks/online_em_paper.py [--short] [--jobs 2] [--figures topics stream ...]
 
-Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/online_em_runs.jsonl, so that an interrupted study
-goes on where it stopped; tables and pictures are drawn from it into the same folder. --short is some minutes
-with two splits and few documents, to see that all works; its results go to build/online_em_paper/.
+Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
+pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
 
 topics    figures 1 and 14: held-out log-perplexity against the number of topics
 stream    figures 4 and 15: the same against documents seen, at the largest number of topics
@@ -25,23 +25,19 @@ HDP from as many as LDA has, too.
 Log-perplexity is minus the left-to-right log-likelihood of held-out documents, here in nats per word.
 """
 
-import argparse
 import json
-import os
 import time
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from _corpora import environment, load
-from _study import DECILES, Cache, Pool, Tables, finish, line, panels, spread, styles
+from _corpora import load
+from _study import DECILES, Pool, Study, finish, line, new_parser, panels, spread, styles
 
 from sktopic import hdp, lda
 from sktopic.datasets import make_lda_documents
 from sktopic.metrics import left_to_right
 
-ROOT = Path(__file__).parent.parent
 BATCH = 100
 PASSES = 20
 TOPICS = (8, 16, 32, 64, 128)
@@ -232,19 +228,20 @@ STUDIES = {
 FROM_TOPICS = ("stream", "bound", "time")
 
 
-def run_all(runs, cache, jobs, short):
+def run_all(runs, study, jobs):
     """Measure what the cache does not have: split by split, so that an unfinished study has something of
     everything, and methods with a fixed prior after those that tell it."""
     unique = {key_of(run): run for run in runs}
-    todo = [run for key, run in unique.items() if key not in cache.rows]
-    with Pool(cache, jobs, len(todo)) as pool:
+    rows = study.cache.rows
+    todo = [run for key, run in unique.items() if key not in rows]
+    with Pool(study, jobs, len(todo)) as pool:
         for seed, fixed in product(sorted({run[1] for run in todo}), (False, True)):
             calls = []
             for run in todo:
                 if (run[1], run[2] in FIXED_PRIOR) == (seed, fixed):
                     free = (run[0], seed, "G-OEM", run[3], {}, run[5])
-                    prior = cache.rows[key_of(free)]["prior"] if fixed else None
-                    calls.append((run, prior, short))
+                    prior = rows[key_of(free)]["prior"] if fixed else None
+                    calls.append((run, prior, study.short))
             pool.measure(measure, calls)
 
 
@@ -279,8 +276,8 @@ def by_topics(cache, corpora, topics, seeds, methods):
     return table
 
 
-def draw_against_topics(cache, folder, tables, corpora, topics, seeds, methods, name):
-    table = by_topics(cache, corpora, topics, seeds, methods)
+def draw_against_topics(study, corpora, topics, seeds, methods, name):
+    table = by_topics(study.cache, corpora, topics, seeds, methods)
     figure, axes = panels(corpora)
     rows = []
     for (corpus, method), found in table.items():
@@ -293,16 +290,16 @@ def draw_against_topics(cache, folder, tables, corpora, topics, seeds, methods, 
         axis.set_xticks(topics, [str(k) for k in topics])
         axis.set_xlabel("topics")
         axis.set_ylabel("nats per word")
-    finish(figure, folder / f"online_em_{name}.png")
+    finish(figure, study.path(f"_{name}.png"))
     head = ["corpus", "method", "topics", "log-perplexity, nats per word", *DECILES, "splits"]
-    tables.write(name, head, rows)
+    study.write(name, head, rows)
 
 
-def draw_stream(cache, folder, tables, corpora, topics, seeds):
+def draw_stream(study, corpora, topics, seeds):
     figure, axes = panels(corpora)
     rows = []
     for corpus, method in product(corpora, METHODS):
-        found = runs_of(cache, corpus, seeds, method, max(topics), stream=True)
+        found = runs_of(study.cache, corpus, seeds, method, max(topics), stream=True)
         if not found:
             continue
         seen = found[0]["documents"]
@@ -313,17 +310,17 @@ def draw_stream(cache, folder, tables, corpora, topics, seeds):
         axis.set_xscale("log")
         axis.set_xlabel("documents seen")
         axis.set_ylabel("nats per word")
-    finish(figure, folder / "online_em_stream.png")
-    tables.write("stream", ["corpus", "method", "documents", "log-perplexity, nats per word"], rows)
+    finish(figure, study.path("_stream.png"))
+    study.write("stream", ["corpus", "method", "documents", "log-perplexity, nats per word"], rows)
 
 
-def draw_hdp(cache, folder, tables, corpora, topics, seeds):
+def draw_hdp(study, corpora, topics, seeds):
     """Figure 5; in its table the log-perplexity at the end."""
     figure, axes = panels(corpora)
     rows, curves = [], hdp_curves(topics)
     looks = styles(curves)
     for corpus, (name, run) in product(corpora, curves.items()):
-        found = runs_of(cache, corpus, seeds, *run, stream=True)
+        found = runs_of(study.cache, corpus, seeds, *run, stream=True)
         if found:
             values = np.array([row["log_perplexity"] for row in found])
             line(axes[corpus], found[0]["documents"], list(values.T), name, looks[name])
@@ -332,17 +329,17 @@ def draw_hdp(cache, folder, tables, corpora, topics, seeds):
             rows.append([corpus, name, *ends, len(found), counts])
     for axis in axes.values():
         axis.set(xscale="log", xlabel="documents seen", ylabel="nats per word")
-    finish(figure, folder / "online_em_hdp.png")
+    finish(figure, study.path("_hdp.png"))
     head = ["corpus", "method", "log-perplexity, nats per word", *DECILES, "splits", "topics at the end"]
-    tables.write("hdp", head, rows)
+    study.write("hdp", head, rows)
 
 
-def draw_bound(cache, folder, tables, corpora, topics, seeds):
+def draw_bound(study, corpora, topics, seeds):
     figure, axes = panels(corpora)
     rows = []
     for corpus, method in product(corpora, ("OLDA", "SVB")):
         found = {
-            k: last(runs_of(cache, corpus, seeds, method, k, stream=k == max(topics)), "bound")
+            k: last(runs_of(study.cache, corpus, seeds, method, k, stream=k == max(topics)), "bound")
             for k in topics
         }
         found = {k: values for k, values in found.items() if values}
@@ -354,11 +351,11 @@ def draw_bound(cache, folder, tables, corpora, topics, seeds):
         axis.set_xticks(topics, [str(k) for k in topics])
         axis.set_xlabel("topics")
         axis.set_ylabel("bound, nats per word")
-    finish(figure, folder / "online_em_bound.png")
-    tables.write("bound", ["corpus", "method", "topics", "bound, nats per word", "splits"], rows)
+    finish(figure, study.path("_bound.png"))
+    study.write("bound", ["corpus", "method", "topics", "bound, nats per word", "splits"], rows)
 
 
-def draw_steps(cache, folder, tables, corpora, topics, seeds):
+def draw_steps(study, corpora, topics, seeds):
     shown = [corpus for corpus in SMALL if corpus in corpora]
     figure, axes = panels([f"{c}, {a}" for c in shown for a in ("last iterate", "average")], 2)
     decays, rows = (0.0, 0.25, 0.5, 0.75, 1.0), []
@@ -366,7 +363,9 @@ def draw_steps(cache, folder, tables, corpora, topics, seeds):
         axis = axes[f"{corpus}, {'average' if average else 'last iterate'}"]
         for i, k in enumerate((5, 10, 20) if corpus == "synthetic" else (8, 32, 128)):
             found = [
-                last(runs_of(cache, corpus, seeds, "G-OEM", k, {"learning_decay": d, "average": average}))
+                last(
+                    runs_of(study.cache, corpus, seeds, "G-OEM", k, {"learning_decay": d, "average": average})
+                )
                 for d in decays
             ]
             if all(found):
@@ -378,19 +377,21 @@ def draw_steps(cache, folder, tables, corpora, topics, seeds):
         axis.set_xlabel("exponent of the step size")
         axis.set_ylabel("nats per word")
         axis.legend(frameon=False)
-    figure.savefig(folder / "online_em_steps.png", dpi=100)
+    figure.savefig(study.path("_steps.png"), dpi=100)
     head = ["corpus", "topics", "learning_decay", "average", "log-perplexity, nats per word", "splits"]
-    tables.write("steps", head, rows)
+    study.write("steps", head, rows)
 
 
-def draw_prior(cache, folder, tables, seeds):
+def draw_prior(study, seeds):
     decays = (0.5, 1.0)
     figure, axes = panels([f"learning_decay={decay}" for decay in decays])
     rows = []
     for decay, axis in zip(decays, axes.values()):
         for i, (rule, options) in enumerate(PRIOR_RULES.items()):
             for j, method in enumerate(ONLINE_EM):
-                runs = runs_of(cache, "synthetic", seeds, method, 10, {**options, "learning_decay": decay})
+                runs = runs_of(
+                    study.cache, "synthetic", seeds, method, 10, {**options, "learning_decay": decay}
+                )
                 if runs:
                     middle, low, high = spread(last(runs))
                     label = rule if j == 0 else None
@@ -401,57 +402,48 @@ def draw_prior(cache, folder, tables, seeds):
                     )
         axis.set_xticks(range(len(ONLINE_EM)), list(ONLINE_EM))
         axis.set_ylabel("nats per word")
-    finish(figure, folder / "online_em_prior.png")
+    finish(figure, study.path("_prior.png"))
     head = ["method", "learning_decay", "prior", "log-perplexity, nats per word", *DECILES, "splits"]
-    tables.write("prior", head, rows)
+    study.write("prior", head, rows)
 
 
-def draw_time(cache, tables, corpora, topics, seeds):
+def draw_time(study, corpora, topics, seeds):
     rows = []
     for method in METHODS:
-        found = [runs_of(cache, c, seeds, method, max(topics), stream=True) for c in corpora]
+        found = [runs_of(study.cache, c, seeds, method, max(topics), stream=True) for c in corpora]
         rows.append([method, *(f"{np.median([r['seconds'] for r in f]):.1f}" if f else "" for f in found)])
-    tables.write("time", ["seconds of training", *corpora], rows)
+    study.write("time", ["seconds of training", *corpora], rows)
 
 
-def draw(cache, folder, corpora, topics, seeds):
+def draw(study, corpora, topics, seeds):
     """Everything that the runs in the cache allow."""
     import matplotlib
 
     matplotlib.use("Agg")
-    tables = Tables(folder, "online_em")
-    draw_against_topics(cache, folder, tables, corpora, topics, seeds, METHODS, "topics")
-    draw_against_topics(cache, folder, tables, corpora, topics, seeds, tuple(ONLINE_EM), "boosting")
-    draw_stream(cache, folder, tables, corpora, topics, seeds)
-    draw_hdp(cache, folder, tables, corpora, topics, seeds)
-    draw_bound(cache, folder, tables, corpora, topics, seeds)
-    draw_steps(cache, folder, tables, corpora, topics, seeds)
-    draw_prior(cache, folder, tables, seeds)
-    draw_time(cache, tables, corpora, topics, seeds)
-    (folder / "online_em_environment.txt").write_text(environment() + "\n")
+    draw_against_topics(study, corpora, topics, seeds, METHODS, "topics")
+    draw_against_topics(study, corpora, topics, seeds, tuple(ONLINE_EM), "boosting")
+    draw_stream(study, corpora, topics, seeds)
+    draw_hdp(study, corpora, topics, seeds)
+    draw_bound(study, corpora, topics, seeds)
+    draw_steps(study, corpora, topics, seeds)
+    draw_prior(study, seeds)
+    draw_time(study, corpora, topics, seeds)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = new_parser(__doc__, long=True)
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
     parser.add_argument("--figures", nargs="+", choices=[*STUDIES, *FROM_TOPICS], default=None)
-    parser.add_argument("--cache", type=Path, default=None)
-    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
     arguments = parser.parse_args()
     names = [name for name in STUDIES if arguments.figures is None or name in arguments.figures]
     if arguments.figures and set(arguments.figures) & set(FROM_TOPICS) and "topics" not in names:
         names.insert(0, "topics")
     topics, seeds = ((8, 16), range(2)) if arguments.short else (TOPICS, SEEDS)
-    scratch, results = ROOT / "build" / "online_em_paper", ROOT / "doc" / "benchmarks"
-    cache = Cache(arguments.cache or (scratch if arguments.short else results) / "online_em_runs.jsonl")
+    study = Study("online_em", arguments)
     runs = [run for name in names for run in STUDIES[name](arguments.corpora, topics, seeds)]
     if not arguments.draw_only:
-        run_all(runs, cache, arguments.jobs, arguments.short)
-    draw(cache, scratch if arguments.short else results, arguments.corpora, topics, seeds)
+        run_all(runs, study, arguments.jobs)
+    draw(study, arguments.corpora, topics, seeds)
 
 
 if __name__ == "__main__":

@@ -4,23 +4,22 @@
 
 Needs SKTOPIC_DATA. Documents of KOS, NIPS and arXiv are inferred with topics that OnlineEMLDA finds in them,
 by the kernel as it is and with the whole gradient in every iteration; both choose the same vertices, which is
-checked. Writes doc/benchmarks/ope_kernel.csv: microseconds a document, on one core.
+checked. Writes ope_kernel.csv to benchmarks/output/, or with --update to doc/benchmarks/: microseconds a
+document, on one core.
 """
 
-import csv
 import time
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from _corpora import environment, load
+from _corpora import load
+from _study import Study, new_parser
 
 from sktopic import OnlineEMLDA
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic._parallel import Workers
 
-OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "ope_kernel.csv"
 N_ITER, P, N_DOCUMENTS = 50, 0.5, 1000
 
 
@@ -37,8 +36,7 @@ def microseconds(batch, rows, alpha, n_iter, lazy):
     return 1e6 * min(times) / batch.n_documents, theta
 
 
-def main():
-    table = []
+def rows_of_table():
     for corpus, n_topics in product(("kos", "nips_uci", "arxiv_0"), (100, 1000)):
         train = load(corpus)[0][:N_DOCUMENTS]
         model = OnlineEMLDA(n_topics, random_state=0, max_iter=2).fit(train)
@@ -53,14 +51,17 @@ def main():
             np.testing.assert_array_equal(theta, expected)
             words = len(batch.cell_word) / batch.n_documents
             row = [corpus, f"{words:.0f}", n_topics, alpha, *(f"{x:.1f}" for x in (first, lazy, full))]
-            table.append([*row, f"{full / lazy:.1f}"])
-            print(" | ".join(map(str, table[-1])), flush=True)
-    with OUTPUT.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        head = ["corpus", "distinct words a document", "topics", "doc_topic_prior", "first gradient"]
-        writer.writerow([*head, "50 iterations", "50 iterations, whole gradient", "ratio"])
-        writer.writerows(table)
-    OUTPUT.with_name("ope_kernel_environment.txt").write_text(environment() + "\n")
+            row.append(f"{full / lazy:.1f}")
+            print(*row, sep=" | ", flush=True)
+            yield row
+
+
+def main():
+    study = Study("ope_kernel", new_parser(__doc__).parse_args())
+    study.sign()
+    head = ["corpus", "distinct words a document", "topics", "doc_topic_prior", "first gradient"]
+    head += ["50 iterations", "50 iterations, whole gradient", "ratio"]
+    study.write("", head, rows_of_table())
 
 
 if __name__ == "__main__":

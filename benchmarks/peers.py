@@ -5,7 +5,8 @@
 CORPUS is the name of a file CORPUS.npz in the folder named by SKTOPIC_DATA, or "docstrings". Every model is
 scored by the same document completion (long Gibbs fold-in, a fifth of the tokens of at most 500 test
 documents hidden). OnlineEMLDA runs with its defaults and a random_state. Each line gives both sides, measured
-in this run, and their ratio; lines are appended to doc/benchmarks/peers.csv.
+in this run, and their ratio. peers.csv has the lines of all runs, a new one in the place of an old one of the
+same measure; it goes to benchmarks/output/, or with --update to doc/benchmarks/.
 
 race      seconds of training until the score that tomotopy, scikit-learn and gensim end with
 draws     tokens sampled per second, against tomotopy
@@ -22,7 +23,7 @@ family    training time and score of every estimator with its defaults, and of t
 """
 
 import argparse
-import csv
+import json
 import resource
 import subprocess
 import sys
@@ -32,7 +33,8 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from _corpora import N_TEST, default_corpus, environment, load
+from _corpora import N_TEST, default_corpus, load
+from _study import Study, environment, new_parser
 
 from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA, lda
 from sktopic.metrics import document_completion
@@ -41,37 +43,36 @@ from sktopic.metrics import document_completion
 PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
 # Seeds of which the race takes the median.
 N_SEEDS = 5
-OUTPUT = Path(__file__).parent.parent / "doc" / "benchmarks" / "peers.csv"
+HEAD = ["corpus", "topics", "measure", "peer", "peer's", "sktopic's", "ratio or difference"]
+FAMILY_HEAD = ["corpus", "topics", "model", "seconds of training", "score, nats per word"]
 
 
 class Report:
-    """Prints lines and appends them to the committed table."""
+    """Prints lines and writes them into the tables."""
 
-    def __init__(self, corpus):
-        self.corpus = corpus
-        OUTPUT.parent.mkdir(parents=True, exist_ok=True)
-        OUTPUT.with_name("peers_environment.txt").write_text(environment() + "\n")
-        if not OUTPUT.exists():
-            OUTPUT.write_text("corpus,topics,measure,peer,peer's,sktopic's,ratio or difference\n")
+    def __init__(self, corpus, study):
+        self.corpus, self._study = corpus, study
+        study.sign()
 
     def line(self, n_components, measure, peer, peer_value, own_value, ratio):
-        row = [self.corpus, n_components, measure, peer, _short(peer_value), _short(own_value), _short(ratio)]
-        with OUTPUT.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow(row)
+        values = [_short(peer_value), _short(own_value), _short(ratio)]
+        row = self._add("peers", HEAD, [self.corpus, n_components, measure, peer], values)
         print(" | ".join(str(entry) for entry in row), flush=True)
 
     def family(self, n_components, rows):
         """Write the table of all estimators."""
-        path = OUTPUT.with_name("peers_family.csv")
-        head = ["corpus", "topics", "model", "seconds of training", "score, nats per word"]
-        table = [head]
-        if path.exists():
-            with path.open(newline="") as file:
-                table = list(csv.reader(file))
-        table = [row for row in table if row[:2] != [self.corpus, str(n_components)]]
-        table.extend([self.corpus, n_components, name, f"{s:.2f}", f"{score:.4f}"] for name, s, score in rows)
-        with path.open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(table)
+        for name, seconds, score in rows:
+            key = [self.corpus, n_components, name]
+            self._add("family", FAMILY_HEAD, key, [f"{seconds:.2f}", f"{score:.4f}"])
+
+    def _add(self, table, head, key, values):
+        """Keep a line of a table, and write all of them that there are."""
+        row = [*map(str, key), *map(str, values)]
+        self._study.cache.add({"run": json.dumps([table, *row[: len(key)]]), "cells": row})
+        runs = self._study.cache.rows.items()
+        rows = [other["cells"] for run, other in runs if json.loads(run)[0] == table]
+        self._study.write("" if table == "peers" else table, head, rows)
+        return row
 
 
 def _short(value):
@@ -431,9 +432,7 @@ MEASURES = {
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("corpus", nargs="?", default=default_corpus())
     parser.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
     parser.add_argument("--n-components", nargs="+", type=int, default=[100])
@@ -444,7 +443,7 @@ def main():
         return
     train, test, _ = load(arguments.corpus)
     print(environment())
-    report = Report(arguments.corpus)
+    report = Report(arguments.corpus, Study("peers", arguments))
     for n_components in arguments.n_components:
         models = None
         for measure in arguments.measures:

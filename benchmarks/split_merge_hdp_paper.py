@@ -3,9 +3,9 @@
     python benchmarks/split_merge_hdp_paper.py [--short] [--jobs 2]
                                                [--parts bars nips arxiv bound moves steps weights models]
 
-Needs SKTOPIC_DATA. Every run is kept in doc/benchmarks/split_merge_hdp_runs.jsonl, so that an interrupted
-study goes on where it stopped; tables and pictures are drawn from it into the same folder. --short takes a
-few minutes with few documents, to see that all works; its results go to build/split_merge_hdp_paper/.
+Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
+pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
 
 bars    figure 2 (a, d, g): 2000 documents of 20 bars, from eight numbers of topics, five corpora and seeds
 nips    figure 2 (b, e, h): 1392 papers, twenty passes
@@ -26,17 +26,14 @@ gensim's the better of its learned prior (hdp_to_lda) and 1 / topics. Times are 
 a process of one thread, without scoring.
 """
 
-import argparse
 import json
-import os
 import time
 from contextlib import suppress
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from _corpora import N_TEST, environment, load
-from _study import Cache, Pool, Tables, finish, panels, styles
+from _corpora import N_TEST, load
+from _study import Pool, Study, finish, new_parser, panels, styles
 from _traces import PEER_TRACES, SEED, Stop, Trace, completion, note, trace_of, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
@@ -48,7 +45,6 @@ from sktopic._parallel import Workers
 from sktopic.datasets import make_bars
 from sktopic.hdp._direct_assignment import fit_weights
 
-ROOT = Path(__file__).parent.parent
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 BARS_FIXED = (20, 50)
 BARS_SEEDS = range(5)
@@ -390,14 +386,14 @@ def found(cache, part):
     return [(run, row) for run, row in rows if row]
 
 
-def draw_figure(cache, folder):
+def draw_figure(study):
     """Figure 2: a column for each corpus."""
     titles = [f"{corpus}: {what}" for what in ("score", "topics", "score by topics") for corpus in FIGURE]
     figure, axes = panels(titles)
     looks = styles(METHODS)
     for corpus, (axis, label) in FIGURE.items():
         seen = set()
-        for run, row in found(cache, corpus):
+        for run, row in found(study.cache, corpus):
             method, trace = run[0], row["trace"]
             x = [point[axis] for point in trace]
             y, topics = ([point[name] for point in trace] for name in ("score", "topics"))
@@ -418,7 +414,7 @@ def draw_figure(cache, folder):
         axes[f"{corpus}: score by topics"].set(
             xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top)
         )
-    finish(figure, folder / "split_merge_hdp_paper.png", 7)
+    finish(figure, study.path("_paper.png"), 7)
 
 
 FIGURE = {
@@ -428,10 +424,10 @@ FIGURE = {
 }
 
 
-def write_bars(cache, tables):
+def write_bars(study):
     """Where runs on bars end, by their start."""
     table = []
-    rows = found(cache, "bars")
+    rows = found(study.cache, "bars")
     for method, starts in (("oHDP-SM", BARS_STARTS), ("oHDP", BARS_FIXED)):
         for n in starts:
             ends = [(row["trace"][-1], row["truth"]) for run, row in rows if run[:2] == (method, n)]
@@ -441,52 +437,52 @@ def write_bars(cache, tables):
                 seconds = np.median([end["seconds"] for end, _ in ends])
                 table.append([method, n, counts, f"{min(gaps):.4f}", f"{max(gaps):.4f}", f"{seconds:.1f}"])
     head = ["method", "topics at the start", "at the end, by seed", "lowest score less the truth's"]
-    tables.write("bars", [*head, "highest", "median seconds"], table)
+    study.write("bars", [*head, "highest", "median seconds"], table)
 
 
-def write_ends(cache, tables, part):
+def write_ends(study, part):
     """Where runs on text end, best first."""
     table = []
-    for (method, n), row in found(cache, part):
+    for (method, n), row in found(study.cache, part):
         end = row["trace"][-1]
         table.append([method, n, f"{end['score']:.4f}", end["topics"], end["seconds"], end["documents"]])
     table.sort(key=lambda line: -float(line[2]))
     head = ["method", "topics at the start (or at most)", "score", "topics in use", "seconds"]
-    tables.write(part, [*head, "documents seen"], table)
+    study.write(part, [*head, "documents seen"], table)
 
 
-def write_small(cache, tables):
+def write_small(study):
     table = []
-    for (corpus, eta, with_moves, n), row in found(cache, "bound"):
+    for (corpus, eta, with_moves, n), row in found(study.cache, "bound"):
         name = "with moves" if with_moves else "without"
         table.append([corpus, eta, name, n, f"{row['bound']:.4f}", f"{row['score']:.4f}", row["topics"]])
     head = ["corpus", "topic_word_prior", "moves", "topics at the start", "bound, nats per word"]
-    tables.write("bound", [*head, "held-out score, nats per word", "topics in use"], table)
-    moves = [[*run, row["wall"], row["share"], row["topics"]] for run, row in found(cache, "moves")]
+    study.write("bound", [*head, "held-out score, nats per word", "topics in use"], table)
+    moves = [[*run, row["wall"], row["share"], row["topics"]] for run, row in found(study.cache, "moves")]
     head = ["topics at the start", "passes", "seconds on two cores", "share of moves", "topics at the end"]
-    tables.write("moves", head, moves)
+    study.write("moves", head, moves)
     table = []
-    for (corpus, n), row in found(cache, "steps"):
+    for (corpus, n), row in found(study.cache, "steps"):
         ratios = [f"{row[name] / row['ours']:.2f}" for name in ("dense", "sparse")]
         table.append([corpus, n, f"{1e3 * row['ours']:.1f}", *ratios])
     head = ["corpus", "topics", "milliseconds for 200 documents", "NumPy, dense, over that"]
-    tables.write("steps", [*head, "NumPy, sparse, over that"], table)
+    study.write("steps", [*head, "NumPy, sparse, over that"], table)
     table = []
-    for (corpus, n), row in found(cache, "weights"):
+    for (corpus, n), row in found(study.cache, "weights"):
         for name in ("fixed point", "L-BFGS"):
             seconds, bound = row[name]
             table.append([corpus, n, name, f"{1e3 * seconds:.0f}", f"{bound:.5f}"])
     head = ["corpus", "topics", "method", "milliseconds", "bound of weights, nats per document"]
-    tables.write("weights", head, table)
+    study.write("weights", head, table)
 
 
 def cell_of(end):
     return f"{end['score']:.3f} ({end.get('topics', 150)}, {end['seconds']:.0f} s)"
 
 
-def write_models(cache, tables):
+def write_models(study):
     """A row for each model, and for each corpus its score, topics and seconds."""
-    rows = {run: row["trace"][-1] for run, row in found(cache, "models")}
+    rows = {run: row["trace"][-1] for run, row in found(study.cache, "models")}
     table = []
     for method in (*MODELS, *PEERS):
         cells = []
@@ -494,45 +490,32 @@ def write_models(cache, tables):
             end = rows.get((corpus, method))
             cells.append(cell_of(end) if end else "")
         table.append([method, *cells])
-    tables.write("models", ["model", *CORPORA], table)
+    study.write("models", ["model", *CORPORA], table)
 
 
-def draw_all(cache, folder):
+def draw_all(study):
     import matplotlib
 
     matplotlib.use("Agg")
-    tables = Tables(folder, "split_merge_hdp")
-    draw_figure(cache, folder)
-    write_bars(cache, tables)
-    write_ends(cache, tables, "nips")
-    write_ends(cache, tables, "arxiv")
-    write_small(cache, tables)
-    write_models(cache, tables)
-    (folder / "split_merge_hdp_environment.txt").write_text(environment() + "\n")
+    draw_figure(study)
+    write_bars(study)
+    write_ends(study, "nips")
+    write_ends(study, "arxiv")
+    write_small(study)
+    write_models(study)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = new_parser(__doc__, long=True)
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
-    parser.add_argument("--cache", type=Path, default=None)
-    parser.add_argument("--draw-only", action="store_true", help="use what the cache has")
     arguments = parser.parse_args()
-    short = arguments.short
-    folder = ROOT / "build" / "split_merge_hdp_paper" if short else ROOT / "doc" / "benchmarks"
-    if short and arguments.cache:
-        parser.error("--short has a cache of its own")
-    cache = Cache(arguments.cache or folder / "split_merge_hdp_runs.jsonl")
-    folder.mkdir(parents=True, exist_ok=True)
+    study = Study("split_merge_hdp", arguments)
     if not arguments.draw_only:
         runs = [run for part in arguments.parts for run in runs_of(part)]
-        todo = [run for run in runs if key_of(run) not in cache.rows]
-        with Pool(cache, arguments.jobs, len(todo)) as pool:
-            pool.measure(measure, [(run, short) for run in todo])
-    draw_all(cache, folder)
+        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        with Pool(study, arguments.jobs, len(todo)) as pool:
+            pool.measure(measure, [(run, study.short) for run in todo])
+    draw_all(study)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+"""The habits of the benchmarks: where they write, and which runs they use."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+
+pytestmark = pytest.mark.skipif(not SCRIPTS, reason="the benchmarks are in the checkout only")
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Returns the module of a script, or of what scripts share."""
+    sys.path.insert(0, str(FOLDER))
+    yield importlib.import_module
+    sys.path.remove(str(FOLDER))
+
+
+@pytest.fixture
+def study(script):
+    return script("_study")
+
+
+def row(run, version, **values):
+    return json.dumps({"version": version, "run": run, **values}) + "\n"
+
+
+def test_runs_of_another_version_are_not_used_and_not_kept(study, tmp_path):
+    now, path = study.RESULTS_VERSION, tmp_path / "runs.jsonl"
+    path.write_text(row("a", now - 1, score=1) + row("b", now, score=2) + '{"run": "c", "score": 3}\n')
+    cache = study.Cache(path)
+    assert cache.rows.keys() == {"b"}
+    cache.add({"run": "a", "score": 4})
+    assert path.read_text() == row("b", now, score=2) + row("a", now, score=4)
+
+
+def test_a_row_takes_the_place_of_that_of_the_same_run(study, tmp_path):
+    now, path = study.RESULTS_VERSION, tmp_path / "runs.jsonl"
+    path.write_text(row("a", now, score=1) + row("b", now, score=2) + '{"version": 1, "run": "c", "sc')
+    for score in (3, 4):  # half a line is what a killed run leaves
+        study.Cache(path).add({"run": "a", "score": score})
+    assert path.read_text() == row("a", now, score=4) + row("b", now, score=2)
+
+
+def test_every_run_that_is_kept_can_be_used(study):
+    paths = list(study.RUNS.iterdir())
+    assert paths
+    for path in paths:
+        assert len(study.Cache(path).rows) == len(path.read_text().splitlines()) > 0, path.name
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_published_results_are_written_only_when_asked(name, script, study, monkeypatch, tmp_path):
+    folders, module = [], script(name)
+
+    def stop(name, arguments):
+        folders.append(study.Study(name, arguments).folder)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "Study", stop)
+    monkeypatch.setattr(module, "load", lambda name: (None, None, None))
+    for flags in ((), ("--update",), ("--output", str(tmp_path))):
+        monkeypatch.setattr(sys, "argv", [name, *flags])
+        with pytest.raises(KeyboardInterrupt):
+            module.main()
+    assert folders == [study.OUTPUT, study.PUBLISHED, tmp_path]
