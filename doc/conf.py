@@ -13,10 +13,11 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "myst_parser",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_templates", "**.md", "auto_examples/**.ipynb", "auto_examples/**.py"]
+exclude_patterns = ["_build", "_templates", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
 default_role = "literal"
 
