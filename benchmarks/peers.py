@@ -43,8 +43,10 @@ from sktopic.metrics import document_completion
 PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
 # Seeds of which the race takes the median.
 N_SEEDS = 5
-HEAD = ["corpus", "topics", "measure", "peer", "peer's", "sktopic's", "ratio or difference"]
-FAMILY_HEAD = ["corpus", "topics", "model", "seconds of training", "score, nats per word"]
+HEADS = {
+    "peers": ["corpus", "topics", "measure", "peer", "peer's", "sktopic's", "ratio or difference"],
+    "family": ["corpus", "topics", "model", "seconds of training", "score, nats per word"],
+}
 
 
 class Report:
@@ -56,23 +58,26 @@ class Report:
 
     def line(self, n_components, measure, peer, peer_value, own_value, ratio):
         values = [_short(peer_value), _short(own_value), _short(ratio)]
-        row = self._add("peers", HEAD, [self.corpus, n_components, measure, peer], values)
+        row = self._add("peers", [self.corpus, n_components, measure, peer], values)
         print(" | ".join(str(entry) for entry in row), flush=True)
 
     def family(self, n_components, rows):
         """Write the table of all estimators."""
         for name, seconds, score in rows:
             key = [self.corpus, n_components, name]
-            self._add("family", FAMILY_HEAD, key, [f"{seconds:.2f}", f"{score:.4f}"])
+            self._add("family", key, [f"{seconds:.2f}", f"{score:.4f}"])
 
-    def _add(self, table, head, key, values):
+    def _add(self, table, key, values):
         """Keep a line of a table, and write all of them that there are."""
         row = [*map(str, key), *map(str, values)]
         self._study.cache.add({"run": json.dumps([table, *row[: len(key)]]), "cells": row})
-        runs = self._study.cache.rows.items()
-        rows = [other["cells"] for run, other in runs if json.loads(run)[0] == table]
-        self._study.write("" if table == "peers" else table, head, rows)
+        write_table(self._study, table)
         return row
+
+
+def write_table(study, table):
+    rows = [row["cells"] for run, row in study.cache.rows.items() if json.loads(run)[0] == table]
+    study.write("" if table == "peers" else table, HEADS[table], rows)
 
 
 def _short(value):

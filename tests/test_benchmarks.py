@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,47 @@ def test_a_row_takes_the_place_of_that_of_the_same_run(study, tmp_path):
 def test_every_run_that_is_kept_can_be_used(study):
     for path in RUNS:
         assert len(study.Cache(path).rows) == len(path.read_text().splitlines()) > 0, path.name
+
+
+def defaults(module, study):
+    for estimator in module.STUDIES:
+        module.write_tables(study, estimator)
+
+
+def peers(module, study):
+    for table in module.HEADS:
+        module.write_table(study, table)
+
+
+def hybrid_hdp(module, study):
+    module.write_race(study, list(module.CORPORA))
+    module.write_steps(study)
+
+
+def moment_matching(module, study):
+    for write in (module.write_text, module.write_alpha, module.write_order):
+        write(study, list(module.CORPORA), False)
+
+
+def split_merge_hdp(module, study):
+    for part in ("nips", "arxiv"):
+        module.write_ends(study, part)
+    for write in (module.write_bars, module.write_small, module.write_models):
+        write(study)
+
+
+@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
+@pytest.mark.parametrize("write", [defaults, peers, hybrid_hdp, moment_matching, split_merge_hdp])
+def test_published_tables_are_those_of_the_runs(write, script, study, tmp_path):
+    name = write.__name__
+    module = script(name if name in SCRIPTS else f"{name}_paper")
+    results = study.Study(name, Namespace(update=True))
+    results.folder = tmp_path
+    write(module, results)
+    tables = list(tmp_path.iterdir())
+    assert tables
+    for table in tables:
+        assert table.read_text() == (study.PUBLISHED / table.name).read_text(), table.name
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
