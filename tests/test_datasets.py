@@ -440,9 +440,10 @@ def test_uci_without_entries(tmp_path):
         (b"2\n3\n2\n1 1\n2 3 1 1\n", "line 4: expected three integers, got '1 1'"),
         (b"2\n3\n2\n1 1 1\n2 3 1.5\n", "line 5: expected three integers, got '2 3 1.5'"),
         (b"2\n3\n2\n1 1 1\n", "ends after 1 of the 2 entries"),
-        (b"2\n3\n999999999999999999\n1 1 1\n", "ends after 1 of the 999999999999999999 entries"),
+        (b"2\n3\n2147483647\n1 1 1\n", "ends after 1 of the 2147483647 entries"),
+        (b"2\n3\n2147483648\n1 1 1\n", r"line 3: 2147483648 entries, must be in 0\.\.2147483647"),
         (b"2\n3\n1\n1 1 1\n2 2 1\n", "line 5: the header announces 1 entries, but here are more"),
-        (b"2\n3\n2\n1 1 2147483647\n1 1 1\n", "add up to more than"),
+        (b"2\n3\n2\n1 1 2147483647\n1 1 1\n", r"in document 1 add up to 2147483648, at most"),
     ],
 )
 @pytest.mark.parametrize("block_bytes", [4, 1 << 24])
@@ -450,9 +451,8 @@ def test_uci_errors_name_file_and_line(tmp_path, monkeypatch, content, message, 
     monkeypatch.setattr(_readers, "_BLOCK_BYTES", block_bytes)
     path = tmp_path / "docword.bad.txt"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises(ValueError, match=rf"docword\.bad\.txt.*{message}"):
         read_uci(path)
-    assert "docword.bad.txt" in str(caught.value) or "add up" in message
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b[:40] + b"\0" * 9 + b[49:]])

@@ -1,20 +1,36 @@
 """Readers of the two text formats in which corpora of counts are handed around."""
 
 import gzip
+import io
+import os
 import re
 import zlib
 from array import array
 from contextlib import contextmanager
+from itertools import count
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_scalar
 
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 24  # of a UCI file, parsed at once
+_LDAC_BLOCK_BYTES = 1 << 20
+
+# What the largest corpora in use stay far below; damaged and hostile files do not.
 _MAX_COUNT = np.iinfo(np.int32).max
-_LDAC_LINE = re.compile(rb"\s*\d{1,18}(\s+\d{1,18}:\d{1,18})*\s*")
-_UCI_LINE = re.compile(rb"\s*(-?\d{1,18})\s+(-?\d{1,18})\s+(-?\d{1,18})\s*")
+_MAX_ENTRIES = np.iinfo(np.int32).max
+_MAX_EMPTY_DOCUMENTS = 10_000_000
+_MAX_WORDS = 1 << 24
+_MAX_LINE_BYTES = 1000  # a UCI entry, a word of a vocabulary
+_MAX_LDAC_LINE_BYTES = 1 << 24  # a document
+_MAX_VOCABULARY_BYTES = 1 << 28
+_MAX_BLANK_LINES = 1000
+
+_HEADER_LINE = re.compile(rb"\s*+\d{1,18}+\s*+")
+# Possessive, so that no memory is kept for going back.
+_LDAC_LINE = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
+_UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*+")
 
 
 def read_uci(docword, vocab=None):
@@ -40,13 +56,20 @@ def read_uci(docword, vocab=None):
     Raises
     ------
     ValueError
-        If a file does not keep to the format: the message names the file and, where there is one, the
-        line.
+        If a file does not keep to the format, is damaged or goes beyond the limits below: the message
+        names the file and, where there is one, the line.
+    OSError
+        If a file cannot be opened or read.
 
     Notes
     -----
-    The file is parsed in blocks. Beyond the result, memory is needed for one block only, as long as lines
-    are sorted by document.
+    The file is parsed, and decompressed, in blocks. Beyond the result, memory is needed for one block
+    only, as long as lines are sorted by document. No memory is taken because the header says so: the
+    result is built from the entries that are there.
+
+    Limits, far above the corpora in use: a count and NNZ of at most 2**31 - 1; 2**24 words; 10,000,000
+    documents without any entry, that is D of at most NNZ plus so many; 1000 bytes a line, of counts and of
+    words; a vocabulary of 2**28 bytes; and 1000 empty lines more than entries.
 
     Examples
     --------
@@ -95,8 +118,19 @@ def read_ldac(path, vocab=None, n_features=None):
     Raises
     ------
     ValueError
-        If a file does not keep to the format, or `vocab` and `n_features` contradict one another: the
-        message names the file and, where there is one, the line.
+        If a file does not keep to the format, is damaged or goes beyond the limits below, or `vocab` and
+        `n_features` contradict one another: the message names the file and, where there is one, the line.
+    OSError
+        If a file cannot be opened or read.
+
+    Notes
+    -----
+    The file is parsed, and decompressed, in blocks. Beyond the result, memory is needed for one block or
+    one document only.
+
+    Limits, far above the corpora in use: a count, and the number of entries, of at most 2**31 - 1; 2**24
+    words; 10,000,000 documents without words; 2**24 bytes a document; a vocabulary of 2**28 bytes, 1000 a
+    word; and 1000 empty lines at the end.
 
     Examples
     --------
@@ -113,36 +147,17 @@ def read_ldac(path, vocab=None, n_features=None):
            [0, 5, 0, 0]], dtype=int32)
     """
     if n_features is not None:
-        check_scalar(n_features, "n_features", Integral, min_val=1)
+        check_scalar(n_features, "n_features", Integral, min_val=1, max_val=_MAX_WORDS)
     feature_names = None
     if vocab is not None:
         feature_names = parse_vocabulary(vocab, n_features, "n_features")
         n_features = len(feature_names)
 
-    limit = _MAX_COUNT if n_features is None else n_features
-    words, counts, indptr = array("i"), array("i"), array("q", [0])
-    blank = None
-    with open_corpus(path) as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                blank = blank or number
-                continue
-            if blank:
-                raise ValueError(
-                    f"{path}, line {blank}: empty; a document without words is a line holding 0."
-                )
-            numbers = _parse_ldac_line(line, limit, f"{path}, line {number}")
-            words.extend(numbers[0])
-            counts.extend(numbers[1])
-            indptr.append(len(words))
-    if len(indptr) == 1:
-        raise ValueError(f"{path} holds no document.")
-
-    words = np.array(words, dtype=np.int32)
+    words, counts, lengths = _parse_ldac(path, _MAX_WORDS if n_features is None else n_features)
     if n_features is None:
         n_features = int(words.max(initial=-1)) + 1
-    shape = (len(indptr) - 1, n_features)
-    return _canonical_csr(np.array(counts, dtype=np.int32), words, np.array(indptr), shape), feature_names
+    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return _canonical_csr(counts, words, indptr, (len(lengths), n_features), path), feature_names
 
 
 @contextmanager
@@ -151,6 +166,7 @@ def open_corpus(path):
 
     Failures to decompress, also while reading in the context, are raised as ValueError.
     """
+    path = os.fspath(path)  # a number would be a file that is already open
     with open(path, "rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     try:
@@ -162,13 +178,31 @@ def open_corpus(path):
 
 def parse_vocabulary(path, n_features, source):
     """Read one word a line; their number must be `n_features`, unless None, which `source` announced."""
+    words, n_bytes, encoding = [], 0, "utf-8"
     with open_corpus(path) as file:
-        content = file.read()
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    words = [line.rstrip("\r") for line in text.rstrip("\r\n").split("\n")]
+        for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
+            n_bytes += len(line)
+            if number > _MAX_WORDS or n_bytes > _MAX_VOCABULARY_BYTES:
+                raise ValueError(
+                    f"{path}, line {number}: the vocabulary goes on; at most {_MAX_WORDS} words and "
+                    f"{_MAX_VOCABULARY_BYTES} bytes are allowed."
+                )
+            if b"\0" in line:
+                raise ValueError(
+                    f"{path}, line {number}: {_shown(line)} holds a null byte; a vocabulary must be text in "
+                    "UTF-8 or Latin-1."
+                )
+            line = line.rstrip(b"\r\n")
+            try:
+                words.append(line.decode(encoding))
+            except UnicodeDecodeError:  # then the whole file is in Latin-1
+                encoding = "latin-1"
+                words = [word.encode("utf-8").decode(encoding) for word in words]
+                words.append(line.decode(encoding))
+    while words and not words[-1]:
+        words.pop()
+    if not words:
+        raise ValueError(f"{path} holds no word.")
     if n_features is not None and len(words) != n_features:
         raise ValueError(f"{path} holds {len(words)} words, {source} says {n_features}.")
     names = np.empty(len(words), dtype=object)
@@ -188,35 +222,59 @@ def parse_docword(path, expected=None):
         return _parse_body(file, path, *header)
 
 
+def _numbered_lines(file, path, max_bytes, first=1):
+    """Yield (number, line) for the lines of a file, none longer than `max_bytes` with its end."""
+    for number in count(first):
+        line = file.readline(max_bytes + 1)
+        if not line:
+            return
+        if len(line) > max_bytes:
+            raise ValueError(
+                f"{path}, line {number}: more than {max_bytes} bytes, which is the longest line allowed: "
+                f"{_shown(line)}."
+            )
+        yield number, line
+
+
 def _parse_header(file, path):
     """Read D, W and NNZ."""
     header = []
+    lines = _numbered_lines(file, path, _MAX_LINE_BYTES)
     for number, meaning in enumerate(("documents", "words", "entries"), start=1):
-        line = file.readline(100).strip()
-        if not line.isdigit():
+        _, line = next(lines, (number, b""))
+        if not _HEADER_LINE.fullmatch(line):
             raise ValueError(f"{path}, line {number}: expected the number of {meaning}, got {_shown(line)}.")
         header.append(int(line))
     n_samples, n_features, n_entries = header
-    for number, value, meaning in ((1, n_samples, "documents"), (2, n_features, "words")):
-        if not 1 <= value <= _MAX_COUNT:
-            raise ValueError(f"{path}, line {number}: {value} {meaning}, must be in 1..{_MAX_COUNT}.")
+    for number, value, meaning, low, high in (
+        (3, n_entries, "entries", 0, _MAX_ENTRIES),
+        (1, n_samples, "documents", 1, _MAX_COUNT),
+        (2, n_features, "words", 1, _MAX_WORDS),
+    ):
+        if not low <= value <= high:
+            raise ValueError(f"{path}, line {number}: {value} {meaning}, must be in {low}..{high}.")
+    if n_samples > n_entries + _MAX_EMPTY_DOCUMENTS:
+        raise ValueError(
+            f"{path}, line 1: {n_samples} documents, but line 3 announces {n_entries} entries; at most "
+            f"{_MAX_EMPTY_DOCUMENTS} documents may be without any."
+        )
     return n_samples, n_features, n_entries
 
 
 def _parse_body(file, path, n_samples, n_features, n_entries):
     """Read the entries after the header block by block."""
-    # Both grow up to n_entries, so that a header that promises too much does not cost memory.
+    # All grow with what is there, so that a header that promises too much does not cost memory.
     words = np.empty(min(n_entries, 1 << 20), dtype=np.int32)
     counts = np.empty_like(words)
-    row_lengths = np.zeros(n_samples, dtype=np.int64)
-    rows = None  # kept from the first block that is not sorted by document
-    filled, last, first_line = 0, 0, 4
+    documents, lengths = [], []  # runs of entries of one document
+    filled, n_blank, first_line = 0, 0, 4
     while block := file.read(_BLOCK_BYTES):
-        block += file.readline()
-        entries, lines, n_lines = _parse_block(block, path, first_line)
+        block += file.readline(_MAX_LINE_BYTES + 1)
+        entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank)
         first_line += n_lines
         _check_entries(entries, lines, path, n_samples, n_features)
         size = len(entries)
+        n_blank += n_lines - size
         if filled + size > n_entries:
             raise ValueError(
                 f"{path}, line {lines[n_entries - filled]}: the header announces {n_entries} entries, "
@@ -228,32 +286,30 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
             counts.resize(capacity, refcheck=False)
         words[filled : filled + size] = entries[:, 1] - 1
         counts[filled : filled + size] = entries[:, 2]
-        documents = entries[:, 0] - 1
-        if size:
-            if rows is None and (documents[0] < last or np.any(documents[1:] < documents[:-1])):
-                rows = [np.repeat(np.arange(n_samples, dtype=np.int32), row_lengths)]
-            if rows is not None:
-                rows.append(documents.astype(np.int32))
-            low = documents.min()
-            lengths = np.bincount(documents - low)
-            row_lengths[low : low + len(lengths)] += lengths
-            last = documents[-1]
+        starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
+        documents.append(entries[starts, 0].astype(np.int32))
+        lengths.append(np.diff(starts, append=size).astype(np.int32))
         filled += size
     if filled < n_entries:
         raise ValueError(
             f"{path} is truncated: it ends after {filled} of the {n_entries} entries its header announces."
         )
-    if rows is not None:
-        order = np.argsort(np.concatenate(rows), kind="stable")
+    documents = np.concatenate([np.zeros(0, dtype=np.int32), *documents])
+    lengths = np.concatenate([np.zeros(0, dtype=np.int32), *lengths])
+    if np.any(documents[1:] < documents[:-1]):
+        order = np.argsort(np.repeat(documents, lengths), kind="stable")
         words, counts = words[order], counts[order]
-    indptr = np.concatenate([[0], np.cumsum(row_lengths)])
-    return _canonical_csr(counts, words, indptr, (n_samples, n_features))
+    indptr = np.zeros(n_samples + 1, dtype=np.int64)
+    np.add.at(indptr, documents, lengths)
+    np.cumsum(indptr, out=indptr)
+    return _canonical_csr(counts, words, indptr, (n_samples, n_features), path)
 
 
-def _parse_block(block, path, first_line):
+def _parse_block(block, path, first_line, surplus):
     """Parse whole lines of three integers.
 
-    Returns the integers, shape (n, 3), the line number of each triple, and the number of lines.
+    `surplus` is how many more entries than empty lines came before. Returns the integers, shape (n, 3), the
+    line number of each triple, and the number of lines.
     """
     if not block.endswith(b"\n"):
         block += b"\n"
@@ -273,15 +329,23 @@ def _parse_block(block, path, first_line):
         return entries, range(first_line, first_line + n_lines), n_lines
 
     # Other white space, empty lines or an error: slowly, line by line.
-    entries, lines = [], []
-    for number, line in enumerate(block.split(b"\n")[:-1], start=first_line):
-        if not line.strip():
-            continue
+    del characters, is_digit, separators
+    entries, lines = array("q"), array("q")
+    for number, line in _numbered_lines(io.BytesIO(block), path, _MAX_LINE_BYTES, first_line):
         found = _UCI_LINE.fullmatch(line)
-        if not found:
+        if found:
+            entries.extend(map(int, found.groups()))
+            lines.append(number)
+            surplus += 1
+        elif not line.isspace():
             raise ValueError(f"{path}, line {number}: expected three integers, got {_shown(line)}.")
-        entries.append([int(field) for field in found.groups()])
-        lines.append(number)
+        else:
+            surplus -= 1
+            if surplus < -_MAX_BLANK_LINES:
+                raise ValueError(
+                    f"{path}, line {number}: empty; more than {_MAX_BLANK_LINES} empty lines over the "
+                    "number of entries are not allowed."
+                )
     return np.array(entries, dtype=np.int64).reshape(-1, 3), lines, n_lines
 
 
@@ -297,23 +361,88 @@ def _check_entries(entries, lines, path, n_samples, n_features):
         )
 
 
-def _parse_ldac_line(line, limit, place):
-    """Return the words and counts of one document."""
-    if not _LDAC_LINE.fullmatch(line):
-        raise ValueError(f"{place}: expected 'N word:count word:count ...', got {_shown(line)}.")
-    announced, *numbers = map(int, line.replace(b":", b" ").split())
-    words, counts = numbers[::2], numbers[1::2]
-    if len(words) != announced:
-        raise ValueError(f"{place}: {announced} words are announced, {len(words)} are there.")
-    if words and max(words) >= limit:
-        raise ValueError(f"{place}: word number {max(words)} is outside 0..{limit - 1}.")
-    if counts and not 1 <= min(counts) <= max(counts) <= _MAX_COUNT:
-        worst = min(counts) if min(counts) < 1 else max(counts)
-        raise ValueError(f"{place}: count {worst} is outside 1..{_MAX_COUNT}.")
-    return words, counts
+def _parse_ldac(path, n_features):
+    """Return the words, their counts and the number of words of each document."""
+    words, counts, lengths = array("i"), array("i"), array("i")
+    n_empty = 0
+    with open_corpus(path) as file:
+        for block in _ldac_blocks(file, path):
+            numbers = _parse_ldac_block(block, path, len(lengths) + 1, n_features)
+            for column, values in zip((words, counts, lengths), numbers):
+                column.frombytes(values.astype(np.int32).tobytes())
+            n_empty += len(block) - np.count_nonzero(numbers[2])
+            for found, allowed, meaning in (
+                (len(words), _MAX_ENTRIES, "pairs"),
+                (n_empty, _MAX_EMPTY_DOCUMENTS, "documents without words"),
+            ):
+                if found > allowed:
+                    raise ValueError(
+                        f"{path}, line {len(lengths)}: {found} {meaning} up to here, at most {allowed} are "
+                        "allowed."
+                    )
+    if not lengths:
+        raise ValueError(f"{path} holds no document.")
+    return np.array(words), np.array(counts), np.array(lengths)
 
 
-def _canonical_csr(counts, words, indptr, shape):
+def _ldac_blocks(file, path):
+    """Yield the lines block by block, after checking what they look like."""
+    block, n_bytes, n_blank = [], 0, 0
+    for number, line in _numbered_lines(file, path, _MAX_LDAC_LINE_BYTES):
+        if line.isspace():
+            n_blank += 1
+            if n_blank > _MAX_BLANK_LINES:
+                raise ValueError(
+                    f"{path}, line {number}: empty; at most {_MAX_BLANK_LINES} empty lines are "
+                    "allowed, at the end."
+                )
+            continue
+        if n_blank:
+            raise ValueError(
+                f"{path}, line {number - n_blank}: empty; a document without words is a line holding 0."
+            )
+        if not _LDAC_LINE.fullmatch(line):
+            raise ValueError(
+                f"{path}, line {number}: expected 'N word:count word:count ...', got {_shown(line)}."
+            )
+        block.append(line)
+        n_bytes += len(line)
+        if n_bytes >= _LDAC_BLOCK_BYTES:
+            yield block
+            block, n_bytes = [], 0
+    if block:
+        yield block
+
+
+def _parse_ldac_block(block, path, first_line, n_features):
+    """Return the words, their counts and the number of words of each document."""
+    text = b" ".join(block).replace(b":", b" ").decode("ascii")
+    numbers = np.fromstring(text, dtype=np.int64, sep=" ")
+    lengths = np.array([line.count(b":") for line in block])
+    starts = np.cumsum(2 * lengths + 1) - (2 * lengths + 1)
+    announced = numbers[starts]
+    pairs = np.delete(numbers, starts).reshape(-1, 2)
+    low, high = np.array([0, 1]), np.array([n_features - 1, _MAX_COUNT])
+    outside = (pairs < low) | (pairs > high)
+
+    wrong = np.concatenate(
+        [np.flatnonzero(announced != lengths), np.repeat(np.arange(len(block)), lengths)[outside.any(axis=1)]]
+    )
+    if len(wrong):
+        i = wrong.min()
+        place = f"{path}, line {first_line + i}"
+        if announced[i] != lengths[i]:
+            raise ValueError(f"{place}: {announced[i]} words are announced, {lengths[i]} are there.")
+        first = lengths[:i].sum()
+        row, column = np.argwhere(outside[first : first + lengths[i]])[0]
+        meaning = ("word number", "count")[column]
+        raise ValueError(
+            f"{place}: {meaning} {pairs[first + row, column]} is outside {low[column]}..{high[column]}."
+        )
+    return pairs[:, 0], pairs[:, 1], lengths
+
+
+def _canonical_csr(counts, words, indptr, shape, path):
     """Build a CSR matrix of int32 with sorted indices and no duplicates."""
     result = sparse.csr_matrix((counts, words, indptr), shape=shape)
     if not result.has_sorted_indices:
@@ -322,12 +451,16 @@ def _canonical_csr(counts, words, indptr, shape):
         result = result.astype(np.int64)
         result.sum_duplicates()
         if result.data.max() > _MAX_COUNT:
-            raise ValueError(f"Counts of one word in one document add up to more than {_MAX_COUNT}.")
+            row = np.searchsorted(result.indptr, result.data.argmax(), side="right")
+            raise ValueError(
+                f"{path}: counts of one word in document {row} add up to {result.data.max()}, at most "
+                f"{_MAX_COUNT} are allowed."
+            )
         result = result.astype(np.int32)
     return result
 
 
 def _shown(line):
     """Quote the beginning of a line for an error message."""
-    text = line.strip().decode("utf-8", errors="replace")
+    text = line[:1000].strip()[:240].decode("utf-8", errors="replace")
     return repr(text if len(text) <= 60 else text[:57] + "...")
