@@ -8,7 +8,6 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from joblib import Parallel, delayed, effective_n_jobs
-from joblib._parallel_backends import SequentialBackend, ThreadingBackend
 from joblib.parallel import get_active_backend
 
 
@@ -27,7 +26,7 @@ class Workers:
     def __init__(self, n_jobs=None):
         self.n_jobs = effective_n_jobs(n_jobs)
         backend, _ = get_active_backend(prefer="threads")
-        self._remote = self.n_jobs > 1 and not isinstance(backend, (ThreadingBackend, SequentialBackend))
+        self._remote = self.n_jobs > 1 and not getattr(backend, "supports_sharedmem", False)
         self._pool = None
         self._joblib = None
 

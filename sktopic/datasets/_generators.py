@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
 # Words drawn at a time, so that memory beyond the result stays bounded.
@@ -158,7 +159,7 @@ def make_lda_documents(
     rng = check_random_state(random_state)
 
     if components is None:
-        components = _softmax(_log_gammas(rng, word_prior, n_components))
+        components = softmax(_log_gammas(rng, word_prior, n_components), axis=1)
     return _draw_corpus(rng, components, prior, rng.poisson(mean_length, n_samples))
 
 
@@ -258,23 +259,23 @@ def make_hdp_documents(
     weights = _break_sticks(rng, topic_concentration, max_components)
     lengths = rng.poisson(mean_length, n_samples)
     log_gammas = _log_gammas(rng, doc_concentration * weights, n_samples)
-    topic_counts = _draw_topic_counts(rng, _softmax(log_gammas), lengths)
+    topic_counts = _draw_topic_counts(rng, softmax(log_gammas, axis=1), lengths)
     occurs = topic_counts.any(axis=0)
     occurs[0] |= not occurs.any()
 
-    components = _softmax(_log_gammas(rng, word_prior, int(occurs.sum())))
+    components = softmax(_log_gammas(rng, word_prior, int(occurs.sum())), axis=1)
     return Bunch(
         data=_draw_words(rng, topic_counts[:, occurs], components),
         components=components,
         topic_weights=weights[occurs],
         doc_topic_prior=doc_concentration * weights[occurs],
-        doc_topic_distr=_softmax(log_gammas[:, occurs]),
+        doc_topic_distr=softmax(log_gammas[:, occurs], axis=1),
     )
 
 
 def _draw_corpus(rng, components, prior, lengths):
     """Draw documents of the given lengths on known topics."""
-    doc_topic_distr = _softmax(_log_gammas(rng, prior, len(lengths)))
+    doc_topic_distr = softmax(_log_gammas(rng, prior, len(lengths)), axis=1)
     topic_counts = _draw_topic_counts(rng, doc_topic_distr, lengths)
     return Bunch(
         data=_draw_words(rng, topic_counts, components),
@@ -304,13 +305,6 @@ def _log_gammas(rng, shape_parameters, n_rows):
     logs = np.log(rng.standard_gamma(shape_parameters + 1.0, size))
     logs += np.log1p(-rng.random_sample(size)) / np.maximum(shape_parameters, _TINY)
     return logs
-
-
-def _softmax(logs):
-    """Exponentiate and normalise each row."""
-    rows = np.exp(logs - logs.max(axis=1, keepdims=True))
-    rows /= rows.sum(axis=1, keepdims=True)
-    return rows
 
 
 def _draw_topic_counts(rng, doc_topic_distr, lengths):

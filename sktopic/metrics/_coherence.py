@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._plug_in import (
@@ -406,10 +407,8 @@ def _c_npmi(together, total):
 def _c_v(together, total):
     """Mean cosine of each word's NPMI with all words of the topic, and the sum of these vectors."""
     vectors = _smoothed_npmi(together, total, nowhere=0.0)
-    whole = vectors.sum(axis=1)
-    product = np.einsum("kij,kj->ki", vectors, whole)
-    norms = np.linalg.norm(vectors, axis=2) * np.linalg.norm(whole, axis=1)[:, None]
-    return np.divide(product, norms, out=np.zeros_like(product), where=norms > 0).mean(axis=1)
+    units = normalize(vectors.reshape(-1, vectors.shape[2])).reshape(vectors.shape)
+    return np.einsum("kij,kj->ki", units, normalize(vectors.sum(axis=1))).mean(axis=1)
 
 
 def _u_mass(together, total):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.pairwise import cosine_similarity
 
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._plug_in import check_same_names, column_names, last_step, plug_in_topics
@@ -191,8 +192,7 @@ def _ranks(top, n_features):
 
 
 def _cosine(first, second):
-    norms = np.outer(np.linalg.norm(first, axis=1), np.linalg.norm(second, axis=1))
-    return np.clip(first @ second.T / norms, 0.0, 1.0)
+    return np.clip(cosine_similarity(first, second), 0.0, 1.0)
 
 
 def _hellinger(first, second):
