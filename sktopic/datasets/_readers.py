@@ -311,25 +311,24 @@ def _parse_block(block, path, first_line, surplus):
     `surplus` is how many more entries than empty lines came before. Returns the integers, shape (n, 3), the
     line number of each triple, and the number of lines.
     """
-    if not block.endswith(b"\n"):
-        block += b"\n"
-    characters = np.frombuffer(block, dtype=np.uint8)
-    is_digit = (characters >= ord("0")) & (characters <= ord("9"))
-    separators = np.flatnonzero(~is_digit)
-    n_lines = block.count(b"\n")
-    regular = (
-        len(separators) == 3 * n_lines
-        and separators[0] > 0
-        and np.all(np.diff(separators) > 1)
-        and np.all(characters[separators].reshape(-1, 3) == np.frombuffer(b"  \n", dtype=np.uint8))
-        and np.diff(separators, prepend=-1).max() <= 18  # digits: nothing overflows int64
-    )
+    ended = block if block.endswith(b"\n") else block + b"\n"
+    characters = np.frombuffer(ended, dtype=np.uint8)
+    is_separator = (characters < ord("0")) | (characters > ord("9"))
+    n_lines = ended.count(b"\n")
+    regular = np.count_nonzero(is_separator) == 3 * n_lines
     if regular:
-        entries = np.fromstring(block.decode("ascii"), dtype=np.int64, sep=" ").reshape(-1, 3)
+        separators = np.flatnonzero(is_separator)
+        regular = (
+            separators[0] > 0
+            and np.all(np.diff(separators) > 1)
+            and np.all(characters[separators].reshape(-1, 3) == np.frombuffer(b"  \n", dtype=np.uint8))
+            and np.diff(separators, prepend=-1).max() <= 18  # digits: nothing overflows int64
+        )
+    if regular:
+        entries = np.fromstring(ended.decode("ascii"), dtype=np.int64, sep=" ").reshape(-1, 3)
         return entries, range(first_line, first_line + n_lines), n_lines
 
     # Other white space, empty lines or an error: slowly, line by line.
-    del characters, is_digit, separators
     entries, lines = array("q"), array("q")
     for number, line in _numbered_lines(io.BytesIO(block), path, _MAX_LINE_BYTES, first_line):
         found = _UCI_LINE.fullmatch(line)

@@ -1,5 +1,6 @@
 """The bag-of-words collections of the UCI repository, downloaded on first use."""
 
+import math
 import os
 import tempfile
 import zipfile
@@ -223,13 +224,38 @@ def _load_cache(path, name):
     if not path.is_file():
         return None
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            shape = tuple(arrays["shape"].tolist())
-            feature_names = np.array(arrays["words"].tobytes().decode("utf-8").split("\n"), dtype=object)
-            data = arrays["counts"].astype(np.int32)
-            counts = sparse.csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=shape)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        with open(path, "rb") as file:
+            _check_sizes(file)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                return _unpack(arrays, _PUBLISHED[name][:2])
+    except Exception:  # a damaged archive raises a dozen types: those of zipfile, zlib, struct and NumPy
         return None
-    if shape != _PUBLISHED[name][:2] or len(feature_names) != shape[1]:
-        return None
+
+
+def _check_sizes(file):
+    """Raise if an array of the archive claims more bytes than the whole file has."""
+    available = os.fstat(file.fileno()).st_size
+    with zipfile.ZipFile(file) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as member:
+                np.lib.format.read_magic(member)
+                shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+            if math.prod(shape) * dtype.itemsize > available:
+                raise ValueError(f"{name} claims to be of shape {shape}.")
+
+
+def _unpack(arrays, shape):
+    """Return counts and words, after checking that they are what `_save_cache` writes."""
+    feature_names = np.array(arrays["words"].tobytes().decode("utf-8").split("\n"), dtype=object)
+    data, indices, indptr = arrays["counts"], arrays["indices"], arrays["indptr"]
+    kinds = data.dtype.kind, indices.dtype.kind, indptr.dtype.kind
+    if kinds != ("u", "i", "i") or tuple(arrays["shape"].tolist()) != shape or len(feature_names) != shape[1]:
+        raise ValueError("other types or another shape")
+    if data.min() < 1 or data.max() > np.iinfo(np.int32).max:
+        raise ValueError("counts out of range")
+    counts = sparse.csr_matrix((data.astype(np.int32), indices, indptr), shape=shape)
+    counts.check_format(full_check=True)
+    if not counts.has_canonical_format:
+        raise ValueError("words out of order")
     return counts, feature_names

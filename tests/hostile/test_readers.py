@@ -1,0 +1,420 @@
+"""Damaged and hostile files: a reader gives what a plain parser gives, or a ValueError that names the file.
+
+Valid small files are mutated with seeded random numbers, plain and compressed, and read again. The plain
+parsers below say what each mutated file holds, or that it holds nothing valid.
+"""
+
+import gzip
+import os
+import random
+import re
+import time
+import tracemalloc
+import zlib
+from collections import Counter
+from itertools import accumulate
+
+import numpy as np
+import pytest
+
+from sktopic.datasets import _readers, _uci, fetch_bag_of_words, read_ldac, read_uci
+
+# Mutations of each format: SKTOPIC_HOSTILE_CASES=200000 makes 5000.
+N_CASES = max(150, int(os.environ.get("SKTOPIC_HOSTILE_CASES", "0")) // 40)
+MAX_BYTES = 1 << 28  # of memory, for one file
+MAX_SECONDS = 20
+MAX_MESSAGE = 500  # characters, without the path
+MAX_COUNT = 2**31 - 1
+
+
+# Plain parsers: (dense counts as Counter, shape, words), or None for files that are not valid
+
+
+def lines_of(content, longest):
+    """The lines without the one that a final line end begins; None if one is too long."""
+    lines = [line + b"\n" for line in content.split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    if not lines[-1]:
+        lines.pop()
+    return None if any(len(line) > longest for line in lines) else lines
+
+
+def counted(entries, shape, words):
+    counts = Counter()
+    for document, word, count in entries:
+        if not (0 <= document < shape[0] and 0 <= word < shape[1] and 1 <= count <= MAX_COUNT):
+            return None
+        counts[document, word] += count
+    return None if max(counts.values(), default=0) > MAX_COUNT else (counts, shape, words)
+
+
+def parsed_uci(content):
+    lines = lines_of(content, 1000)
+    if lines is None or len(lines) < 3:
+        return None
+    header, body = lines[:3], lines[3:]
+    if not all(re.fullmatch(rb"\s*[0-9]{1,18}\s*", line) for line in header):
+        return None
+    n_documents, n_words, n_entries = map(int, header)
+    if not (1 <= n_documents <= min(MAX_COUNT, n_entries + 10**7) and 1 <= n_words <= 2**24):
+        return None
+    entries = [line.split() for line in body if line.strip()]
+    surplus = accumulate(1 if line.strip() else -1 for line in body)
+    if len(entries) != n_entries or min(surplus, default=0) < -1000:
+        return None
+    for entry in entries:
+        if len(entry) != 3 or not all(re.fullmatch(rb"-?[0-9]{1,18}", field) for field in entry):
+            return None
+    triples = ((int(d) - 1, int(w) - 1, int(c)) for d, w, c in entries)
+    return counted(triples, (n_documents, n_words), None)
+
+
+def parsed_ldac(content, words=None):
+    lines = lines_of(content, 2**24)
+    n_lines = len(lines)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines or n_lines - len(lines) > 1000:
+        return None
+    triples = []
+    for document, line in enumerate(lines):
+        fields = line.split()
+        if not fields or not re.fullmatch(rb"[0-9]{1,18}", fields[0]) or int(fields[0]) != len(fields) - 1:
+            return None
+        for field in fields[1:]:
+            pair = re.fullmatch(rb"([0-9]{1,18}):([0-9]{1,18})", field)
+            if not pair:
+                return None
+            triples.append((document, int(pair[1]), int(pair[2])))
+    n_words = max((word for _, word, _ in triples), default=-1) + 1 if words is None else len(words)
+    return None if n_words > 2**24 else counted(triples, (len(lines), n_words), words)
+
+
+def parsed_vocabulary(content):
+    lines = lines_of(content, 1000)
+    if lines is None or b"\0" in content:
+        return None
+    try:
+        words = [line.decode("utf-8").rstrip("\r\n") for line in lines]
+    except UnicodeDecodeError:
+        words = [line.decode("latin-1").rstrip("\r\n") for line in lines]
+    while words and not words[-1]:
+        words.pop()
+    return words or None
+
+
+def decompressed(content):
+    """None for a damaged file."""
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        return None
+
+
+# Valid files
+
+
+def valid_entries(rng):
+    n_documents, n_words = rng.randint(1, 9), rng.randint(1, 12)
+    cells = [(d, w) for d in range(n_documents) for w in range(n_words) if rng.random() < 0.4]
+    return [(d, w, rng.choice([1, 1, 2, 7, 1000])) for d, w in cells], (n_documents, n_words)
+
+
+def valid_uci(rng):
+    entries, shape = valid_entries(rng)
+    if rng.random() < 0.3:
+        rng.shuffle(entries)
+    space = rng.choice([b" ", b" ", b"\t", b"  "])
+    lines = [str(number).encode() for number in (*shape, len(entries))]
+    lines += [b"%d%s%d%s%d" % (d + 1, space, w + 1, space, c) for d, w, c in entries]
+    return b"\n".join(lines) + rng.choice([b"\n", b"", b"\n\n"])
+
+
+def valid_ldac(rng):
+    entries, (n_documents, _) = valid_entries(rng)
+    lines = []
+    for document in range(n_documents):
+        pairs = [b" %d:%d" % (w, c) for d, w, c in entries if d == document]
+        lines.append(b"%d" % len(pairs) + b"".join(pairs))
+    return b"\n".join(lines) + rng.choice([b"\n", b"", b"\n\n"])
+
+
+def valid_vocabulary(rng):
+    words = [f"{rng.choice(['wort', 'été', '語', 'a'])}{i}" for i in range(rng.randint(1, 12))]
+    return "\n".join(words).encode() + rng.choice([b"\n", b""])
+
+
+# Mutations
+
+TOKENS = [
+    *(b"\0", b"-", b"-1", b"+1", b"0", b"1", b"01", b"1.5", b"1e5", b"0x10", b"1_0", b"nan", b":", b"::"),
+    *(b" ", b"\t", b"\n", b"\r", b"\r\n", b"\n\n", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"\xa0", b"\xff\xfe"),
+    *("\u0661".encode(), "\u3000".encode(), "\ufeff".encode(), "\ud800".encode("utf-8", "surrogatepass")),
+    *(b"16777216", b"16777217", b"2147483647", b"2147483648", b"4294967297", b"9223372036854775808"),
+    *(
+        b"18446744073709551617",
+        b"1" * 18,
+        b"1" * 19,
+        b"9" * 400,
+        b"10000000",
+        b"10000009",
+        b"\x1f\x8b",
+        b"%s%n",
+    ),
+]
+
+
+def flip(rng, content):
+    content = bytearray(content)
+    for _ in range(rng.randint(1, 4) if content else 0):
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    return bytes(content)
+
+
+def cut(rng, content):
+    return content[: rng.randint(0, len(content))]
+
+
+def behead(rng, content):
+    return content[rng.randint(0, len(content)) :]
+
+
+def insert(rng, content, token=None):
+    at = rng.randint(0, len(content))
+    return content[:at] + (rng.choice(TOKENS) if token is None else token) + content[at:]
+
+
+def insert_random_bytes(rng, content):
+    return insert(rng, content, rng.randbytes(rng.randint(1, 20)))
+
+
+def insert_long_run(rng, content):
+    run = rng.choice([b"\0", b" ", b"1", b"x", b"\n", b"1 1 1\n", b"0\n", b"1 0:1 "])
+    return insert(rng, content, run * rng.choice([90, 995, 1000, 1005, 40_000]))
+
+
+def shuffle_lines(rng, content):
+    lines = content.split(b"\n")
+    rng.choice([rng.shuffle, lambda lines: lines.pop(rng.randrange(len(lines)))])(lines)
+    return b"\n".join(lines)
+
+
+def repeat_line(rng, content):
+    lines = content.split(b"\n")
+    lines.insert(rng.randint(0, len(lines)), rng.choice(lines))
+    return b"\n".join(lines)
+
+
+def change_number(rng, content):
+    numbers = list(re.finditer(rb"\d+", content))
+    if not numbers:
+        return content
+    number = rng.choice(numbers[:3] if rng.random() < 0.4 else numbers)
+    small = b"%d" % (int(number[0][:18]) + rng.choice([-1, 1]))
+    return content[: number.start()] + rng.choice([small, *TOKENS]) + content[number.end() :]
+
+
+def change_encoding(rng, content):
+    return content.decode("latin-1").encode(rng.choice(["utf-8", "utf-16", "utf-16-be", "utf-32"]))
+
+
+def change_line_ends(rng, content):
+    return content.replace(b"\n", rng.choice([b"\r\n", b"\r", b"\n\r", b"\n\n", b"\x85"]))
+
+
+MUTATIONS = [
+    *(flip, cut, behead, insert, insert_random_bytes, insert_long_run, shuffle_lines, repeat_line),
+    *(change_number, change_number, change_encoding, change_line_ends),
+]
+
+
+def mutated(rng, content):
+    for _ in range(rng.choice([0, 0, 1, 1, 1, 1, 2, 3])):
+        content = rng.choice(MUTATIONS)(rng, content)
+    return content
+
+
+def compressed(rng, content):
+    """A gzip file of the content, or one that is damaged itself."""
+    content = gzip.compress(content, compresslevel=rng.choice([0, 1, 9]), mtime=0)
+    if rng.random() < 0.5:
+        content = rng.choice([flip, flip, cut, behead, insert, insert_random_bytes])(rng, content)
+    elif rng.random() < 0.1:
+        member = gzip.compress(rng.choice([b"", b"\n", b"\0" * 4_000_000, b"x", b" " * 100]), mtime=0)
+        content += rng.choice([member, member[:-4], b"\0" * 50, b"\0x"])
+    return content
+
+
+# The properties
+
+
+@pytest.fixture
+def bounded(tmp_path):
+    """Call a reader with a file in the folder; what it returns, or None after a proper ValueError."""
+
+    def call(read, name, place):
+        tracemalloc.reset_peak()
+        start, base = time.monotonic(), tracemalloc.get_traced_memory()[0]
+        try:
+            result = read()
+        except ValueError as error:
+            result, text = None, str(error)
+            assert name in text, place
+            assert text.isprintable() and len(text.replace(str(tmp_path), "")) <= MAX_MESSAGE, (text, place)
+        assert time.monotonic() - start < MAX_SECONDS, place
+        assert tracemalloc.get_traced_memory()[1] - base < MAX_BYTES, place
+        return result
+
+    tracemalloc.start()
+    try:
+        yield call
+    finally:
+        tracemalloc.stop()
+
+
+def n_open_files():
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+def assert_holds(result, expected, place):
+    counts, shape, words = expected
+    X, feature_names = result
+    assert X.shape == shape and X.dtype == np.int32 and X.has_canonical_format, place
+    X.check_format()
+    found = X.tocoo()
+    found = zip(zip(found.row.tolist(), found.col.tolist()), found.data.tolist())
+    assert dict(found) == dict(counts), place
+    assert (None if feature_names is None else feature_names.tolist()) == words, place
+
+
+LDAC = b"2 0:1 3:2\n0\n"
+
+
+def read_vocabulary(path):
+    corpus = path.with_name("corpus.ldac")
+    corpus.write_bytes(LDAC)
+    return read_ldac(corpus, path)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize(
+    ("valid", "parse", "read"),
+    [
+        (valid_uci, parsed_uci, read_uci),
+        (valid_ldac, parsed_ldac, read_ldac),
+        (valid_vocabulary, parsed_vocabulary, read_vocabulary),
+    ],
+    ids=["uci", "ldac", "vocabulary"],
+)
+def test_a_mutated_file_is_read_rightly_or_refused(tmp_path, bounded, valid, parse, read, packed):
+    path = tmp_path / "mutated"
+    before, n_read = n_open_files(), 0
+    for case in range(N_CASES):
+        rng = random.Random(f"{parse.__name__}-{packed}-{case}")
+        content = mutated(rng, valid(rng))
+        if packed:
+            content = compressed(rng, content)
+        path.write_bytes(content)
+        place, wrong = (case, content[:100]), "mutated"
+        text = decompressed(content)
+        expected = None if text is None else parse(text)
+        if parse is parsed_vocabulary and expected is not None:
+            expected = parsed_ldac(LDAC, expected)
+            wrong = "corpus.ldac"  # with word numbers beyond the vocabulary
+        result = bounded(lambda: read(path), wrong, place)
+        assert (result is None) == (expected is None), place
+        if expected is not None:
+            assert_holds(result, expected, place)
+            n_read += 1
+    assert n_open_files() == before
+    assert 0.05 * N_CASES < n_read < 0.8 * N_CASES  # both outcomes are looked at
+
+
+@pytest.mark.parametrize("unit", [b"\0", b"\n", b" ", b"1", b"x\n", b"1 1 1\n", b"0 "])
+@pytest.mark.parametrize(
+    ("read", "head"),
+    [(read_uci, b"3\n4\n2\n1 1 1\n"), (read_ldac, b"1 0:1\n"), (read_vocabulary, b"word\n")],
+    ids=["uci", "ldac", "vocabulary"],
+)
+def test_half_a_gigabyte_in_a_small_file_is_refused_early(tmp_path, monkeypatch, bounded, read, head, unit):
+    monkeypatch.setattr(_readers, "_MAX_WORDS", 100_000)  # the limit itself takes half a minute here
+    member = gzip.compress(unit * ((1 << 24) // len(unit)), compresslevel=1)
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(head) + member * 32)
+    assert bounded(lambda: read(path), "bomb.gz", unit) is None
+
+
+# The parsed counts that `fetch_bag_of_words` keeps
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """A collection of four entries that was read once: its cache, and a function that reads it again."""
+    monkeypatch.setitem(_uci._PUBLISHED, "tiny", (3, 4, 4))
+    monkeypatch.setitem(_uci._SUBJECTS, "tiny", "nothing")
+    folder = tmp_path / "uci_bag_of_words"
+    folder.mkdir()
+    (folder / "docword.tiny.txt").write_bytes(b"3\n4\n4\n1 1 2\n1 4 1\n3 2 5\n3 3 1\n")
+    (folder / "vocab.tiny.txt").write_bytes(b"a\nb\nc\nd\n")
+
+    def fetch():
+        bunch = fetch_bag_of_words("tiny", tmp_path, download_if_missing=False)
+        return bunch.data, bunch.feature_names
+
+    fetch()
+    assert _uci._load_cache(folder / "tiny.npz", "tiny") is not None
+    return folder / "tiny.npz", fetch
+
+
+TINY = Counter({(0, 0): 2, (0, 3): 1, (2, 1): 5, (2, 2): 1}), (3, 4), ["a", "b", "c", "d"]
+
+
+def test_a_mutated_cache_is_made_anew(tiny, bounded):
+    cache, fetch = tiny
+    whole, before = cache.read_bytes(), n_open_files()
+    for case in range(N_CASES):
+        rng = random.Random(f"cache-{case}")
+        content = whole
+        for _ in range(rng.randint(1, 3)):
+            change = rng.choice([flip, flip, cut, behead, insert, insert_random_bytes, insert_long_run])
+            content = change(rng, content)
+        cache.write_bytes(content)
+        result = bounded(fetch, "never refused", case)
+        assert_holds(result, TINY, case)
+    assert n_open_files() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": np.array([3, 2**40])},
+        {"shape": np.array([2**62, 4])},
+        {"shape": np.array(3)},
+        {"indptr": np.array([0, 10**6, 3, 4])},
+        {"indptr": np.array([0, 3, 2, 4])},
+        {"indptr": np.array([0, 2, 4])},
+        {"indptr": np.array([0.0, 2.0, 2.5, 4.0])},
+        {"indices": np.array([0, 3, 1, 4])},
+        {"indices": np.array([0, 3, -1, 2])},
+        {"indices": np.array([3, 0, 1, 2])},
+        {"indices": np.array([0, 0, 1, 2])},
+        {"counts": np.array([2, 0, 5, 1])},
+        {"counts": np.array([2, -1, 5, 1])},
+        {"counts": np.array([2, 2**40, 5, 1])},
+        {"counts": np.array([2, np.nan, 5, 1])},
+        {"counts": np.array([2, 1, 5])},
+        {"counts": np.array([[2, 1, 5, 1]])},
+        {"words": np.frombuffer(b"a\nb\nc", dtype=np.uint8)},
+        {"words": np.frombuffer(b"\xff\nb\nc\nd", dtype=np.uint8)},
+        {"words": None},
+    ],
+    ids=lambda change: "-".join(f"{key}={value}" for key, value in change.items()),
+)
+def test_a_cache_that_contradicts_itself_is_made_anew(tiny, change):
+    cache, fetch = tiny
+    with np.load(cache) as arrays:
+        arrays = {**arrays, **change}
+    np.savez(cache, **{key: value for key, value in arrays.items() if value is not None})
+    assert_holds(fetch(), TINY, change)
