@@ -4,11 +4,16 @@ import functools
 import gzip
 import hashlib
 import http.server
+import multiprocessing
 import os
+import random
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -19,6 +24,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sktopic.datasets import (
     _generators,
     _readers,
+    _uci,
     fetch_bag_of_words,
     load_docstrings,
     make_bars,
@@ -536,6 +542,82 @@ def test_ldac_vocabulary_and_n_features_must_agree(tmp_path):
         read_ldac(path, vocab, n_features=3)
 
 
+@pytest.mark.parametrize(
+    ("read", "content", "message"),
+    [
+        (
+            read_uci,
+            b"2147483647\n3\n1\n1 1 1\n",
+            "line 1: 2147483647 documents, .* announces 1 entries; at most",
+        ),
+        (read_uci, b"2\n16777217\n1\n1 1 1\n", r"line 2: 16777217 words, must be in 1\.\.16777216"),
+        (read_uci, b"0" * 1000 + b"2\n3\n1\n1 1 1\n", "line 1: more than 1000 bytes, .* '0000"),
+        (read_uci, b"2\n3\n1\n" + b" " * 10**6 + b"1 1 1\n", "line 4: more than 1000 bytes"),
+        (read_uci, b"2\n3\n1\n1 1 1\n" + b"\n" * 1002, "line 1006: empty; more than 1000 empty lines"),
+        (read_ldac, b"1 0:1\n1 16777216:1\n", r"line 2: word number 16777216 is outside 0\.\.16777215"),
+        (read_ldac, b"0\n0" + b" " * 2**24, "line 2: more than 16777216 bytes"),
+        (read_ldac, b"1 0:1\n" + b"\n" * 1001, "line 1002: empty; at most 1000 empty lines"),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, bytes) else None,
+)
+def test_files_beyond_the_limits_are_refused(tmp_path, read, content, message):
+    path = tmp_path / "large"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"large, {message}"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("limits", "content", "message"),
+    [
+        ({"_MAX_ENTRIES": 2}, b"2 0:1 1:1\n1 1:1\n", "line 2: 3 pairs up to here, at most 2 are allowed"),
+        ({"_MAX_EMPTY_DOCUMENTS": 2}, b"0\n0\n1 1:1\n0\n", "line 4: 3 documents without words .* at most 2"),
+    ],
+)
+def test_ldac_limits_on_sums(tmp_path, monkeypatch, limits, content, message):
+    for name, value in limits.items():
+        monkeypatch.setattr(_readers, name, value)
+    path = tmp_path / "large"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"large, {message}"):
+        read_ldac(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"one\n" + b"x" * 1000 + b"\n", ", line 2: more than 1000 bytes, .*'xxxx"),
+        (b"one\ntw\0o\n", r", line 2: 'tw\\x00o' holds a null byte"),
+        (b"w\n" * 8, ", line 7: the vocabulary goes on; at most 6 words"),
+        (b"four\n" * 6, ", line 5: the vocabulary goes on; .* and 20 bytes"),
+        (b"\n\r\n", " holds no word"),
+    ],
+)
+def test_vocabularies_beyond_the_limits_are_refused(tmp_path, monkeypatch, content, message):
+    monkeypatch.setattr(_readers, "_MAX_WORDS", 6)
+    monkeypatch.setattr(_readers, "_MAX_VOCABULARY_BYTES", 1010 if len(content) > 1000 else 20)
+    path, vocab = tmp_path / "corpus", tmp_path / "vocab.txt"
+    path.write_bytes(b"1 0:1\n")
+    vocab.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"vocab\.txt{message}"):
+        read_ldac(path, vocab)
+
+
+def test_memory_follows_what_a_file_holds_not_what_it_announces(tmp_path):
+    path = tmp_path / "docword"
+    tracemalloc.start()
+    try:
+        path.write_bytes(b"2147483647\n16777216\n2147483647\n2147483647 1 1\n")
+        with pytest.raises(ValueError, match="ends after 1 of the 2147483647 entries"):
+            read_uci(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26  # a block, and a million entries
+    finally:
+        tracemalloc.stop()
+    path.write_bytes(b"3000000\n5\n2\n7 1 1\n2999999 5 2\n")  # almost all documents without words
+    X = read_uci(path)[0]
+    assert X.shape == (3_000_000, 5) and X[6, 0] == 1 and X[2_999_998, 4] == 2 and X.nnz == 2
+
+
 # Fetcher: a loopback server hands out random counts with the published dimensions of "kos"
 
 
@@ -632,6 +714,55 @@ def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server
     (folder / "docword.kos.txt.gz").unlink()
     (folder / "vocab.kos.txt").unlink()
     assert fetch_bag_of_words("kos", tmp_path, base_url=dead_url).data.nnz == 353_160
+
+
+def _assert_whole(folder, kos_files):
+    """Each file under its final name has all its content; others are in folders that begin with a dot."""
+    for path in (folder / "uci_bag_of_words").glob("[!.]*"):
+        if path.suffix == ".npz":
+            np.testing.assert_array_equal(_uci._load_cache(path, "kos")[0].data, kos_files[1].data)
+        else:
+            assert path.read_bytes() == kos_files[0][path.name]
+
+
+def _start_fetching(folder, server):
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["sktopic.datasets", "pooch", "requests"])
+    process = context.Process(
+        target=fetch_bag_of_words, args=("kos", folder), kwargs={"base_url": server.url}
+    )
+    process.start()
+    return process
+
+
+def test_fetch_killed_at_any_moment_leaves_no_part_of_a_file(tmp_path, server, kos_files):
+    server.handle_error = lambda *args: None  # connections break
+    moments = random.Random(0)
+    _start_fetching(tmp_path / "warm", server).join()
+    start = time.monotonic()
+    _start_fetching(tmp_path / "timed", server).join()
+    duration = time.monotonic() - start
+    n_kills = max(4, int(os.environ.get("SKTOPIC_HOSTILE_CASES", "0")) // 1000)
+    n_killed = 0
+    for folder in [tmp_path / str(number) for number in range(n_kills)]:
+        process = _start_fetching(folder, server)
+        time.sleep(moments.uniform(0, duration))
+        process.kill()
+        process.join()
+        n_killed += process.exitcode == -signal.SIGKILL
+        _assert_whole(folder, kos_files)
+        again = fetch_bag_of_words("kos", folder, base_url=server.url)
+        assert (again.data != kos_files[1]).nnz == 0
+    assert n_killed > n_kills // 2
+
+
+def test_fetch_by_several_processes_at_once(tmp_path, server, kos_files):
+    processes = [_start_fetching(tmp_path, server) for _ in range(3)]
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert _kept(tmp_path) == ["docword.kos.txt.gz", "kos.npz", "vocab.kos.txt"]
+    _assert_whole(tmp_path, kos_files)
 
 
 def test_fetch_takes_files_supplied_by_hand(tmp_path, kos_files):
