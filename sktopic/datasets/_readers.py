@@ -240,19 +240,16 @@ def _parse_header(file, path):
     """Read D, W and NNZ."""
     header = []
     lines = _numbered_lines(file, path, _MAX_LINE_BYTES)
-    for number, meaning in enumerate(("documents", "words", "entries"), start=1):
+    for number, (meaning, low, high) in enumerate(
+        (("documents", 1, _MAX_COUNT), ("words", 1, _MAX_WORDS), ("entries", 0, _MAX_ENTRIES)), start=1
+    ):
         _, line = next(lines, (number, b""))
         if not _HEADER_LINE.fullmatch(line):
             raise ValueError(f"{path}, line {number}: expected the number of {meaning}, got {_shown(line)}.")
+        if not low <= int(line) <= high:
+            raise ValueError(f"{path}, line {number}: {int(line)} {meaning}, must be in {low}..{high}.")
         header.append(int(line))
     n_samples, n_features, n_entries = header
-    for number, value, meaning, low, high in (
-        (3, n_entries, "entries", 0, _MAX_ENTRIES),
-        (1, n_samples, "documents", 1, _MAX_COUNT),
-        (2, n_features, "words", 1, _MAX_WORDS),
-    ):
-        if not low <= value <= high:
-            raise ValueError(f"{path}, line {number}: {value} {meaning}, must be in {low}..{high}.")
     if n_samples > n_entries + _MAX_EMPTY_DOCUMENTS:
         raise ValueError(
             f"{path}, line 1: {n_samples} documents, but line 3 announces {n_entries} entries; at most "

@@ -88,7 +88,9 @@ def fetch_bag_of_words(name, data_home=None, *, base_url=None, download_if_missi
     No checksums are published for these files. What is verified is that the header, the body, the
     vocabulary and the published figures in the table above agree; a file is given its final name only
     after that. The parsed counts are kept next to the files where the folder can be written to, and later
-    calls read only these: the downloaded files may be deleted then.
+    calls read only these: the downloaded files may be deleted then. Kept counts that are damaged are made
+    anew. Calls in several processes at once do not disturb each other; one that is killed leaves at most a
+    folder whose name begins with a dot, which may be deleted.
 
     The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
 
