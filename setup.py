@@ -1,7 +1,12 @@
-"""The list of compiled kernels; everything else about the package is in pyproject.toml.
+"""How the kernels are compiled; everything else about the package is in pyproject.toml.
 
-Set ``SKTOPIC_DEBUG_KERNELS=1`` to build with bounds and initialisation checks, which find the
-inputs a kernel trusted wrongly.
+The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds faults in kernels:
+
+``1``
+    Bounds and initialisation checks: an index that a kernel trusted wrongly raises IndexError.
+``sanitize``
+    AddressSanitizer and UndefinedBehaviorSanitizer (GCC or Clang, not on Windows), which see pointers
+    too. The interpreter has to load their runtime first: ``make sanitize`` does.
 """
 
 import os
@@ -10,32 +15,82 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-DEBUG = os.environ.get("SKTOPIC_DEBUG_KERNELS", "0") not in ("", "0")
+KERNELS = Path("sktopic/_kernels")
+# What Cython writes into every module that takes arrays is compiled once, in a module of its own.
+SHARED = "sktopic._kernels._cyutility"
+
+BUILD = os.environ.get("SKTOPIC_DEBUG_KERNELS", "0") or "0"
+if BUILD not in ("0", "1", "sanitize"):
+    raise SystemExit(f"SKTOPIC_DEBUG_KERNELS is 0, 1 or sanitize, got {BUILD!r}")
 
 directives = {
     "language_level": 3,
-    "boundscheck": DEBUG,
+    "boundscheck": BUILD == "1",
     "wraparound": False,
-    "initializedcheck": DEBUG,
+    "initializedcheck": BUILD == "1",
     "cdivision": True,
     "freethreading_compatible": True,
 }
 
+link_args = []
 if sys.platform == "win32":
     compile_args = ["/O2"]
 else:
-    compile_args = ["-O1" if DEBUG else "-O3", "-fno-math-errno", "-fopenmp-simd"]
+    compile_args = ["-fno-math-errno", "-fopenmp-simd"]
+    if BUILD == "0":
+        compile_args += ["-O3", "-g0"]  # many interpreters ask for -g, which a quarter of the time goes to
+    else:
+        compile_args += ["-O1", "-g"]
+    if BUILD == "sanitize":
+        link_args = ["-fsanitize=address,undefined"]
+        compile_args += [*link_args, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
 
-extensions = [
-    Extension(
-        f"sktopic._kernels.{source.stem}",
-        [source.as_posix()],
+
+def kernel(name, sources):
+    return Extension(
+        name,
+        sources,
         extra_compile_args=compile_args,
-        depends=[header.as_posix() for header in Path("sktopic/_kernels").glob("*.h")],
+        extra_link_args=link_args,
+        depends=[header.as_posix() for header in KERNELS.glob("*.h")],
         libraries=[] if sys.platform == "win32" else ["m"],
     )
-    for source in sorted(Path("sktopic/_kernels").glob("*.pyx"))
-]
 
-setup(ext_modules=cythonize(extensions, compiler_directives=directives, force=DEBUG))
+
+class BuildKernels(build_ext):
+    """Translate and compile on all cores, unless ``--parallel`` says on how many."""
+
+    def build_extensions(self):
+        if self.parallel is None:
+            affinity = getattr(os, "sched_getaffinity", None)
+            self.parallel = len(affinity(0)) if affinity else os.cpu_count()
+        folder = Path("build", f"kernels-{BUILD}")
+        folder.mkdir(parents=True, exist_ok=True)
+        translated = cythonize(
+            self.extensions,
+            build_dir=folder.as_posix(),
+            compiler_directives=directives,
+            shared_utility_qualified_name=SHARED,
+            nthreads=self.parallel,
+            quiet=not self.verbose,
+        )
+        # What was compiled before the last change of the kind of build is out of date.
+        latest = Path("build", "kernels-built-last")
+        if not latest.exists() or latest.read_text() != BUILD:
+            latest.write_text(BUILD)
+        for extension, in_c in zip(self.extensions, translated):
+            extension.sources = in_c.sources
+            extension.depends = [*extension.depends, latest.as_posix()]
+        # Long ones first, so that the last to be compiled do not leave cores idle.
+        self.extensions.sort(key=lambda extension: os.path.getsize(extension.sources[0]), reverse=True)
+        super().build_extensions()
+
+
+if __name__ == "__main__":  # processes that translate may import this file
+    kernels = [
+        kernel(f"sktopic._kernels.{source.stem}", [source.as_posix()])
+        for source in sorted(KERNELS.glob("*.pyx"))
+    ]
+    setup(ext_modules=[*kernels, kernel(SHARED, [])], cmdclass={"build_ext": BuildKernels})
