@@ -55,8 +55,9 @@ cdef inline int reserve(Buffer* buffer, size_t more) noexcept nogil:
 cdef inline int append(Buffer* buffer, const void* data, size_t size) noexcept nogil:
     if reserve(buffer, size) != 0:
         return -1
-    memcpy(buffer.data + buffer.used, data, size)
-    buffer.used += size
+    if size > 0:  # the place of no bytes may be NULL, which memcpy must not see
+        memcpy(buffer.data + buffer.used, data, size)
+        buffer.used += size
     return 0
 
 
