@@ -6,25 +6,35 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 SPHINX_ARGS ?=
 BENCH_ARGS ?=
+HOSTILE_CASES ?= 200000
+SANITIZE_CASES ?= 20000
 
 BIN := $(VENV)/bin
-PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# Modules are compiled when they are first imported, which most never are.
+PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check
+# On all cores; "-n 0" among PYTEST_ARGS runs the tests in one process.
+PYTEST := $(abspath $(BIN))/python -m pytest -n auto --dist worksteal
 BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
 KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd sktopic/_kernels/*.h)
 PROSE := README.md CHANGELOG.md CONTRIBUTING.md Makefile setup.py pyproject.toml sktopic tests examples \
 	benchmarks doc
+VERSIONS := 3.11 3.12 3.13
 
-.PHONY: help demo test lint bench doc dev clean
+.PHONY: help demo test test-all hostile bounds sanitize lint bench doc dev clean
 .NOTPARALLEL:
 
 help:
-	@echo "make demo    install into .venv, run examples/demo.py, write its picture to demo/"
-	@echo "make test    install into .venv, run the test suite and the doctests"
-	@echo "make lint    check style: ruff, cython-lint, codespell"
-	@echo "make doc     build the documentation into doc/_build/html, warnings are errors"
-	@echo "make bench   measure quality and speed against other libraries, into benchmarks/output"
-	@echo "make dev     install everything a contributor needs into .venv"
-	@echo "make clean   remove whatever the other targets created"
+	@echo "make demo      install into .venv, run examples/demo.py, write its picture to demo/"
+	@echo "make test      install into .venv, run the test suite and the doctests"
+	@echo "make test-all  the test suite on every Python at hand ($(VERSIONS)), hostile, bounds, sanitize"
+	@echo "make hostile   $(HOSTILE_CASES) random programs against the estimators, and all else in tests/hostile"
+	@echo "make bounds    tests of kernels and estimators, with kernels that check every index"
+	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
+	@echo "make lint      check style: ruff, cython-lint, codespell"
+	@echo "make doc       build the documentation into doc/_build/html, warnings are errors"
+	@echo "make bench     measure quality and speed against other libraries"
+	@echo "make dev       install everything a contributor needs into .venv"
+	@echo "make clean     remove whatever the other targets created"
 	@echo ""
 	@echo "PYTHON=python3.12 chooses the interpreter, PYTEST_ARGS='tests/kernels -x' what is tested."
 
@@ -33,7 +43,42 @@ demo: $(VENV)/.kernels $(VENV)/.extra-plot
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.kernels $(VENV)/.extra-test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-all:
+	@for version in $(VERSIONS); do \
+	    if python=$$(.ci/find-python $$version); then \
+	        echo "--- Python $$version: $$python"; \
+	        $(MAKE) test PYTHON="$$python" VENV=$(VENV)-$$version || exit 1; \
+	    else \
+	        echo "--- Python $$version: not found"; \
+	    fi; \
+	done
+	@$(MAKE) hostile bounds sanitize
+
+hostile: $(VENV)/.kernels $(VENV)/.extra-test
+	SKTOPIC_HOSTILE_CASES=$(HOSTILE_CASES) $(PYTEST) tests/hostile $(PYTEST_ARGS)
+
+# Slow kernels that find faults. A copy of the package is built in build/, and the tests run beside it, so
+# that neither can meet the working build.
+define watched_build
+SKTOPIC_DEBUG_KERNELS=$(1) $(BIN)/python setup.py -q build --build-base build/$@ --build-lib build/$@/lib
+rm -rf build/$@/lib/tests
+cp -R tests pyproject.toml build/$@/lib
+endef
+
+bounds: $(VENV)/.extra-test
+	@$(call watched_build,1)
+	cd build/$@/lib && $(PYTEST) $(or $(PYTEST_ARGS),tests/kernels tests/test_common.py)
+
+# A process that dies takes along what pytest captured: only what Python prints is captured.
+sanitize: $(VENV)/.extra-test
+	@CC=gcc; export CC; $(call watched_build,sanitize)
+	cd build/$@/lib && \
+	    LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	    PYTHONMALLOC=malloc SKTOPIC_HOSTILE_CASES=$(SANITIZE_CASES) \
+	    $(PYTEST) --capture=sys $(or $(PYTEST_ARGS),tests/kernels tests/hostile)
 
 lint: $(VENV)/.extra-lint
 	$(BIN)/ruff check .
@@ -59,7 +104,7 @@ $(VENV)/.created:
 
 # The package is installed editable: a change to a .py file needs nothing more.
 $(VENV)/.package: $(VENV)/.created pyproject.toml setup.py
-	@echo "Compiling the kernels and installing sktopic into $(VENV) (about a minute)"
+	@echo "Compiling the kernels and installing sktopic into $(VENV) (half a minute on two cores)"
 	@$(PIP_INSTALL) --no-build-isolation --check-build-dependencies -e .
 	@touch $@
 
@@ -80,7 +125,7 @@ $(VENV)/.extra-%: $(VENV)/.package
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist demo sktopic.egg-info benchmarks/output doc/_build doc/auto_examples \
-		doc/generated doc/sg_execution_times.rst .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(addprefix $(VENV)-,$(VERSIONS)) build dist demo sktopic.egg-info doc/_build \
+		doc/auto_examples doc/generated doc/sg_execution_times.rst .pytest_cache .ruff_cache
 	rm -f sktopic/_kernels/*.c sktopic/_kernels/*.so
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
