@@ -1,0 +1,465 @@
+"""Plant one-line faults in the library, one after the other, and see whether a test finds each.
+
+    python tests/faults/plant.py --scratch /tmp/faults
+
+The faults are drawn by a seeded generator over kernels, base classes, estimators and functions: an operator,
+a comparison, a constant or a name exchanged, arguments swapped, a copy, a check or a line removed. Nothing is
+changed in the checkout: its tracked files are copied to the scratch folder, built there once, and each fault
+is put into this copy and taken out again. A fault that does not compile is replaced by the next one drawn.
+
+Tests run with ``pytest -x``: first those of the kernel or module of the fault and those that import it, then
+the others. A hang counts as caught. With --earlier, the tests of that revision run on what the tests at
+hand do not find, so that what a smaller suite lost shows. Results are appended to ``results.jsonl`` in the
+scratch folder, one line a fault, and a second call goes on where the first stopped; ``--table`` prints them.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = Path("sktopic/_kernels")
+# How many of sixty faults each part gets.
+PARTS = {"kernels": 24, "base": 16, "estimators": 15, "functions": 5}
+# Seconds of a processor for the tests that concern a fault most, and for all others. Waiting may take longer.
+NEAR_LIMIT, FAR_LIMIT, PATIENCE = 300, 1500, 6
+COMMON = ("test_common", "test_bad_input")
+CODE = (".py", ".pyx", ".pxd", ".h")
+NO_CODE = ("__init__.py", "_parameters.py")
+# Whose two arguments may be swapped without a change
+SYMMETRIC = ("max", "min", "fmax", "fmin", "maximum", "minimum")
+
+TOKEN = re.compile(
+    r"""(?P<comment>\#(?!\s*(?:if|include|define|else|endif|ifndef|ifdef|pragma)\b)[^\n]*|//[^\n]*(?=\n)|/\*.*?\*/)
+    |(?P<string>[rbf]{0,2}(?:\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+    |(?P<number>(?:0[xX][0-9a-fA-F]+)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<name>[A-Za-z_]\w*)
+    |(?P<operator>\*\*|//|<<=|>>=|<<|>>|\+\+|--|->|[-+*/<>=!&|^]=|&&|\|\||[-+*/<>=&|^~%.,:;()\[\]{}@?])
+    |(?P<newline>\n)""",
+    re.VERBOSE | re.DOTALL,
+)
+EXCHANGED = {
+    "+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
+    "==": "!=", "!=": "==", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
+    "&&": "||", "||": "&&", "and": "or", "or": "and",
+    "True": "False", "False": "True", "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum",
+    "zeros": "ones", "ones": "zeros", "log": "log1p", "exp": "expm1", "first": "last", "last": "first",
+}  # fmt: skip
+
+
+@dataclass
+class Fault:
+    """One line of a file, as it is and as it will be."""
+
+    path: str
+    line: int
+    kind: str
+    before: str
+    after: str
+
+    @property
+    def key(self):
+        return f"{self.path}:{self.line}: {self.before.strip()} -> {self.after.strip()}"
+
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True).stdout
+
+
+def part_of(path):
+    if KERNELS in path.parents:
+        return "kernels"
+    family = path.parts[1]
+    if family in ("lda", "hdp", "moment_matching"):
+        return "estimators"
+    return "base" if path.parent == Path("sktopic") else "functions"
+
+
+def tokens(text, is_c):
+    """(kind, text, start, end) of everything but comments and space."""
+    position = 0
+    while position < len(text):
+        if is_c and text[position] == "#":  # a directive, with the lines it goes on over
+            position = re.compile(r"(?:\\\n|[^\n])*").match(text, position).end()
+            continue
+        found = TOKEN.match(text, position)
+        if found is None or (is_c and found.lastgroup == "operator" and found.group() == "//"):
+            position += 1
+            continue
+        if found.lastgroup == "comment" and found.group().startswith("/") and not is_c:
+            found = re.compile(r"//|/").match(text, position)
+            yield "operator", found.group(), position, found.end()
+        elif found.lastgroup != "comment":
+            yield found.lastgroup, found.group(), position, found.end()
+        position = found.end()
+
+
+def faults_of(path):
+    """All faults that can be planted in a file."""
+    text = (ROOT / path).read_text()
+    is_c = path.suffix == ".h"
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    found = []
+
+    def add(kind, start, end, new):
+        number = next(n for n in range(len(lines)) if starts[n] <= start < starts[n + 1])
+        if end > starts[number + 1]:
+            return
+        line = lines[number]
+        after = line[: start - starts[number]] + new + line[end - starts[number] :]
+        if after != line:
+            found.append(Fault(str(path), number + 1, kind, line, after))
+
+    code = [token for token in tokens(text, is_c) if token[0] != "newline"]
+    described = set()  # lines of docstrings
+    for kind, token, start, end in code:
+        if kind == "string" and "\n" in token:
+            first, last = text.count("\n", 0, start), text.count("\n", 0, end)
+            described.update(range(first, last + 1))
+    brackets = []
+    for i, (kind, token, start, end) in enumerate(code):
+        previous = code[i - 1][1] if i else ""
+        following = code[i + 1][1] if i + 1 < len(code) else ""
+        line = lines[text.count("\n", 0, start)]
+        if re.match(r"\s*(import|from|cimport|@|class|cdef extern|ctypedef|#)\b", line):
+            continue
+        declared = re.match(r"\s*(def|cdef|cpdef|static|CLONED|for .* in range\(0\))\b.*[(,:{]\s*$", line)
+        if kind == "operator" and token in "([{":
+            brackets.append(code[i - 1])
+        elif kind == "operator" and token in ")]}" and brackets:
+            brackets.pop()
+        if token in EXCHANGED and not declared:
+            unary = previous in "([{,=:*/+-<>" or previous in ("return", "in", "and", "or", "not")
+            if kind == "operator" and token in ("+", "-", "*", "/") and (unary or previous == ""):
+                if token == "-":
+                    add("sign", start, end, "")
+            elif token == "*" and is_c and re.match(r"\w", text[end]):
+                pass  # a pointer
+            elif kind != "string" and not (token in ("first", "last") and previous in (".", "->")):
+                add("exchanged", start, end, EXCHANGED[token])
+        if kind == "number" and not declared:
+            if re.fullmatch(r"\d+", token):
+                add("constant", start, end, str(int(token) + 1))
+                if token == "1":
+                    add("constant", start, end, "0")
+            elif "." in token:
+                add("constant", start, end, f"(1.1 * {token})")
+            elif token.startswith("0x"):
+                add("constant", start, end, token[:-1] + ("0" if token[-1] != "0" else "1"))
+        if token == "axis" and following == "=" and i + 2 < len(code):
+            axis = code[i + 2]
+            add("axis", axis[2], axis[3], {"0": "1", "1": "0"}.get(axis[1], axis[1]))
+        if token == "not" and following != "in":
+            add("not", start, end, "")
+        if token == "copy" and previous == "." and text[end : end + 2] == "()":
+            add("copy", start - 1, end + 2, "")
+        if token.endswith("_KEY") and kind == "name" and following != "=":
+            add("key", start, end, "1" if token != "FIT_KEY" else "2")
+        if token == "range" and following == "(":
+            close = re.compile(r"\((\w+)\)").match(text, end)
+            if close:
+                add("range", end, close.end(), f"({close.group(1)} - 1)")
+        called = kind == "name" and token not in SYMMETRIC
+        swap = re.compile(r"\((\w+), (\w+)([,)])").match(text, end) if called else None
+        if swap and following == "(" and not re.match(r"\s*(def|cdef|cpdef|static|CLONED)\b", line):
+            add("swapped", end, swap.end(), f"({swap.group(2)}, {swap.group(1)}{swap.group(3)}")
+        index = re.compile(r"\[([a-z]\w*)\]").match(text, start) if token == "[" else None
+        if index and re.match(r"[\w\])]", text[start - 1]):
+            add("index", start, index.end(), f"[{index.group(1)} - 1]")
+    for n, line in enumerate(lines):
+        if n in described:
+            continue
+        indent = line[: len(line) - len(line.lstrip())]
+        statement = line.strip()
+        whole = statement.count("(") == statement.count(")") and statement.count("[") == statement.count("]")
+        if is_c:
+            if indent and re.match(r"[\w\[\]>.*-]+ ([-+*/]?=) .*;$", statement):
+                found.append(Fault(str(path), n + 1, "line dropped", line, indent + ";"))
+            continue
+        does = re.match(r"[\w.\[\], :]+ ([-+*/]?=) |[\w.]+\(|continue$|break$", statement)
+        opens = re.match(r"(cdef|def|class|ctypedef|if|for|while|elif|return|with|assert)\b", statement)
+        if indent and whole and does and not opens and not statement.endswith((",", "(", "\\", ":")):
+            found.append(Fault(str(path), n + 1, "line dropped", line, f"{indent}pass"))
+        if statement.startswith("if ") and statement.endswith(":") and "raise" in (lines + [""])[n + 1]:
+            found.append(Fault(str(path), n + 1, "check removed", line, f"{indent}if False:"))
+    return [fault for fault in found if fault.line - 1 not in described or fault.kind != "line dropped"]
+
+
+def is_python(path, text):
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def draws(seed, n_faults):
+    """Faults in the order in which they are tried: parts by their share, then a kind, then a place."""
+    rng = random.Random(seed)
+    paths = [Path(line) for line in git("ls-files", "sktopic").decode().split()]
+    by_part = {part: {} for part in PARTS}
+    for path in paths:
+        if path.suffix in CODE and path.name not in NO_CODE:
+            for fault in faults_of(path):
+                by_part[part_of(path)].setdefault(fault.kind, []).append(fault)
+    order = [part for part, share in PARTS.items() for _ in range(share)]
+    rng.shuffle(order)
+    while True:
+        for part in order:
+            kinds = by_part[part]
+            kind = rng.choice(sorted(kinds))
+            yield part, rng.choice(kinds[kind])
+
+
+def run(command, folder, limit, environment):
+    """Return (exit status, output); None as status where the seconds of the limit were up."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+    )
+    try:
+        output, _ = process.communicate(timeout=PATIENCE * limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+    return None if process.returncode == -signal.SIGKILL else process.returncode, output
+
+
+class Copy:
+    """The checkout's tracked files in a folder of their own, built, with what the build made put by."""
+
+    def __init__(self, folder):
+        self.tree = folder / "tree"
+        self.kept = folder / "kept"
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.tree),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CC": "ccache gcc" if shutil.which("ccache") else "gcc",
+            "CCACHE_NOHASHDIR": "1",
+        }
+
+    def create(self):
+        if self.kept.exists():
+            return
+        for name in git("ls-files").decode().splitlines():
+            (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, self.tree / name)
+        # Faults are compiled without optimising: that takes most of the time, and finds no more.
+        setup = self.tree / "setup.py"
+        setup.write_text(setup.read_text().replace('"-O3"', '"-O1", "-g0"'))
+        # What the checkout has built is not built again, unless it is older than its source.
+        self.put_back(ROOT / KERNELS)
+        status, output = self.build()
+        if status != 0:
+            sys.exit(output)
+        self.kept.mkdir()
+        for made in self.made(self.tree / KERNELS):
+            shutil.copy2(made, self.kept / made.name)
+
+    def made(self, folder):
+        return [*folder.glob("*.c"), *folder.glob("*.so")]
+
+    def put_back(self, folder):
+        """Take what was built from there; setuptools looks for it in a folder of its own."""
+        library = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+        for place in (self.tree / "build" / library / KERNELS, self.tree / KERNELS):
+            place.mkdir(parents=True, exist_ok=True)
+            for made in self.made(folder):
+                shutil.copy2(made, place / made.name)
+
+    def build(self):
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j2"]
+        return run(command, self.tree, 1200, self.environment)
+
+    def plant(self, fault):
+        """Put the fault in; whether the result compiles."""
+        path = self.tree / fault.path
+        lines = path.read_text().split("\n")
+        assert lines[fault.line - 1] == fault.before
+        lines[fault.line - 1] = fault.after
+        text = "\n".join(lines)
+        if path.suffix == ".py":
+            path.write_text(text)
+            return is_python(path, text)
+        path.write_text(text)
+        before = [made.stat().st_mtime for made in self.made(self.tree / KERNELS)]
+        built = self.build()[0] == 0
+        if built and before == [made.stat().st_mtime for made in self.made(self.tree / KERNELS)]:
+            sys.exit(f"{path} was changed, but nothing was built")
+        return built
+
+    def restore(self, fault):
+        shutil.copy2(ROOT / fault.path, self.tree / fault.path)
+        if Path(fault.path).suffix != ".py":
+            self.put_back(self.kept)
+
+    def test(self, arguments, limit):
+        """Return the first test that fails, "a hang", or None."""
+        pytest = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
+        command = [*pytest, *arguments]
+        status, output = run(command, self.tree, limit, self.environment)
+        if status is None:
+            return "a hang"
+        if status in (0, 5):
+            return None
+        failed = re.findall(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)", output, re.MULTILINE)
+        if failed:
+            return failed[0]
+        return "a crash" if status < 0 or status > 128 or "crashed" in output else f"status {status}"
+
+
+def near(tree, fault):
+    """Arguments of pytest for the tests that concern a fault most: those named as its file, those of modules
+    that import it or that name it, and those of all estimators, or of the ones that it is part of."""
+    path = Path(fault.path)
+    module = re.compile(rf"\b_{path.stem.strip('_')}\b")
+    files = sorted(file.relative_to(tree) for file in (tree / "tests").glob("**/test_*.py"))
+    common = [file for file in files if file.stem in COMMON]
+    sources = [tree / path, *(tree / "sktopic").glob("**/*.py")]
+    users = [file for file in sources if file == sources[0] or module.search(file.read_text())]
+    stems = [f"test_{file.stem.strip('_')}" for file in users]
+    family = path.parts[1]
+    named = [file for file in files if file.stem in (stems[0], f"{stems[0]}_{family}", f"test_{family}")]
+    others = [file for file in files if file not in named + common]
+    mention = [file for file in others if module.search((tree / file).read_text())]
+    mention += [file for file in others if file.stem in stems[1:] and file not in mention]
+    groups = [named + mention[:5]]
+    if part_of(path) in ("base", "estimators"):
+        text = "\n".join(file.read_text() for file in users)
+        classes = re.findall(r"^class (\w+(?:LDA|HDP))\b", text, re.MULTILINE)
+        whole = part_of(path) != "estimators" or not classes
+        groups.append(common if whole else ["-k", " or ".join(sorted(set(classes))), *common])
+    elif not named + mention:  # what kernels share
+        groups.append(["tests/kernels"])
+    return [group for group in groups if group], files
+
+
+def search(copy, fault, options):
+    """The first test that fails, and whether all tests were run."""
+    groups, files = near(copy.tree, fault)
+    for group in groups:
+        caught = copy.test(map(str, group), NEAR_LIMIT)
+        if caught:
+            return caught, True
+    if options.near:
+        return None, False
+    return copy.test([*options.workers, *map(str, files), "sktopic"], FAR_LIMIT), True
+
+
+def search_earlier(copy, fault, options):
+    """The same by the test files of an earlier revision that are not the same now."""
+    changed = git("diff", "--name-only", options.earlier, "--", "tests").decode().split()
+    earlier = copy.tree / "tests"
+    kept = copy.tree.parent / "tests_now"
+    shutil.move(earlier, kept)
+    try:
+        archive = git("archive", options.earlier, "tests")
+        subprocess.run(["tar", "-x"], cwd=copy.tree, input=archive, check=True)
+        files = [name for name in changed if "/test_" in name and (copy.tree / name).exists()]
+        return copy.test([*options.workers, *files], 2 * FAR_LIMIT)
+    finally:
+        shutil.rmtree(earlier)
+        shutil.move(kept, earlier)
+
+
+def table(results):
+    print(f"| {'fault':70} | caught by |\n|---|---|")
+    for result in results:
+        fault = Fault(**result["fault"])
+        change = f"`{fault.before.strip()}` to `{fault.after.strip()}`"
+        shown = f"`{fault.path}:{fault.line}` {fault.kind}: {change}"
+        caught = result["caught"] or f"- (earlier: {result.get('earlier', 'not tried')})"
+        print(f"| {shown} | {caught} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--scratch", type=Path, required=True, help="folder of the copy and the results")
+    parser.add_argument("--faults", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--earlier", metavar="REVISION", help="whose tests to run on what is not caught")
+    parser.add_argument("--near", action="store_true", help="run only the tests that concern a fault most")
+    parser.add_argument("--workers", default="0", help="processes for the tests that come last")
+    parser.add_argument("--share", default="1/1", help="2/3: the second of three runs")
+    parser.add_argument("--table", action="store_true", help="print the results so far, run nothing")
+    parser.add_argument("--list", action="store_true", help="print the faults in their order, run nothing")
+    options = parser.parse_args()
+    options.scratch = options.scratch.resolve()
+    file = options.scratch / "results.jsonl"
+    results = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    if options.table:
+        return table([result for result in results if result["compiled"]])
+    if options.list:
+        for _, (part, fault) in zip(range(options.faults), draws(options.seed, options.faults)):
+            print(f"{part:10} {fault.kind:13} {fault.key}")
+        return None
+    options.scratch.mkdir(parents=True, exist_ok=True)
+    copy = Copy(options.scratch)
+    copy.create()
+    results = [{"complete": True, **result} for result in results]
+    done = {Fault(**result["fault"]).key: result for result in results}
+    options.workers = ["-n", options.workers] if options.workers != "0" else []
+    share, n_shares = map(int, options.share.split("/"))
+    n_planted = 0
+    seen = set()
+    for part, fault in draws(options.seed, options.faults):
+        if n_planted == options.faults // n_shares:
+            break
+        if fault.key in seen:
+            continue
+        seen.add(fault.key)
+        if len(seen) % n_shares != share % n_shares:
+            continue
+        if fault.key in done and (options.near or done[fault.key]["complete"]):
+            n_planted += done[fault.key]["compiled"]
+            continue
+        start = time.time()
+        result = {
+            "part": part,
+            "fault": vars(fault),
+            "compiled": copy.plant(fault),
+            "caught": None,
+            "complete": True,
+        }
+        try:
+            if result["compiled"]:
+                n_planted += 1
+                result["caught"], result["complete"] = search(copy, fault, options)
+                if result["caught"] is None and result["complete"] and options.earlier:
+                    result["earlier"] = search_earlier(copy, fault, options)
+        finally:
+            copy.restore(fault)
+        result["seconds"] = round(time.time() - start)
+        with file.open("a") as lines:
+            lines.write(json.dumps(result) + "\n")
+        outcome = result["caught"] or f"NOT CAUGHT (earlier: {result.get('earlier')})"
+        if not result["compiled"]:
+            outcome = "does not compile"
+        print(f"{n_planted:3} {result['seconds']:5} s  {fault.key}\n            {outcome}", flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()
