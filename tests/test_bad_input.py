@@ -74,9 +74,6 @@ CONCENTRATIONS = {
     OnlineVariationalHDP: (1e-6, 1e6),
 }
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
-every_estimator_given_its_prior = pytest.mark.parametrize(
-    "estimator", [cls for cls in ESTIMATORS if cls not in HIERARCHICAL], ids=lambda cls: cls.__name__
-)
 VARIANTS = {
     "gibbs": {"inference": "gibbs"},
     "gibbs boosted": {"inference": "gibbs", "boost": True},
@@ -266,17 +263,29 @@ BAD_MATRICES = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD_MATRICES)
-@every_estimator
-def test_training_refuses_a_bad_matrix(estimator, kind):
-    counts, message = BAD_MATRICES[kind]
-    for method in ("fit", "partial_fit", "fit_transform"):
-        model = make_model(estimator)
-        with pytest.raises((ValueError, TypeError), match=message):
-            getattr(model, method)(counts)
-        with pytest.raises(NotFittedError):
-            model.transform(X)
-        assert not hasattr(model, "n_features_in_")
+# One function validates the matrices of all estimators; each has to call it before it changes anything.
+every_bad_matrix = pytest.mark.parametrize(
+    ("estimator", "kinds"),
+    [
+        *(pytest.param(OnlineEMLDA, [kind], id=kind) for kind in BAD_MATRICES),
+        *(
+            pytest.param(cls, ["negative sparse", "NaN", "columns beyond its shape"], id=cls.__name__)
+            for cls in ESTIMATORS
+        ),
+    ],
+)
+
+
+@every_bad_matrix
+def test_training_refuses_a_bad_matrix(estimator, kinds):
+    for counts, message in (BAD_MATRICES[kind] for kind in kinds):
+        for method in ("fit", "partial_fit", "fit_transform"):
+            model = make_model(estimator)
+            with pytest.raises((ValueError, TypeError), match=message):
+                getattr(model, method)(counts)
+            with pytest.raises(NotFittedError):
+                model.transform(X)
+            assert not hasattr(model, "n_features_in_")
 
 
 def methods_of_fitted(model):
@@ -285,16 +294,15 @@ def methods_of_fitted(model):
     return [name for name in names if hasattr(model, name)]
 
 
-@pytest.mark.parametrize("kind", BAD_MATRICES)
-@every_estimator
-def test_a_fitted_model_refuses_a_bad_matrix(estimator, kind):
-    counts, message = BAD_MATRICES[kind]
+@every_bad_matrix
+def test_a_fitted_model_refuses_a_bad_matrix(estimator, kinds):
     model = make_model(estimator).fit(X)
     before = state(model)
-    for method in methods_of_fitted(model):
-        with pytest.raises((ValueError, TypeError), match=message):
-            getattr(model, method)(counts)
-        assert_same_state(state(model), before)
+    for counts, message in (BAD_MATRICES[kind] for kind in kinds):
+        for method in (*methods_of_fitted(model), "fit"):
+            with pytest.raises((ValueError, TypeError), match=message):
+                getattr(model, method)(counts)
+            assert_same_state(state(model), before)
 
 
 @every_estimator
@@ -475,14 +483,6 @@ MORE_BAD_PARAMETERS = {
         for estimator in ESTIMATORS
     },
 }
-every_parameter = pytest.mark.parametrize(
-    ("estimator", "name"),
-    [
-        pytest.param(estimator, name, id=f"{estimator.__name__}-{name}")
-        for estimator in ESTIMATORS
-        for name in having(estimator, **BAD_PARAMETERS)
-    ],
-)
 ALLOWED = re.compile(r"must be |(is|are) allowed|needs a number|must be positive|every entry must")
 
 
@@ -499,34 +499,31 @@ def test_table_has_no_parameter_that_no_estimator_has():
     assert BAD_PARAMETERS.keys() == {name for estimator in ESTIMATORS for name in estimator().get_params()}
 
 
-@every_parameter
-def test_message_names_the_bad_parameter_its_value_and_what_is_allowed(estimator, name):
-    for value in bad_values(estimator, name):
-        for method in ("fit", "partial_fit"):
-            model = make_model(estimator, **{name: value})
-            with pytest.raises(ValueError, match=name) as caught:
-                getattr(model, method)(X)
+@every_estimator
+def test_message_names_the_bad_parameter_its_value_and_what_is_allowed(estimator):
+    for name in having(estimator, **BAD_PARAMETERS):
+        for value in bad_values(estimator, name):
             shown = str(value) if isinstance(value, str) else repr(value)
-            assert shown in str(caught.value)
-            assert ALLOWED.search(str(caught.value))
-            with pytest.raises(NotFittedError):
-                model.transform(X)
-            assert not hasattr(model, "n_features_in_")
+            for method in ("fit", "partial_fit"):
+                model = make_model(estimator, **{name: value})
+                with pytest.raises(ValueError, match=name) as caught:
+                    getattr(model, method)(X)
+                assert shown in str(caught.value)
+                assert ALLOWED.search(str(caught.value)), caught.value
+                assert vars(model).keys() == model.get_params().keys(), name
 
 
-@every_parameter
-def test_bad_parameter_leaves_an_earlier_fit_intact(estimator, name):
+@every_estimator
+def test_bad_parameter_leaves_an_earlier_fit_intact(estimator):
     model = make_model(estimator).fit(X)
-    theta = model.transform(X)
     before = state(model)
-    good = model.get_params()[name]
-    for value in bad_values(estimator, name):
-        for method in ("fit", "partial_fit"):
-            with pytest.raises(ValueError, match=name):
-                getattr(model.set_params(**{name: value}), method)(X)
-            model.set_params(**{name: good})
-            assert_same_state(state(model), before)
-    assert_array_equal(model.transform(X), theta)
+    for name in having(estimator, **BAD_PARAMETERS):
+        good = model.get_params()[name]
+        for value in bad_values(estimator, name)[::3]:
+            for method in ("fit", "partial_fit"):
+                with pytest.raises(ValueError, match=name):
+                    getattr(model.set_params(**{name: value}), method)(X)
+                assert_same_state(state(model.set_params(**{name: good})), before)
 
 
 USED_BY_TRANSFORM = dict.fromkeys(
@@ -570,6 +567,16 @@ def test_dirichlet_prior_of_topics_made_zero_after_fit_is_refused(estimator):
             getattr(model, method)(X)
 
 
+@pytest.mark.parametrize(
+    "estimator", [cls for cls in ESTIMATORS if hasattr(cls, "elbo")], ids=lambda cls: cls.__name__
+)
+def test_elbo_refuses_a_bad_size_of_the_corpus(estimator):
+    model = make_model(estimator).fit(X)
+    for size in (0, -1, NAN, INF, "all"):
+        with pytest.raises((ValueError, TypeError), match="total_samples"):
+            model.elbo(X, total_samples=size)
+
+
 BAD_PRIORS = {
     "too short": ([0.1, 0.2], r"doc_topic_prior.*\(2,\).*\(3,\)"),
     "too long": ([0.1] * 4, r"doc_topic_prior.*\(4,\).*\(3,\)"),
@@ -585,34 +592,34 @@ BAD_PRIORS = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD_PRIORS)
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@every_estimator_given_its_prior
-def test_bad_doc_topic_prior_is_refused(estimator, method, kind):
-    prior, message = BAD_PRIORS[kind]
-    model = make_model(estimator, doc_topic_prior=prior)
-    with pytest.raises(ValueError, match=message):
-        getattr(model, method)(X)
-    with pytest.raises(NotFittedError):
-        model.transform(X)
-    # Training may start once it is put right, on any number of words.
-    model.set_params(doc_topic_prior=0.1)
-    assert getattr(model, method)(OTHER).n_features_in_ == 7
-
-
-@pytest.mark.parametrize("kind", ["too short", "zero", "strings"])
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@every_estimator_given_its_prior
-def test_bad_doc_topic_prior_leaves_an_earlier_fit_intact(estimator, method, kind):
-    model = make_model(estimator, doc_topic_prior=None).fit(X)
-    before = state(model)
-    theta = model.transform(X)
-    model.set_params(doc_topic_prior=BAD_PRIORS[kind][0])
-    with pytest.raises(ValueError, match="doc_topic_prior"):
-        getattr(model, method)(X[:, :7] if method == "fit" else X)
-    assert model.n_features_in_ == 12
-    assert_same_state(state(model.set_params(doc_topic_prior=None)), before)
-    assert_array_equal(model.transform(X), theta)
+@pytest.mark.parametrize(
+    ("estimator", "kinds"),
+    [
+        *(pytest.param(OnlineEMLDA, [kind], id=kind) for kind in BAD_PRIORS),
+        *(
+            pytest.param(cls, ["too short", "zero", "strings"], id=cls.__name__)
+            for cls in ESTIMATORS
+            if cls not in HIERARCHICAL
+        ),
+    ],
+)
+def test_bad_doc_topic_prior_is_refused(estimator, kinds):
+    """Also by a fitted model, which stays as it was."""
+    trained = make_model(estimator, doc_topic_prior=None).fit(X)
+    before = state(trained)
+    for method in ("fit", "partial_fit"):
+        for prior, message in (BAD_PRIORS[kind] for kind in kinds):
+            model = make_model(estimator, doc_topic_prior=prior)
+            with pytest.raises(ValueError, match=message):
+                getattr(model, method)(X)
+            with pytest.raises(NotFittedError):
+                model.transform(X)
+            with pytest.raises(ValueError, match=message):
+                getattr(trained.set_params(doc_topic_prior=prior), method)(X[:, :7] if method == "fit" else X)
+            assert_same_state(state(trained.set_params(doc_topic_prior=None)), before)
+        # Training may start once it is put right, on any number of words.
+        model.set_params(doc_topic_prior=0.1)
+        assert getattr(model, method)(OTHER).n_features_in_ == 7
 
 
 @every_bounded
@@ -631,28 +638,18 @@ def test_n_components_may_not_change_between_partial_fits(estimator):
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @every_estimator
-def test_bad_matrix_leaves_an_earlier_fit_intact(estimator):
+def test_bad_matrix_leaves_the_names_of_an_earlier_fit(estimator):
     pd = pytest.importorskip("pandas")
     words = [f"word{i}" for i in range(12)]
     table = pd.DataFrame(X.toarray(), columns=words)
     model = make_model(estimator).fit(table)
-    components, theta = model.components_, model.transform(table)
-    bad = [
-        pd.DataFrame(-np.ones((3, 5)), columns=[f"other{i}" for i in range(5)]),
-        pd.DataFrame(np.full((3, 5), np.nan), columns=[f"other{i}" for i in range(5)]),
-        -np.ones((3, 5)),
-        np.ones((3, 5, 2)),
-        np.ones((0, 5)),
-        sp.csr_array(with_value(np.inf)),
-    ]
+    before = state(model)
+    bad = pd.DataFrame(-np.ones((3, 5)), columns=[f"other{i}" for i in range(5)])
     for method in (model.fit, model.partial_fit, model.fit_transform):
-        for counts in bad:
+        for counts in (bad, bad * np.nan, -np.ones((3, 5)), np.ones((0, 5))):
             with pytest.raises(ValueError, match=r"."):
                 method(counts)
-            assert model.n_features_in_ == 12
-            assert model.feature_names_in_.tolist() == words
-            assert_array_equal(model.components_, components)
-            assert_array_equal(model.transform(table), theta)
+            assert_same_state(state(model), before)
 
 
 # Odd input that works
@@ -702,9 +699,8 @@ def test_zeros_in_partial_fit_do_not_move_topics(variant):
 
 
 @every_learner
-@pytest.mark.parametrize("prior", ["auto", "auto-symmetric"])
-def test_zeros_do_not_disturb_learning_of_the_prior(prior, variant):
-    model = make_model(**{**variant, "doc_topic_prior": prior}).fit(np.zeros((5, 12)))
+def test_zeros_do_not_disturb_learning_of_the_prior(variant):
+    model = make_model(**{**variant, "doc_topic_prior": "auto"}).fit(np.zeros((5, 12)))
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
     model.partial_fit(X)
     assert np.isfinite(model.doc_topic_prior_).all() and (model.doc_topic_prior_ > 0).all()
@@ -819,14 +815,14 @@ def test_a_huge_count_is_cheap(variant):
     assert model.components_[:, 5].max() > 0.9
 
 
-@pytest.mark.parametrize("value", [1e-6, 0.3, 1e18])
 @every_variant
-def test_real_valued_counts_of_any_size(variant, value):
-    counts = X.toarray() * value
-    model = make_model(**variant).fit(counts)
-    assert np.isfinite(model.components_).all()
-    assert_allclose(model.transform(counts).sum(axis=1), 1.0)
-    assert np.isfinite(model.score(counts))
+def test_real_valued_counts_of_any_size(variant):
+    for value in (1e-6, 0.3, 1e18):
+        counts = X.toarray() * value
+        model = make_model(**variant).fit(counts)
+        assert np.isfinite(model.components_).all()
+        assert_allclose(model.transform(counts).sum(axis=1), 1.0)
+        assert np.isfinite(model.score(counts))
 
 
 @every_variant
@@ -964,19 +960,18 @@ def test_metrics_ask_for_the_prior_of_plain_components(metric):
         metric(np.ones((3, 12)), X)
 
 
-@pytest.mark.parametrize("prior", [0.0, -1.0, np.nan, [0.1, 0.1], [0.1, 0.0, 0.1], "auto", ["a", "b", "c"]])
 @every_metric
-def test_metrics_refuse_a_bad_prior(metric, prior):
-    with pytest.raises(ValueError, match="doc_topic_prior"):
-        metric(np.ones((3, 12)), X, doc_topic_prior=prior)
+def test_metrics_refuse_a_bad_prior(metric):
+    for prior in (0.0, -1.0, np.nan, [0.1, 0.1], [0.1, 0.0, 0.1], "auto", ["a", "b", "c"]):
+        with pytest.raises(ValueError, match="doc_topic_prior"):
+            metric(np.ones((3, 12)), X, doc_topic_prior=prior)
 
 
-@pytest.mark.parametrize("kind", BAD_MATRICES)
 @every_metric
-def test_metrics_refuse_a_bad_matrix(metric, kind):
-    counts, message = BAD_MATRICES[kind]
-    with pytest.raises((ValueError, TypeError), match=message):
-        metric(np.ones((3, 12)), counts, doc_topic_prior=0.1)
+def test_metrics_refuse_a_bad_matrix(metric):
+    for counts, message in BAD_MATRICES.values():
+        with pytest.raises((ValueError, TypeError), match=message):
+            metric(np.ones((3, 12)), counts, doc_topic_prior=0.1)
 
 
 @pytest.mark.parametrize(
@@ -1074,24 +1069,24 @@ def beyond(name, value, least, largest):
     return f"{ours}|'{name}'.*{re.escape(f'[{least}, {largest}]')}.* Got {value} instead"
 
 
-@pytest.mark.parametrize("value", [1e-20, 1e13, 1e308])
 @every_estimator
-def test_smoothing_beyond_its_bounds_is_refused(estimator, value):
-    with pytest.raises(ValueError, match=beyond("topic_word_prior", value, 1e-12, 1e12)):
-        make_model(estimator, topic_word_prior=value).fit(X)
+def test_smoothing_beyond_its_bounds_is_refused(estimator):
+    for value in (1e-20, 1e13, 1e308):
+        with pytest.raises(ValueError, match=beyond("topic_word_prior", value, 1e-12, 1e12)):
+            make_model(estimator, topic_word_prior=value).fit(X)
 
 
-@pytest.mark.parametrize("value", [1e-300, 1e-20, 1e20, 1e300])
-@pytest.mark.parametrize("name", ["topic_concentration", "doc_concentration"])
 @pytest.mark.parametrize("estimator", HIERARCHICAL, ids=lambda cls: cls.__name__)
-def test_concentration_beyond_its_bounds_is_refused(estimator, name, value):
-    with pytest.raises(ValueError, match=beyond(name, value, *CONCENTRATIONS[estimator])):
-        make_model(estimator, **{name: value}).fit(X)
+def test_concentration_beyond_its_bounds_is_refused(estimator):
+    for name in ("topic_concentration", "doc_concentration"):
+        for value in (1e-300, 1e-20, 1e20, 1e300):
+            with pytest.raises(ValueError, match=beyond(name, value, *CONCENTRATIONS[estimator])):
+                make_model(estimator, **{name: value}).fit(X)
 
 
-@pytest.mark.parametrize("name", ["doc_burn_in", "doc_sweeps", "transform_sweeps", "max_doc_update_iter"])
 @every_estimator
-def test_more_sweeps_than_an_integer_holds_are_refused(estimator, name):
-    for parameter in having(estimator, **{name: 2**70}):
-        with pytest.raises(ValueError, match=f"'{parameter}' parameter.*range"):
-            make_model(estimator, **{parameter: 2**70}).fit(X)
+def test_more_sweeps_than_an_integer_holds_are_refused(estimator):
+    sweeps = ("doc_burn_in", "doc_sweeps", "transform_sweeps", "max_doc_update_iter")
+    for name in having(estimator, **dict.fromkeys(sweeps)):
+        with pytest.raises(ValueError, match=f"'{name}' parameter.*range"):
+            make_model(estimator, **{name: 2**70}).fit(X)

@@ -371,7 +371,7 @@ def test_number_of_topics_does_not_hang_on_the_start():
     train = make_bars(200, size=10, random_state=0).data
     test = make_bars(300, size=10, random_state=1).data
     scores, numbers = [], []
-    for start in (1, 5, 20, 100):
+    for start in (1, 100):
         model = CollapsedGibbsHDP(start, max_iter=500, split_merge=20, random_state=0).fit(train)
         scores.append(model.score(test))
         numbers.append(model.n_components_trace_[-15:].mean())

@@ -22,6 +22,7 @@ from scipy import sparse, stats
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sktopic.datasets import (
+    _docstrings,
     _generators,
     _readers,
     _uci,
@@ -104,6 +105,43 @@ def test_docstrings_remove_only_what_is_asked(docstrings):
     assert "Removed: nothing" in everything.DESCR
 
 
+WRITTEN = """rank(a)
+
+Rank the data.
+
+Parameters
+----------
+a : array
+    What to rank [1]_.
+
+See Also
+--------
+sort : Puts in order.
+
+.. rubric:: Notes
+Ties share.
+
+References
+----------
+.. [1] Someone, Ranking.
+
+Examples
+--------
+>>> rank([1])
+1
+
+Prose of an example."""
+
+
+def test_sections_are_removed_with_their_text():
+    everything = ("headers", "examples", "references", "see_also")
+    prose = "Rank the data.\n\na : array\n    What to rank [1]_.\n\nTies share."
+    assert _docstrings._strip(WRITTEN, everything) == prose
+    assert _docstrings._strip(WRITTEN, ()) == WRITTEN
+    without = WRITTEN[: WRITTEN.index("\n\nReferences")] + WRITTEN[WRITTEN.index("\n\nExamples") :]
+    assert _docstrings._strip(WRITTEN, ("references",)) == without
+
+
 def test_docstrings_describe_the_installed_versions(docstrings):
     for package in ("numpy", "scipy", "sklearn"):
         assert f"{package} {sys.modules[package].__version__}" in docstrings.DESCR
@@ -118,18 +156,17 @@ def test_docstrings_do_not_depend_on_the_process(docstrings):
         "docs = load_docstrings()\n"
         "print(hashlib.sha256(repr([docs.data, docs.names, docs.target.tolist()]).encode()).hexdigest())"
     )
-    seen = set()
-    for seed in ("1", "2"):
-        run = subprocess.run(
-            [sys.executable, "-W", "error", "-c", script],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        assert run.returncode == 0, run.stderr
-        assert run.stderr == ""
-        seen.add(run.stdout.strip())
-    assert seen == {_digest(docstrings)}
+    # Where strings hash as they do here, other ones are taken.
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    assert run.stdout.strip() == _digest(docstrings)
 
 
 def test_docstrings_pass_over_modules_that_cannot_be_imported(monkeypatch, docstrings):

@@ -541,24 +541,24 @@ def test_sure_of_the_number_it_is_the_basic_model(estimator, match, order, numbe
     assert_allclose(model.transform(HELD_OUT), basic.transform(HELD_OUT), rtol=1e-5)
 
 
-@pytest.mark.parametrize("factor", [1, 0.5, 65, 1e6])
 @every_order
 @every_match
 @every_estimator
-def test_one_topic_is_the_posterior_of_the_word_frequencies(estimator, match, order, factor):
+def test_one_topic_is_the_posterior_of_the_word_frequencies(estimator, match, order):
     """Exactly: nothing is approximated where there is no choice."""
     settings = {"second_moment": match, "shuffle": order, "topic_word_prior": 0.3}
     start = make_model(estimator, 1, **settings).fit(0 * X).topic_word_posterior_[0]
     assert start.sum() == pytest.approx(16 * 0.3, rel=0.5 if estimator is MomentMatchingLDA else 1e-12)
-    counts = X[:40] * factor
-    model = make_model(estimator, 1, **settings).fit(counts)
-    after = start + counts.sum(axis=0)
-    assert_allclose(model.topic_word_posterior_[0], after, rtol=1e-9)
-    if factor == 1:
-        rising = (gammaln(after) - gammaln(start)).sum()
-        evidence = rising - gammaln(after.sum()) + gammaln(start.sum())
-        assert model.log_evidence_ == pytest.approx(evidence, rel=1e-11)
-    assert_array_equal(mixture(model, HELD_OUT), np.ones((30, 1)))
+    for factor in (1, 0.5, 65, 1e6):
+        counts = X[:40] * factor
+        model = make_model(estimator, 1, **settings).fit(counts)
+        after = start + counts.sum(axis=0)
+        assert_allclose(model.topic_word_posterior_[0], after, rtol=1e-9, err_msg=f"counts times {factor}")
+        if factor == 1:
+            rising = (gammaln(after) - gammaln(start)).sum()
+            evidence = rising - gammaln(after.sum()) + gammaln(start.sum())
+            assert model.log_evidence_ == pytest.approx(evidence, rel=1e-11)
+        assert_array_equal(mixture(model, HELD_OUT), np.ones((30, 1)))
 
 
 # Counts that are not one token each
@@ -576,7 +576,8 @@ def test_a_count_becomes_at_most_1024_tokens(estimator):
         assert_allclose(sorted(tokens, reverse=True), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("factor", [0.3, 1.5, 65.0, 1e6, 1e18])
+# Below one, between tokens, beyond a token each, and as large as counts may be
+@pytest.mark.parametrize("factor", [0.3, 65.0, 1e18])
 @every_match
 @every_order
 @every_estimator

@@ -513,6 +513,7 @@ class Recorder:
 
     def __init__(self, stop_after=None):
         self.events = []
+        self.models = []
         self.scores = []
         self.stop_after = stop_after
 
@@ -527,6 +528,7 @@ class Recorder:
 
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
         self.events.append(f"end {context.task_name} {context.task_id}")
+        self.models.append(fitted_estimator)
         self.scores.append(fitted_estimator.score(X))
         return (context.task_name, context.task_id) == self.stop_after
 
@@ -550,6 +552,8 @@ def test_callbacks_see_epochs_and_updates():
     assert recorder.events == [*expected, "end fit 0", "teardown"]
     assert recorder.scores[-1] == model.score(SMALL)
     assert len(set(recorder.scores)) >= 6
+    # Models that a callback keeps do not go on learning.
+    assert [kept.score(SMALL) for kept in recorder.models] == recorder.scores
 
 
 @pytest.mark.usefixtures("callbacks")

@@ -194,12 +194,6 @@ def test_elbo_does_not_depend_on_n_jobs_or_the_container_and_changes_nothing():
     assert len(set(bounds)) == 1
 
 
-@pytest.mark.parametrize("total_samples", [0, -1, float("nan"), float("inf"), "all"])
-def test_elbo_refuses_a_bad_size_of_the_corpus(total_samples):
-    with pytest.raises((ValueError, TypeError), match="total_samples"):
-        make_model(max_iter=1).fit(X).elbo(X, total_samples=total_samples)
-
-
 # Steps
 
 

@@ -11,7 +11,14 @@ from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
-from sktopic._prior import PriorEvidence, PriorLearner, learned_smoothing, move, symmetric_newton_step
+from sktopic._prior import (
+    PriorEvidence,
+    PriorLearner,
+    check_prior,
+    learned_smoothing,
+    move,
+    symmetric_newton_step,
+)
 from sktopic._topic_word import TopicProbabilities
 
 from .reference.documents import clump_weights
@@ -193,6 +200,14 @@ def test_batches_enter_the_average_by_the_step_size(rule):
     before = prior.copy()
     learner.update(averages, prior, telling(other, 11.0), 0.5, 100.0)
     assert_array_equal(prior, before)  # the arguments are not written to
+
+
+def test_a_given_prior_is_copied():
+    """What is done to the array of the caller afterwards does not reach the model."""
+    given = np.array([0.1, 0.2, 0.3])
+    prior = check_prior(given, 3)
+    assert_array_equal(prior, given)
+    assert not np.shares_memory(prior, given)
 
 
 # Newton's step

@@ -148,7 +148,7 @@ def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
         folds += statistics.scale[0] == 1.0
 
     # Every step is looked at, as folds leave a scale of one behind.
-    run(statistics, RATES[name][:3000], workers, every=1, check=check)
+    run(statistics, RATES[name][:1200], workers, every=1, check=check)
     assert folds >= 1
 
 
