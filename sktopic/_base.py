@@ -1,21 +1,22 @@
 """What all topic models share: validation, transform, score. Knows nothing of any one algorithm."""
 
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sktopic._compat import make_constraint
 from sktopic._completion import mean_log_predictive
+from sktopic._concurrency import kept_components, snapshot, state_to_pickle, updating
 from sktopic._document_steps import infer_proportions
-from sktopic._documents import canonical_counts, check_counts
+from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
+from sktopic._fitted_arrays import check_fitted_arrays
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
 
 # Tells the streams of transform from those of fit.
 TRANSFORM_KEY = 0x7472616E
-_FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -25,6 +26,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ``n_components_`` and ``_seed`` when it is fitted, and defines `_topic_probabilities` and
     `_transform_step`.
     """
+
+    # Fitted arrays by name, with their dtypes and sizes (see _fitted_arrays).
+    _fitted_arrays = {}  # noqa: RUF012
 
     def _keep_parameters(self, arguments):
         """Set the arguments of __init__, given as its locals(), as attributes of the same names."""
@@ -54,8 +58,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_settings(self):
         """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
         self._validate_params()
-        if isinstance(self.n_components, bool):  # an Integral for Python
-            raise ValueError(f"n_components={self.n_components}: an int > 0 is allowed.")
+        for name, value in vars(self).items():
+            if not isinstance(value, (bool, np.bool_)) or name not in self._parameter_constraints:
+                continue
+            constraints = self._parameter_constraints[name]
+            # For Python, and so for scikit-learn, True and False are the numbers 1 and 0.
+            if "boolean" not in constraints and "verbose" not in constraints:
+                allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
+                raise ValueError(f"{name}={value}: {allowed} is allowed.")
 
     def _check_same_number(self, n_trained):
         """Raise ValueError if n_components is no longer the number of topics in training."""
@@ -65,30 +75,52 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "set it back, or call fit to start anew."
             )
 
-    @contextmanager
-    def _features_kept(self):
-        """Undo what the block learned of the features of X if it raises."""
-        known = {name: vars(self)[name] for name in _FEATURE_ATTRIBUTES if name in vars(self)}
-        try:
-            yield
-        except BaseException:
-            for name in _FEATURE_ATTRIBUTES:
-                vars(self).pop(name, None)
-            vars(self).update(known)
-            raise
-
     def _validate_counts(self, X, reset):
-        """Return X as canonical counts."""
-        with self._features_kept():
-            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-            check_counts(X, f"{type(self).__name__} (parameter X)")
+        """Return X as canonical counts; with reset, set the attributes that tell of its features."""
+        check_sparse_structure(X)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_counts(X, f"{type(self).__name__} (parameter X)")
         return canonical_counts(X)
+
+    def _checked(self):
+        """Return self; raise ValueError for fitted arrays that do not fit together."""
+        check_fitted_arrays(self)
+        return self
+
+    def _read(self):
+        """Return a snapshot of the fitted model, checked: training in another thread does not change it."""
+        check_is_fitted(self)
+        return snapshot(self)._checked()
+
+    def _unfitted(self):
+        """Return a copy on which a new fit is begun: until `_take` nothing of an earlier one is lost."""
+        copy = object.__new__(type(self))
+        vars(copy).update(vars(self))
+        return copy
+
+    def _take(self, begun):
+        """Take over what `_unfitted` gave and training is to start from, all of it or nothing."""
+        with updating(self):
+            for name in vars(self).keys() - vars(begun).keys():
+                delattr(self, name)
+            vars(self).update(vars(begun))
+
+    def __getstate__(self):
+        return state_to_pickle(self, super().__getstate__)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if any(name in vars(self) for name in self._fitted_arrays):
+            self._checked()
 
     @property
     def components_(self):
-        """Topic-word probabilities, ndarray of shape (n_components_, n_features), rows sum to one."""
+        """Topic-word probabilities, ndarray of shape (n_components_, n_features), rows sum to one.
+
+        Computed once for each fitted state, and read-only.
+        """
         check_is_fitted(self)
-        return self._topic_probabilities().components()
+        return kept_components(self, lambda model: model._checked()._topic_probabilities().components())
 
     @property
     def _n_features_out(self):
@@ -117,11 +149,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         theta : ndarray of shape (n_samples, n_components_)
             Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
         """
-        check_is_fitted(self)
-        self._check_settings()
-        counts = self._validate_counts(X, reset=False)
-        with Workers(self.n_jobs) as workers:
-            return self._proportions(counts, workers, counts.dtype)
+        model = self._read()
+        model._check_settings()
+        counts = model._validate_counts(X, reset=False)
+        with Workers(model.n_jobs) as workers:
+            return model._proportions(counts, workers, counts.dtype)
 
     def score(self, X, y=None):
         """Held-out log-likelihood per word, by document completion; higher is better.
@@ -143,11 +175,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         score : float
             Mean nats per hidden word; 0.0 where there is nothing to hide.
         """
-        check_is_fitted(self)
-        self._check_settings()
-        counts = self._validate_counts(X, reset=False)
-        with Workers(self.n_jobs) as workers:
-            return self._completion(counts, workers)
+        model = self._read()
+        model._check_settings()
+        counts = model._validate_counts(X, reset=False)
+        with Workers(model.n_jobs) as workers:
+            return model._completion(counts, workers)
 
     def _completion(self, counts, workers):
         return mean_log_predictive(

@@ -1,6 +1,6 @@
 """The one place that imports what scikit-learn does not promise to keep, or does not have everywhere."""
 
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions, make_constraint, validate_params
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -17,6 +17,7 @@ __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
+    "make_constraint",
     "validate_params",
     "with_callbacks",
 ]

@@ -28,6 +28,8 @@ from sktopic._topic_word import N_PARTS, GatheredTopics, part_bounds
 
 # Draws of a word from which on an alias table saves more than it costs, for any number of topics.
 MANY_DRAWS = 300
+# Numbers below this are stored with fewer digits.
+SMALLEST_SHARE = np.finfo(np.float64).tiny
 # Clumps below which cutting a batch finer than one chunk a worker costs more than it evens out.
 SMALL_BATCH = 50_000
 
@@ -262,7 +264,11 @@ class VariationalCounts(FactoredCounts):
         log_theta = digamma(gamma) - digamma(totals)[:, None]
         document = batch.cell_document()
         # share is count / (expectation @ row), where expectation is exp(log theta) over its largest entry.
-        log_evidence = np.log(batch.cell_count / self.share) + self.topics.log_evidence[batch.cell_word]
+        tiny = self.share < SMALLEST_SHARE  # has lost its digits
+        norm = np.divide(batch.cell_count, self.share, out=np.empty_like(self.share), where=~tiny)
+        rows = self.topics.rows[batch.cell_word[tiny]]
+        norm[tiny] = np.einsum("ij,ij->i", self.expectation[document[tiny]], rows, dtype=np.float64)
+        log_evidence = np.log(norm) + self.topics.log_evidence[batch.cell_word]
         log_evidence += log_theta.max(axis=1)[document]
         words = np.bincount(document, weights=batch.cell_count * log_evidence, minlength=len(gamma))
         theta = ((prior - gamma) * log_theta + gammaln(gamma) - gammaln(prior)).sum(axis=1)

@@ -15,15 +15,52 @@ GROUP_SIZE = 1024
 LARGEST_COUNT = 1e20
 
 
-def check_counts(X, name):
-    """Raise ValueError for counts that are negative or beyond any corpus, or outside the columns of X."""
-    check_non_negative(X, name)
-    if sp.issparse(X) and X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
+def check_sparse_structure(X):
+    """Raise ValueError for a sparse matrix whose arrays do not fit together: conversions would trust them."""
+    if not sp.issparse(X):
+        return
+    if X.format == "coo":
+        for axis, indices in enumerate(X.coords):
+            _check_indices(indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
+    elif X.format == "lil":
+        for row, data in zip(X.rows, X.data):
+            _check_indices(np.array(row), "indices", X.shape[1], len(data))
+    elif X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        n_rows, n_columns = (size // step for size, step in zip(X.shape, block))
+        if X.format == "csc":
+            n_rows, n_columns = n_columns, n_rows
+        _check_indices(X.indices, "indices", n_columns, len(X.data))
+        indptr = X.indptr
+        if indptr.shape != (n_rows + 1,):
+            raise ValueError(
+                f"X has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
+            )
+        if indptr[0] != 0 or indptr[-1] > len(X.indices) or (indptr[1:] < indptr[:-1]).any():
+            raise ValueError(
+                f"X has indptr that does not ascend from 0 to at most its {len(X.indices)} entries."
+            )
+
+
+def _check_indices(indices, name, size, n_entries):
+    if indices.shape != (n_entries,):
         raise ValueError(
-            f"X has column indices from {X.indices.min()} to {X.indices.max()}; with its shape {X.shape}, "
-            f"0 to {X.shape[1] - 1} are allowed."
+            f"X has {name} of shape {indices.shape}, and {n_entries} entries; as many are allowed."
         )
-    data = X.data if sp.issparse(X) else X
+    if n_entries and (indices.min() < 0 or indices.max() >= size):
+        raise ValueError(
+            f"X has {name} from {indices.min()} to {indices.max()}; with its shape, 0 to {size - 1} are "
+            "allowed."
+        )
+
+
+def check_counts(X, name):
+    """Raise ValueError for counts that are negative or beyond any corpus."""
+    check_non_negative(X, name)
+    _check_largest(X.data if sp.issparse(X) else X)
+
+
+def _check_largest(data):
     largest = data.max(initial=0.0)
     if largest > LARGEST_COUNT:
         raise ValueError(f"X has a count of {largest:g}; at most {LARGEST_COUNT:g} is allowed.")
@@ -31,6 +68,8 @@ def check_counts(X, name):
 
 def canonical_counts(X):
     """Return X as a CSR array without duplicates or zeros, words ascending; X itself is not changed.
+
+    Raises ValueError where duplicates sum to more than the largest count.
 
     Parameters
     ----------
@@ -43,6 +82,7 @@ def canonical_counts(X):
         counts = counts.copy() if sp.issparse(X) else counts
         counts.sum_duplicates()
         counts.eliminate_zeros()
+        _check_largest(counts.data)
     dtype = np.int32 if counts.nnz < 2**31 and counts.shape[1] < 2**31 else np.int64
     indptr = counts.indptr.astype(dtype, copy=False)
     indices = counts.indices.astype(dtype, copy=False)

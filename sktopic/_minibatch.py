@@ -8,9 +8,10 @@ from sklearn.utils import check_random_state
 
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, with_callbacks
+from sktopic._concurrency import trains, updating
 from sktopic._document_steps import DenseCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
-from sktopic._interrupt import uninterrupted
+from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
@@ -52,6 +53,15 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "verbose": ["verbose"],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        "_store": (FLOAT, "features", "topics"),
+        "_store_totals": (FLOAT, "topics"),
+        "_store_scale": (FLOAT, 1),
+        "_store_averaged": (FLOAT, "features?", "topics"),
+        "_average_weight": (FLOAT, "topics"),
+        "doc_topic_prior_": (FLOAT, "components"),
+    }
+
     # Documents whose expected counts are held in memory at once; a larger batch is summed in groups.
     _group_size = GROUP_SIZE
     # Whether the global step learns the prior of topic proportions.
@@ -77,6 +87,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
         """Update the fitted state from the expected counts of a batch, whose words are given."""
 
+    @trains
     @with_callbacks
     def fit(self, X, y=None):
         """Learn the topics of a corpus, from scratch.
@@ -98,22 +109,26 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         ValueError
             If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
             left as it was.
+        RuntimeError
+            If another thread is training this object.
         KeyboardInterrupt
             Is passed on; the state is that of the last complete update.
         """
         self._check_settings()
-        with self._features_kept():
-            counts = self._validate_counts(X, reset=True)
-            if self.early_stopping and counts.shape[0] < 2:
-                raise ValueError(
-                    f"early_stopping=True holds out a document and needs 2; X has {counts.shape[0]} sample."
-                )
-            self._start(counts.shape[1])
+        begun = self._unfitted()
+        counts = begun._validate_counts(X, reset=True)
+        if self.early_stopping and counts.shape[0] < 2:
+            raise ValueError(
+                f"early_stopping=True holds out a document and needs 2; X has {counts.shape[0]} sample."
+            )
+        begun._start(counts.shape[1])
+        self._take(begun)
         self._whole_corpus = self._fits_whole_corpus()
         with Workers(self.n_jobs) as workers:
             self._run_epochs(X, y, counts, workers)
         return self
 
+    @trains
     def partial_fit(self, X, y=None):
         """Continue training on more documents, treated in batches of ``batch_size``.
 
@@ -131,19 +146,23 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
         Raises
         ------
-        ValueError
+        ValueError, RuntimeError
             As in `fit`, or if n_components was changed since training began, where it is not just the start.
         """
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
-        if not first:
-            self._check_continuation()
-        counts = self._validate_counts(X, reset=first)
         if first:
-            self._start(counts.shape[1])
+            begun = self._unfitted()
+            counts = begun._validate_counts(X, reset=True)
+            begun._start(counts.shape[1])
+            self._take(begun)
         else:
-            self._statistics = self._statistics.writable()
-            self._adopt_settings()
+            self._checked()
+            self._check_continuation()
+            counts = self._validate_counts(X, reset=False)
+            with updating(self):
+                self._statistics = self._statistics.writable()
+                self._adopt_settings()
         self._whole_corpus = False
         self._first_visit, self._last_visit = True, False
         monitor = FitMonitor(self, counts.shape[0])
@@ -255,7 +274,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """One mini-batch, n_new of whose documents were not counted before."""
         key = self._key(FIT_KEY, self.n_batch_iter_)
         counts, words, n_tokens = self._batch_counts(reader, rows, key, total_samples, workers)
-        with uninterrupted():
+        with updating(self):
             self._global_step(counts, words, len(rows), n_tokens, total_samples, workers)
             self.n_batch_iter_ += 1
             self.n_samples_seen_ += len(rows)

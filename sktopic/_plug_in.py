@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from sktopic._base import TopicModel
-from sktopic._documents import canonical_counts, check_counts
+from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
 from sktopic._prior import check_prior
 from sktopic._topic_word import TopicProbabilities
 
@@ -82,8 +82,7 @@ def plug_in_topics(model_or_components):
     Rows of components are normalised, so pseudo-counts will do (scikit-learn's LDA has those).
     """
     if isinstance(model_or_components, TopicModel):
-        check_is_fitted(model_or_components)
-        return model_or_components._topic_probabilities()
+        return _topics_of(model_or_components._read())
     components = model_or_components
     if _is_estimator(model_or_components):
         if not isinstance(model_or_components, Pipeline):
@@ -107,13 +106,24 @@ def plug_in_topics(model_or_components):
     return TopicProbabilities.from_components(components / sums[:, None])
 
 
+def _topics_of(snapshot):
+    """The topics of a snapshot of a model, which last as long as they are in use."""
+    topics = snapshot._topic_probabilities()
+    topics.owner = snapshot
+    return topics
+
+
 def plug_in_model(model_or_components, doc_topic_prior):
     """Return (TopicProbabilities, prior of shape (n_components,)).
 
     A fitted estimator brings both, under scikit-learn's names ``components_`` and ``doc_topic_prior_``;
     for an array of components the prior must be given.
     """
-    topics = plug_in_topics(model_or_components)
+    if isinstance(model_or_components, TopicModel):
+        model_or_components = model_or_components._read()
+        topics = _topics_of(model_or_components)
+    else:
+        topics = plug_in_topics(model_or_components)
     if doc_topic_prior is None and _is_estimator(model_or_components):
         doc_topic_prior = getattr(model_or_components, "doc_topic_prior_", None)
     return topics, _prior(doc_topic_prior, len(topics.scale))
@@ -133,6 +143,7 @@ def _prior(value, n_components):
 def check_documents(X, topics, names=None):
     """Return X as canonical counts over the vocabulary of the topics, whose names may be known."""
     check_same_names(names, _text_columns(X), "X")
+    check_sparse_structure(X)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     check_counts(X, "X")
     if X.shape[1] != len(topics.store):

@@ -177,9 +177,12 @@ class PriorLearner:
     def mode(self, averages, n_documents):
         """The mode under the Gamma prior; averages are those of topic gains and, last, of the total gain."""
         above = self.shape - 1.0 + n_documents * averages[:-1]
+        below = self.rate + n_documents * averages[-1]
         if self.kind == "auto-symmetric":
             above = np.full(len(above), above.mean())
-        return np.clip(above / (self.rate + n_documents * averages[-1]), SMALLEST_LEARNED, LARGEST_LEARNED)
+        largest = np.full(len(above), LARGEST_LEARNED)  # also where documents say nothing and rate is 0
+        mode = np.divide(np.maximum(above, 0.0), below, out=largest, where=above < LARGEST_LEARNED * below)
+        return np.maximum(mode, SMALLEST_LEARNED)
 
 
 def symmetric_newton_step(mean_log, n, value):

@@ -28,11 +28,15 @@ class GatheredTopics:
 
 @dataclass
 class TopicProbabilities:
-    """phi[w, k] = store[w, k] * scale[k] + offset[k], computed for the words asked for."""
+    """phi[w, k] = store[w, k] * scale[k] + offset[k], computed for the words asked for.
+
+    owner is what the arrays must not outlive, a snapshot of a model that would else train on in them.
+    """
 
     store: np.ndarray
     scale: np.ndarray
     offset: np.ndarray
+    owner: object = None
 
     @classmethod
     def from_components(cls, components):
@@ -79,7 +83,7 @@ def _gather(kernel, store, words, given, workers, dtype):
     """GatheredTopics by a kernel of _kernels._topics; given are its arrays of one entry a topic."""
     n_components = store.shape[1]
     if {len(array) for array in given} != {n_components} or (len(words) and words.max() >= len(store)):
-        # Kernels trust their input; a model refitted by another thread meanwhile would break it.
+        # Kernels trust their input.
         raise ValueError(f"topics of shape {store.shape} do not fit the prior or the documents.")
     gathered = GatheredTopics(
         np.empty((len(words), n_components), dtype=dtype),
@@ -98,6 +102,8 @@ def _gather(kernel, store, words, given, workers, dtype):
         for first, last in workers.ranges(len(words))
     ]
     workers.map_here(kernel, pieces)
+    if len(words) and not gathered.log_evidence.max() < np.inf:  # NaN, too
+        raise ValueError("the fitted topics have words whose probability is not finite; call fit.")
     return gathered
 
 

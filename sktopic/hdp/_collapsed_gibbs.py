@@ -7,14 +7,14 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import gammaln
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
+from sktopic._concurrency import trains, updating
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
-from sktopic._interrupt import uninterrupted
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._hdp_split_merge import split_merge
 from sktopic._kernels._rng import combine_keys, uniforms
@@ -221,6 +221,14 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         "evaluate_every": [Interval(Integral, 0, None, closed="left")],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        "_counts": (FLOAT, "features", "topics"),
+        "_totals": (FLOAT, "topics"),
+        "_tables": (FLOAT, "topics"),
+        "_ids": (INT, "topics"),
+        "_lengths": (INT, 2, None),
+    }
+
     def __init__(
         self,
         n_components=10,
@@ -242,6 +250,7 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
     ):
         self._keep_parameters(locals())
 
+    @trains
     @with_callbacks
     def fit(self, X, y=None):
         """Sample the topics of a corpus, from scratch.
@@ -263,16 +272,17 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         ValueError
             If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
             left as it was.
+        RuntimeError
+            If another thread is training this object.
         KeyboardInterrupt
             Is passed on; the state is that of the last complete sweep.
         """
         self._check_settings()
-        with self._features_kept():
-            counts = self._validate_counts(X, reset=True)
-            self._start(counts.shape[1])
+        counts = self._begin_anew(X)
         self._sample(counts, FitTasks(self, X, y, self.max_iter, 1))
         return self
 
+    @trains
     def partial_fit(self, X, y=None):
         """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
 
@@ -290,47 +300,46 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
 
         Raises
         ------
-        ValueError
+        ValueError, RuntimeError
             As in `fit`.
         """
-        first = not hasattr(self, "n_samples_seen_")
         self._check_settings()
-        counts = self._validate_counts(X, reset=first)
-        if first:
-            self._start(counts.shape[1])
+        if not hasattr(self, "n_samples_seen_"):
+            counts = self._begin_anew(X)
         else:
-            for name in ("_counts", "_totals", "_tables", "_ids"):
-                setattr(self, name, np.require(getattr(self, name), requirements="W"))
-            self._adopt_settings()
+            counts = self._checked()._validate_counts(X, reset=False)
+            with updating(self):
+                for name in ("_counts", "_totals", "_tables", "_ids"):
+                    setattr(self, name, np.require(getattr(self, name), requirements="W"))
+                self._adopt_settings()
         self._sample(counts, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
         return self
 
     @property
     def n_components_(self):
-        check_is_fitted(self)
-        return len(self._in_use())
+        return len(self._read()._in_use())
 
     @property
     def topic_ids_(self):
-        check_is_fitted(self)
-        return self._ids[self._in_use()]
+        model = self._read()
+        return model._ids[model._in_use()]
 
     @property
     def topic_weights_(self):
-        check_is_fitted(self)
+        model = self._read()
         # A corpus without words has the one topic of a first table.
-        tables = np.maximum(self._tables[self._in_use()], 1.0)
-        return tables / (tables.sum() + self.topic_concentration_)
+        tables = np.maximum(model._tables[model._in_use()], 1.0)
+        return tables / (tables.sum() + model.topic_concentration_)
 
     @property
     def doc_topic_prior_(self):
-        check_is_fitted(self)
-        return self.doc_concentration_ * self.topic_weights_
+        model = self._read()
+        return model.doc_concentration_ * model.topic_weights_
 
     @property
     def topic_word_counts_(self):
-        check_is_fitted(self)
-        return np.ascontiguousarray(self._counts[:, self._in_use()].T)
+        model = self._read()
+        return np.ascontiguousarray(model._counts[:, model._in_use()].T)
 
     def _check_settings(self):
         super()._check_settings()
@@ -353,6 +362,14 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
 
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
+    def _begin_anew(self, X):
+        """Set the state from which sampling starts, all of it or nothing; returns X as canonical counts."""
+        begun = self._unfitted()
+        counts = begun._validate_counts(X, reset=True)
+        begun._start(counts.shape[1])
+        self._take(begun)
+        return counts
 
     def _start(self, n_features):
         size = -(-(self.n_components + 1) // ROOM) * ROOM
@@ -384,7 +401,7 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         for sweep in range(1, self.max_iter + 1):
             tasks.begin_epoch()
             tasks.begin_update()
-            with uninterrupted(), self._complete_or_undone(call):
+            with updating(self), self._complete_or_undone(call):
                 if sweep == 1 and first_documents:
                     self._assign_at_random(call)
                 self._sweep(call)

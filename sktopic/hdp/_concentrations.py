@@ -16,7 +16,7 @@ def check_concentration_priors(model):
     """Raise ValueError for priors that are not a shape and a rate."""
     for name in NAMES:
         prior = getattr(model, f"{name}_prior")
-        numbers = len(prior) == 2 and all(isinstance(x, Real) for x in prior)
+        numbers = len(prior) == 2 and all(isinstance(x, Real) and not isinstance(x, bool) for x in prior)
         if not (numbers and all(SMALLEST <= x <= LARGEST for x in prior)):
             raise ValueError(
                 f"{name}_prior={prior!r}: shape and rate, two numbers between {SMALLEST:g} and "

@@ -7,11 +7,11 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import digamma, polygamma
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._document_steps import VariationalStep
 from sktopic._documents import document_groups
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parallel import Workers
@@ -245,6 +245,15 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
         "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"})],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_arrays,
+        "_weights": (FLOAT, "topics"),
+        "_slot_ids": (INT, "topics"),
+        "_births": (INT, "topics"),
+        "_used": (INT, "components"),
+        "_document_tokens": (FLOAT, None, None),
+    }
+
     # A batch is looked at as a whole.
     _group_size = sys.maxsize
 
@@ -281,7 +290,8 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
 
     @property
     def topic_word_posterior_(self):
-        return self.topic_word_counts_ + self.topic_word_prior_
+        model = self._read()
+        return model.topic_word_counts_ + model.topic_word_prior_
 
     def elbo(self, X, y=None, *, total_samples=None):
         """Evidence lower bound of a corpus under the fitted posterior of topics and their weights, in nats.
@@ -305,19 +315,19 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
         elbo : float
             Total nats, natural logarithm (equation 2, with the density of the sticks for that of beta).
         """
-        check_is_fitted(self)
-        self._check_settings()
+        model = self._read()
+        model._check_settings()
         check_scalar(total_samples, "total_samples", (Real, type(None)))
         if total_samples is not None and not 0 < total_samples < math.inf:
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        counts = self._validate_counts(X, reset=False)
-        topics, documents = self._geometric_topics(self.total_samples_), []
-        with Workers(self.n_jobs) as workers:
+        counts = model._validate_counts(X, reset=False)
+        topics, documents = model._geometric_topics(model.total_samples_), []
+        with Workers(model.n_jobs) as workers:
             for _, _, batch in document_groups(counts):
-                documents.append(self._infer(batch, topics, workers, dtype=np.float64).bound())
+                documents.append(model._infer(batch, topics, workers, dtype=np.float64).bound())
         scale = 1.0 if total_samples is None else float(total_samples) / counts.shape[0]
-        posteriors = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
-        return scale * math.fsum(documents) + posteriors + self._weights_bound()
+        posteriors = model._statistics.posterior_bound(model.total_samples_, model.topic_word_prior_)
+        return scale * math.fsum(documents) + posteriors + model._weights_bound()
 
     def _weights_bound(self):
         """log p(beta), the density of the sticks."""

@@ -5,6 +5,7 @@ from scipy.special import digamma
 
 from sktopic._compat import StrOptions
 from sktopic._document_steps import GibbsStep, TableStep
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parameters import describe_parameters
@@ -157,6 +158,13 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
         "revive": ["boolean"],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_arrays,
+        "_tables": (FLOAT, "topics"),
+        "_slot_ids": (INT, "topics"),
+        "_used": (INT, "components"),
+    }
+
     # Document steps are to say how many tables there are.
     _learns_prior = True
     _step_size = MinibatchLDA._step_size
@@ -227,6 +235,11 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
             weights = weights + b0 / len(tables)
         return np.maximum(weights / (tables.sum() + b0), SMALLEST_WEIGHT)
 
+    def _prior(self, weights):
+        """Dirichlet parameters of proportions, whose sum is not below what any prior may be."""
+        prior = self.doc_concentration_ * weights
+        return prior * max(1.0, SMALLEST / prior.sum())
+
     def _report_topics(self):
         """Set the attributes that say which topics are in use."""
         used = np.flatnonzero(self._used_slots())
@@ -238,7 +251,7 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
         self.n_components_ = len(used)
         self.topic_ids_ = self._slot_ids[used]
         self.topic_weights_ = self._root_weights(self.total_samples_)[used]
-        self.doc_topic_prior_ = self.doc_concentration_ * self.topic_weights_
+        self.doc_topic_prior_ = self._prior(self.topic_weights_)
 
     # Training
 
@@ -248,7 +261,7 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
         return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse")
 
     def _document_step(self, batch, keys, total_samples, workers):
-        prior = self.doc_concentration_ * self._root_weights(total_samples)
+        prior = self._prior(self._root_weights(total_samples))
         gathered = self._read_topics(total_samples).gather(batch.words, prior, workers)
         return self._training_step()(batch, gathered, prior, keys, workers, True)
 

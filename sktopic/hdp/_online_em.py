@@ -8,6 +8,7 @@ from scipy.special import digamma
 
 from sktopic._compat import Interval
 from sktopic._document_steps import GibbsStep
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._dirichlet import fit_dirichlet
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
@@ -136,6 +137,13 @@ class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTo
         "topic_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
         "doc_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
         "max_births": [Interval(Integral, 0, MOST_BIRTHS, closed="both")],
+    }
+
+    _fitted_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_arrays,
+        "_alpha": (FLOAT, "born"),
+        "_log_theta": (FLOAT, "born"),
+        "_used": (INT, "components"),
     }
 
     # Births are those of a batch as a whole.

@@ -7,11 +7,11 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import betaln, digamma
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval
 from sktopic._document_steps import chunks
 from sktopic._documents import LARGEST_COUNT, DocumentBatch, document_groups
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._hdp_variational import (
     add_atom_counts,
     gather_log_topics,
@@ -84,7 +84,7 @@ class CorpusPosterior:
     def gather(self, words, prior, workers):
         """LogTopics of the words; the prior of proportions plays no part."""
         if len(words) and words.max() >= len(self.store):
-            # Kernels trust their input; a model refitted by another thread meanwhile would break it.
+            # Kernels trust their input.
             raise ValueError(f"topics of shape {self.store.shape} do not fit the documents.")
         shape = len(words), self.store.shape[1]
         log_rows, rows = np.empty(shape), np.empty(shape, dtype=np.float32)
@@ -294,6 +294,15 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
         "bound_tol": [Interval(Real, 0, None, closed="left")],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_arrays,
+        "_atoms": (FLOAT, "topics"),
+        "root_stick_posterior_": (FLOAT, 2, None),
+        "stick_topics_": (INT, "topics"),
+        "topic_ids_": (INT, "components"),
+        "topic_weights_": (FLOAT, "components"),
+    }
+
     # The numbers of atoms of each topic are to be summed up.
     _learns_prior = True
 
@@ -325,13 +334,14 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
 
     @property
     def topic_word_counts_(self):
-        check_is_fitted(self)
-        weight = self.total_samples_ * self._statistics.scale[0]
-        return np.ascontiguousarray(self._store[:, self.topic_ids_].T * weight)
+        model = self._read()
+        weight = model.total_samples_ * model._statistics.scale[0]
+        return np.ascontiguousarray(model._store[:, model.topic_ids_].T * weight)
 
     @property
     def topic_word_posterior_(self):
-        return self.topic_word_counts_ + self.topic_word_prior_
+        model = self._read()
+        return model.topic_word_counts_ + model.topic_word_prior_
 
     def elbo(self, X, y=None, *, total_samples=None):
         """Evidence lower bound of a corpus under the fitted posterior of topics and their weights, in nats.
@@ -356,16 +366,16 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
             Total nats, natural logarithm: the documents' part, and once those of the topics and of the
             corpus' sticks.
         """
-        check_is_fitted(self)
-        self._check_settings()
+        model = self._read()
+        model._check_settings()
         check_scalar(total_samples, "total_samples", (Real, type(None)))
         if total_samples is not None and not 0 < total_samples < math.inf:
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        counts = self._validate_counts(X, reset=False)
+        counts = model._validate_counts(X, reset=False)
         scale = 1.0 if total_samples is None else total_samples / counts.shape[0]
-        sticks = sticks_bound(*self.root_stick_posterior_, self.topic_concentration_)
-        topics = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
-        return scale * self._documents_bound(counts) + sticks + topics
+        sticks = sticks_bound(*model.root_stick_posterior_, model.topic_concentration_)
+        topics = model._statistics.posterior_bound(model.total_samples_, model.topic_word_prior_)
+        return scale * model._documents_bound(counts) + sticks + topics
 
     def _documents_bound(self, counts):
         topics, step, bounds = self._inference_topics(), self._transform_step(), []

@@ -1,7 +1,6 @@
 """What models share whose topics come and go."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 # Expected tokens in the corpus from which on a topic is in use.
 LEAST_TOKENS = 1.0
@@ -15,8 +14,8 @@ class TopicsInUse:
 
     @property
     def topic_word_counts_(self):
-        check_is_fitted(self)
-        counts = self._used_statistics().expected_counts(self._count_weight(self.total_samples_))
+        model = self._read()
+        counts = model._used_statistics().expected_counts(model._count_weight(model.total_samples_))
         return np.ascontiguousarray(counts.T)
 
     def _used_slots(self, totals=None):

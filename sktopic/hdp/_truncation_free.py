@@ -8,6 +8,7 @@ import numpy as np
 
 from sktopic._compat import Interval
 from sktopic._document_steps import DenseCounts
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._hdp_gibbs import draw_tables
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._minibatch import FIT_KEY, MinibatchTopicModel
@@ -235,6 +236,13 @@ class TruncationFreeHDP(GrowingTopics, GibbsInference, AveragedStatistics, Minib
         "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both")],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_arrays,
+        "_sticks": (FLOAT, 2, "topics"),
+        "_slot_ids": (INT, "topics"),
+        "_used": (INT, "components"),
+    }
+
     # A batch is one chain.
     _group_size = sys.maxsize
 
@@ -267,7 +275,8 @@ class TruncationFreeHDP(GrowingTopics, GibbsInference, AveragedStatistics, Minib
 
     @property
     def topic_word_posterior_(self):
-        return self.topic_word_counts_ + self.topic_word_prior_
+        model = self._read()
+        return model.topic_word_counts_ + model.topic_word_prior_
 
     # State
 

@@ -6,14 +6,14 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import digamma, gammaln
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
+from sktopic._concurrency import trains, updating
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
-from sktopic._interrupt import uninterrupted
+from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
@@ -272,6 +272,13 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         "n_shards": [Interval(Integral, 1, None, closed="left")],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        "_counts": (FLOAT, "features", "topics"),
+        "_totals": (FLOAT, "topics"),
+        "_gains": (FLOAT, None),
+        "doc_topic_prior_": (FLOAT, "components"),
+    }
+
     def __init__(
         self,
         n_components=10,
@@ -292,6 +299,7 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     ):
         self._keep_parameters(locals())
 
+    @trains
     @with_callbacks
     def fit(self, X, y=None):
         """Sample the topics of a corpus, from scratch.
@@ -313,17 +321,18 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         ValueError
             If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
             left as it was.
+        RuntimeError
+            If another thread is training this object.
         KeyboardInterrupt
             Is passed on; the state is that of the last complete sweep, or the mean of the samples kept
             so far.
         """
         self._check_settings()
-        with self._features_kept():
-            counts = self._validate_counts(X, reset=True)
-            self._start(counts.shape[1])
+        counts = self._begin_anew(X)
         self._sample(counts, FitTasks(self, X, y, self.max_iter, 1))
         return self
 
+    @trains
     def partial_fit(self, X, y=None):
         """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
 
@@ -341,27 +350,25 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
 
         Raises
         ------
-        ValueError
+        ValueError, RuntimeError
             As in `fit`, or if n_components was changed since sampling began.
         """
-        first = not hasattr(self, "n_samples_seen_")
         self._check_settings()
-        if not first:
-            self._check_same_number(len(self._totals))
-        counts = self._validate_counts(X, reset=first)
-        if first:
-            self._start(counts.shape[1])
+        if not hasattr(self, "n_samples_seen_"):
+            counts = self._begin_anew(X)
         else:
-            self._counts = np.require(self._counts, requirements="W")
-            self._totals = np.require(self._totals, requirements="W")
-            self._adopt_settings()
+            self._checked()._check_same_number(len(self._totals))
+            counts = self._validate_counts(X, reset=False)
+            with updating(self):
+                self._counts = np.require(self._counts, requirements="W")
+                self._totals = np.require(self._totals, requirements="W")
+                self._adopt_settings()
         self._sample(counts, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
         return self
 
     @property
     def topic_word_counts_(self):
-        check_is_fitted(self)
-        return np.ascontiguousarray(self._counts.T)
+        return np.array(self._read()._counts.T, order="C")
 
     def _check_settings(self):
         super()._check_settings()
@@ -375,6 +382,14 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
 
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
+    def _begin_anew(self, X):
+        """Set the state from which sampling starts, all of it or nothing; returns X as canonical counts."""
+        begun = self._unfitted()
+        counts = begun._validate_counts(X, reset=True)
+        begun._start(counts.shape[1])
+        self._take(begun)
+        return counts
 
     def _start(self, n_features):
         counts = np.zeros((n_features, self.n_components))
@@ -412,7 +427,7 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
                 for sweep in range(1, self.max_iter + 1):
                     tasks.begin_epoch()
                     tasks.begin_update()
-                    with uninterrupted():
+                    with updating(self):
                         if sweep == 1 and first_documents:
                             self._assign_at_random(call)
                         self._sweep(call, workers)
@@ -426,7 +441,7 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
                     if tasks.end_epoch() or stop:
                         break
         finally:  # an interrupted call keeps the documents it has swept
-            with uninterrupted():
+            with updating(self):
                 if n_kept > 1:
                     self._counts[call.rows] = kept_sum / n_kept
                     self._totals = self._counts.sum(axis=0)
@@ -448,7 +463,8 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     def _after_sweep(self, sweep, call):
         """Learn priors and note the joint probability, where it is time for it."""
         if sweep % self.prior_interval == 0:
-            self._learn_priors(call.shards)
+            with updating(self):
+                self._learn_priors(call.shards)
         if self.evaluate_every and sweep % self.evaluate_every == 0:
             self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(call))
 

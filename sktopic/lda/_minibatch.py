@@ -4,7 +4,6 @@ from abc import abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._document_steps import GibbsStep, VariationalStep
@@ -186,9 +185,9 @@ class CountStatistics:
 
     @property
     def topic_word_counts_(self):
-        check_is_fitted(self)
-        weight = self._count_weight(self.total_samples_)
-        return np.ascontiguousarray(self._statistics.expected_counts(weight).T)
+        model = self._read()
+        weight = model._count_weight(model.total_samples_)
+        return np.ascontiguousarray(model._statistics.expected_counts(weight).T)
 
     def _read_topics(self, total_samples, geometric=False):
         weight, smoothing = self._count_weight(total_samples), self.topic_word_prior_
@@ -247,7 +246,8 @@ class TopicPosteriors:
 
     @property
     def topic_word_posterior_(self):
-        return self.topic_word_counts_ + self.topic_word_prior_
+        model = self._read()
+        return model.topic_word_counts_ + model.topic_word_prior_
 
     def _check_settings(self):
         super()._check_settings()

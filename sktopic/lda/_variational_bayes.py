@@ -4,7 +4,6 @@ import math
 from numbers import Real
 
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import StrOptions
 from sktopic._documents import document_groups
@@ -43,20 +42,19 @@ class VariationalBayesLDA(TopicPosteriors, VariationalInference, MinibatchLDA):
             Total nats, natural logarithm: the documents' part, and once that of the topics (equation 4 of
             Hoffman, Blei and Bach, 2010).
         """
-        check_is_fitted(self)
-        self._check_settings()
+        model = self._read()
+        model._check_settings()
         check_scalar(total_samples, "total_samples", (Real, type(None)))
         if total_samples is not None and not 0 < total_samples < math.inf:
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        counts = self._validate_counts(X, reset=False)
-        topics, step = self._inference_topics(), self._transform_step()
+        counts = model._validate_counts(X, reset=False)
+        topics, step, prior = model._inference_topics(), model._transform_step(), model.doc_topic_prior_
         documents = []
-        with Workers(self.n_jobs) as workers:
+        with Workers(model.n_jobs) as workers:
             for _, _, batch in document_groups(counts):
-                gathered = topics.gather(batch.words, self.doc_topic_prior_, workers)
-                counts_of_batch = step(batch, gathered, self.doc_topic_prior_, None, workers)
-                documents.append(counts_of_batch.bound())
+                gathered = topics.gather(batch.words, prior, workers)
+                documents.append(step(batch, gathered, prior, None, workers).bound())
         scale = 1.0 if total_samples is None else total_samples / counts.shape[0]
-        weight = self._count_weight(self.total_samples_)
-        topics_bound = self._statistics.posterior_bound(weight, self.topic_word_prior_)
+        weight = model._count_weight(model.total_samples_)
+        topics_bound = model._statistics.posterior_bound(weight, model.topic_word_prior_)
         return scale * math.fsum(documents) + topics_bound

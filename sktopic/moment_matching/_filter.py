@@ -8,9 +8,10 @@ from sklearn.utils import check_random_state
 
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
+from sktopic._concurrency import trains, updating
 from sktopic._document_steps import MomentMatchingStep
 from sktopic._documents import DocumentReader
-from sktopic._interrupt import uninterrupted
+from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._moment_matching import FIXED, MAX_TOKENS, filter_tokens, list_tokens, permutation
 from sktopic._kernels._rng import combine_keys, position_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
@@ -51,6 +52,21 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
         **{name: MinibatchLDA._parameter_constraints[name] for name in ("n_jobs", "random_state", "verbose")},
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        "_store": (FLOAT, "features", "topics"),
+        "_scale": (FLOAT, "topics"),
+        "_sums": (FLOAT, "topics"),
+        "_spread": (FLOAT, "topics"),
+        "_prior": (FLOAT, "topics"),
+        "_gamma": (FLOAT, "numbers"),
+        "_lag": (FLOAT, "numbers"),
+        "_evidence": (FLOAT, 2),
+        "_average_moments": (FLOAT, None),
+        "_group_moments": (FLOAT, None),
+        "doc_topic_prior_": (FLOAT, "components"),
+    }
+
+    @trains
     @with_callbacks
     def fit(self, X, y=None):
         """Learn the topics of a corpus from scratch, by one pass over its tokens.
@@ -72,14 +88,13 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
         ValueError
             If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
             left as it was.
+        RuntimeError
+            If another thread is training this object.
         KeyboardInterrupt
             Is passed on; the state is the posterior given the tokens seen so far.
         """
         self._check_settings()
-        with self._features_kept():
-            counts = self._validate_counts(X, reset=True)
-            alpha = self._new_alpha(counts)
-            self._start(counts.shape[1])
+        counts, alpha = self._begin_anew(X)
         tasks = FitTasks(self, X, y, 1, self._n_updates_of(counts.shape[0]))
         tasks.begin_epoch()
         self._observe(counts, alpha, tasks)
@@ -87,6 +102,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
         tasks.end()
         return self
 
+    @trains
     def partial_fit(self, X, y=None):
         """Update the posterior by the tokens of more documents.
 
@@ -107,28 +123,25 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
 
         Raises
         ------
-        ValueError
+        ValueError, RuntimeError
             As in `fit`, or if n_components or one of the priors that the first call began with was changed.
         """
-        first = not hasattr(self, "n_samples_seen_")
         self._check_settings()
-        if not first:
-            self._check_continuation()
-        with self._features_kept():
-            counts = self._validate_counts(X, reset=first)
+        if not hasattr(self, "n_samples_seen_"):
+            counts, alpha = self._begin_anew(X)
+        else:
+            self._checked()._check_continuation()
+            counts = self._validate_counts(X, reset=False)
             alpha = self._new_alpha(counts)
-            if first:
-                self._start(counts.shape[1])
-        if not first:
-            self._adopt_settings()
+            with updating(self):
+                self._adopt_settings()
         self._observe(counts, alpha, FitTasks(self, X, y, 1, 1, reporting=False))
         return self
 
     @property
     def topic_word_posterior_(self):
-        posterior = self.components_
-        posterior *= self._sums[: len(posterior), None]
-        return posterior
+        model = self._read()
+        return model.components_ * model._sums[: model.n_components_, None]
 
     def _check_settings(self):
         super()._check_settings()
@@ -164,13 +177,16 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
 
     # The state
 
-    def _start(self, n_features):
-        """Set the state to the prior, all of it or nothing."""
-        state = self._prior_state(n_features)
-        with uninterrupted():
-            vars(self).update(state)
-            self._start_learning()
-            self._report()
+    def _begin_anew(self, X):
+        """Set the state to the prior, all of it or nothing; returns canonical counts and room for alpha."""
+        begun = self._unfitted()
+        counts = begun._validate_counts(X, reset=True)
+        alpha = begun._new_alpha(counts)
+        vars(begun).update(begun._prior_state(counts.shape[1]))
+        begun._start_learning()
+        begun._report()
+        self._take(begun)
+        return counts, alpha
 
     def _prior_state(self, n_features):
         """The fitted state that the first token finds."""
@@ -254,7 +270,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
             tokens = document, batch.words[word], weight, _begins(document)
             for some in _slices(document, last - first, alpha.shape[1]):
                 bounds = slice(*np.searchsorted(document, (some.start, some.stop)))
-                with uninterrupted():
+                with updating(self):
                     self._filter(*(array[bounds] for array in tokens), alpha)
                     self._end_documents(alpha[some], batch.lengths[some])
                     self._report()
@@ -276,7 +292,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
         size = max(1, SLICE_WORK // alpha.shape[1])
         for first in range(0, len(word), size):
             piece = slice(first, first + size)
-            with uninterrupted():
+            with updating(self):
                 self._filter(*(array[piece] for array in tokens), alpha)
                 self._report()
             n_tokens = len(word[piece])
@@ -383,7 +399,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
                 gathered = topics.gather(batch.words, prior, workers)
                 keys = position_keys(key, first, batch.n_documents)
                 alpha = step(batch, gathered, prior, keys, workers, with_evidence=True).alpha
-                with uninterrupted():
+                with updating(self):
                     self._learn_prior(alpha[batch.lengths > 0])
                     if self._group_moments[-1] >= GROUP_SIZE:
                         self._update_prior()

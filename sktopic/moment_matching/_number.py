@@ -1,12 +1,12 @@
 """The number of topics as a posterior: what the degenerate and the triangular model have in common."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sktopic._base import TRANSFORM_KEY
 from sktopic._compat import StrOptions
 from sktopic._completion import mean_log_predictive
 from sktopic._document_steps import infer_proportions
+from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
 from sktopic.moment_matching._filter import MomentMatchingModel
@@ -61,6 +61,14 @@ class NumberOfTopics(MomentMatchingModel):
         "n_components_prior": [StrOptions({"uniform", "exponential"}), "array-like"],
     }
 
+    _fitted_arrays = {  # noqa: RUF012
+        **MomentMatchingModel._fitted_arrays,
+        "_gamma": (FLOAT, "topics"),
+        "_lag": (FLOAT, "topics"),
+        "n_components_posterior_": (FLOAT, "topics"),
+        "n_components_prior_": (FLOAT, "topics"),
+    }
+
     def predict_mixture(self, X):
         """Infer the topic proportions of documents, averaged over the number of topics.
 
@@ -78,11 +86,11 @@ class NumberOfTopics(MomentMatchingModel):
             Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
             float64.
         """
-        check_is_fitted(self)
-        self._check_settings()
-        counts = self._validate_counts(X, reset=False)
-        with Workers(self.n_jobs) as workers:
-            return self._mixture(counts, workers, counts.dtype)
+        model = self._read()
+        model._check_settings()
+        counts = model._validate_counts(X, reset=False)
+        with Workers(model.n_jobs) as workers:
+            return model._mixture(counts, workers, counts.dtype)
 
     def _mixture(self, counts, workers, dtype):
         gamma = self.n_components_posterior_

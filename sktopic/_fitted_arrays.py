@@ -1,0 +1,52 @@
+"""Whether fitted arrays fit together: kernels trust them, and files can be damaged."""
+
+import numpy as np
+
+FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
+
+
+def check_fitted_arrays(model):
+    """Raise ValueError for fitted arrays of other types or sizes than the model's class declares.
+
+    ``_fitted_arrays`` of the class has, for each name, the dtype and then the sizes: numbers, or names such
+    as "topics" that stand for the same number everywhere. "features" is n_features_in_, "components"
+    n_components_. A name with a question mark may be zero instead, and None is any number.
+    """
+    sizes = {"features": getattr(model, "n_features_in_", None)}
+    if "n_components_" in vars(model):
+        sizes["components"] = model.n_components_
+    arrays = vars(model)
+    for name, (dtype, *shape) in model._fitted_arrays.items():
+        array = arrays.get(name)
+        if not isinstance(array, np.ndarray):
+            raise _damaged(model, f"{name} is {type(array).__name__}, no array")
+        if array.dtype != dtype or not _fits(array.shape, shape, sizes):
+            wanted = ", ".join(f"{size}={sizes[size]}" if size in sizes else str(size) for size in shape)
+            raise _damaged(
+                model, f"{name} is {array.dtype} {array.shape}, where {dtype} ({wanted}) is needed"
+            )
+    n_components, n_topics = sizes.get("components", 0), sizes["topics"]
+    if n_components > n_topics:
+        raise _damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")
+
+
+def _damaged(model, what):
+    return ValueError(
+        f"the fitted state of this {type(model).__name__} is damaged: {what}. Load it from a file that is "
+        "whole, or call fit."
+    )
+
+
+def _fits(found, wanted, sizes):
+    """Whether sizes are the wanted ones; a name that has no number yet gets the one that is found."""
+    if len(found) != len(wanted):
+        return False
+    for size, want in zip(found, wanted):
+        if type(want) is str:
+            if want[-1] == "?":
+                want = sizes[want[:-1]] if size else 0
+            else:
+                want = sizes.setdefault(want, size)
+        if want is not None and size != want:
+            return False
+    return True

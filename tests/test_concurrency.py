@@ -1,0 +1,210 @@
+"""One object in several threads: one training call at a time, and readers that see one complete state."""
+
+import copy
+import itertools
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from sktopic._monitor import FitMonitor
+from sktopic._plug_in import plug_in_model
+from sktopic._topic_word import TopicProbabilities
+from sktopic.datasets import make_bars
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, StreamingVariationalLDA
+from sktopic.metrics import document_completion
+from sktopic.moment_matching import MomentMatchingLDA
+
+from .conftest import assert_same_state, state
+
+X = make_bars(60, random_state=0).data
+MORE = make_bars(30, random_state=1).data
+# One of each training loop, and one whose statistics are changed in place batch by batch.
+ESTIMATORS = [
+    OnlineEMLDA(n_components=4, batch_size=10, random_state=0),
+    DirectAssignmentHDP(n_components=4, batch_size=30, max_iter=2, random_state=0),
+    CollapsedGibbsLDA(n_components=4, max_iter=5, random_state=0),
+    CollapsedGibbsHDP(n_components=4, max_iter=5, random_state=0),
+    MomentMatchingLDA(n_components=4, random_state=0),
+]
+every_loop = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+WAIT = 30  # seconds, after which a test that hangs fails
+
+
+class Pause:
+    """Holds training calls at their first report of progress, between two updates, until the block ends."""
+
+    def __init__(self, monkeypatch):
+        self._monkeypatch = monkeypatch
+        self._reached, self._go_on = threading.Event(), threading.Event()
+
+    def __enter__(self):
+        original = FitMonitor.after_update
+
+        def after_update(monitor, *arguments):
+            self._reached.set()
+            assert self._go_on.wait(WAIT)
+            return original(monitor, *arguments)
+
+        self._monkeypatch.setattr(FitMonitor, "after_update", after_update)
+        return self
+
+    def reached(self):
+        assert self._reached.wait(WAIT)
+
+    def __exit__(self, *exc_info):
+        self._go_on.set()
+
+
+@every_loop
+def test_second_training_call_at_the_same_time_raises(estimator, monkeypatch):
+    model = clone(estimator)
+    with ThreadPoolExecutor(1) as pool, Pause(monkeypatch) as pause:
+        training = pool.submit(model.fit, X)
+        pause.reached()
+        for call in (model.fit, model.partial_fit):
+            with pytest.raises(RuntimeError, match=f"{type(model).__name__} is being trained"):
+                call(X[:, :20])
+    training.result(WAIT)
+    assert_same_state(state(model), state(clone(estimator).fit(X)))
+
+
+@every_loop
+def test_training_call_within_a_training_call_raises(estimator, monkeypatch):
+    model, messages = clone(estimator), []
+
+    def report(monitor, *arguments):
+        with pytest.raises(RuntimeError, match="is being trained") as caught:
+            monitor.estimator.partial_fit(X)
+        messages.append(str(caught.value))
+
+    monkeypatch.setattr(FitMonitor, "after_update", report)
+    model.fit(X)
+    assert messages
+    monkeypatch.undo()
+    assert_same_state(state(model), state(clone(estimator).fit(X)))
+
+
+@every_loop
+def test_copies_made_while_an_object_trains_can_be_trained(estimator, monkeypatch):
+    model = clone(estimator)
+    with ThreadPoolExecutor(1) as pool, Pause(monkeypatch) as pause:
+        training = pool.submit(model.fit, X)
+        pause.reached()
+        monkeypatch.undo()
+        for made in (clone(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            assert made.partial_fit(MORE).n_samples_seen_ > 0
+    training.result(WAIT)
+
+
+@every_loop
+def test_training_that_failed_leaves_no_mark(estimator, monkeypatch):
+    model = clone(estimator)
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FitMonitor, "after_update", fail)
+    with pytest.raises(KeyboardInterrupt) as caught:  # which keeps the frames of the call alive
+        model.fit(X)
+    monkeypatch.undo()
+    assert caught.value is not None
+    model.fit(X)
+    assert_same_state(state(model), state(clone(estimator).fit(X)))
+
+
+@every_loop
+def test_transform_while_another_thread_trains_sees_one_complete_state(estimator, monkeypatch):
+    model = clone(estimator).fit(MORE)
+    with ThreadPoolExecutor(1) as pool, Pause(monkeypatch) as pause:
+        training = pool.submit(model.partial_fit, X)
+        pause.reached()
+        stopped = pickle.loads(pickle.dumps(model))
+        reading = model._read()
+        before = stopped.transform(X), stopped.score(X), stopped.components_
+        assert_array_equal(model.transform(X), before[0])
+        assert_array_equal(model.components_, before[2])
+    training.result(WAIT)
+    # What was read then has not moved with the training since.
+    assert_array_equal(reading.transform(X), before[0])
+    assert reading.score(X) == before[1]
+    assert not np.array_equal(model.transform(X), before[0])
+
+
+def test_many_readers_of_a_model_in_training_get_states_between_updates():
+    """Batches of one document, so that updates are as frequent as they can be."""
+    settings = {"n_components": 4, "batch_size": 1, "random_state": 0}
+    twin, states = StreamingVariationalLDA(**settings).partial_fit(MORE), []
+    states.append(twin.transform(MORE).tobytes())
+    for row in X:
+        states.append(twin.partial_fit(row.reshape(1, -1)).transform(MORE).tobytes())
+    model, seen, done = StreamingVariationalLDA(**settings).partial_fit(MORE), set(), threading.Event()
+
+    def read():
+        while not done.is_set():
+            seen.add(model.transform(MORE).tobytes())
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(read) for _ in range(2)]
+        for row in X:
+            model.partial_fit(row.reshape(1, -1))
+        done.set()
+        for reader in readers:
+            reader.result(WAIT)
+    assert seen <= set(states)
+
+
+@every_loop
+def test_training_that_begins_while_a_reader_works_does_not_disturb_it(estimator):
+    model = clone(estimator).fit(X)
+    reading, (topics, prior) = model._read(), plug_in_model(model, None)
+    theta, components = model.transform(X), topics.components()
+    model.partial_fit(MORE)
+    assert_array_equal(reading.transform(X), theta)
+    assert_array_equal(topics.components(), components)
+    assert len(prior) == len(components)
+
+
+def test_without_readers_training_copies_nothing():
+    model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
+    model.transform(X)
+    document_completion(model, X)
+    store = model._store
+    assert model.partial_fit(MORE)._store is store
+
+
+@every_loop
+def test_components_are_computed_once_for_a_state(estimator, monkeypatch):
+    calls, compute = [], TopicProbabilities.components
+    monkeypatch.setattr(TopicProbabilities, "components", lambda topics: calls.append(1) or compute(topics))
+    model = clone(estimator).fit(X)
+    model.transform(X)
+    model.score(X)
+    assert not calls  # at many topics they are too large to make unasked
+    components = model.components_
+    assert model.components_ is components and len(calls) == 1
+    with pytest.raises(ValueError, match="read-only"):
+        components[0, 0] = 1.0
+    assert all(value is not components for value in vars(model).values())
+    size = len(pickle.dumps(model))
+    model.partial_fit(MORE)
+    assert len(pickle.dumps(model)) < size + components.nbytes
+    assert model.components_ is not components
+    assert_array_equal(model.components_, compute(model._topic_probabilities()))
+
+
+def test_components_follow_each_update_in_callbacks(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        FitMonitor,
+        "after_update",
+        lambda monitor, *_: seen.append(monitor.estimator.components_.copy()),
+    )
+    OnlineEMLDA(n_components=4, batch_size=10, max_iter=1, random_state=0).fit(X)
+    assert len(seen) == 6
+    assert all(np.abs(one - other).max() > 0 for one, other in itertools.pairwise(seen))

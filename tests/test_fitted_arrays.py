@@ -1,0 +1,85 @@
+"""Fitted arrays that do not fit together: an error before a kernel trusts them."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import sktopic
+from sktopic.datasets import make_bars
+
+X = make_bars(30, random_state=0).data
+ESTIMATORS = [
+    getattr(sktopic, name)(n_components=3, random_state=0)
+    for name in sktopic.__all__
+    if hasattr(getattr(sktopic, name), "partial_fit")
+]
+# Of these nothing is read but by Python code that looks at their sizes.
+REPORTS = {
+    "log_likelihood_",
+    "n_components_trace_",
+    "trace_n_tokens_",
+    "trace_n_components_",
+    "move_history_",
+    "validation_scores_",
+    "_prior_averages",
+    "topic_weights_",
+    "topic_ids_",
+    "root_stick_posterior_",
+}
+
+DAMAGES = {
+    "shorter": lambda array: array[:-1].copy() if len(array) else np.zeros((1, *array.shape[1:])),
+    "longer": lambda array: np.concatenate([array, array[-1:], array[-1:]]) if len(array) else array[None],
+    "of another type": lambda array: array.astype(np.float32),
+    "of two axes more": lambda array: array[None, None],
+    "a list": lambda array: array.tolist(),
+    "gone": lambda array: None,
+}
+
+
+@pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def model(request):
+    estimator = clone(request.param)
+    if "max_iter" in estimator.get_params():
+        estimator.set_params(max_iter=2)
+    return estimator.fit(X)
+
+
+def test_every_fitted_array_is_declared(model):
+    arrays = {name for name, value in vars(model).items() if isinstance(value, np.ndarray)}
+    assert arrays - REPORTS <= set(model._fitted_arrays) <= arrays
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_array_raises_wherever_it_is_read(model, damage):
+    for name, (_, *sizes) in model._fitted_arrays.items():
+        if damage in ("shorter", "longer") and sizes[0] is None:
+            continue  # any length will do
+        if damage == "shorter" and sizes[0] == "born":
+            continue  # fewer topics than there are in training are legal
+        damaged = copy.deepcopy(model)
+        vars(damaged)[name] = DAMAGES[damage](vars(model)[name])
+        state = dict(vars(damaged))
+        message = f"fitted state of this {type(model).__name__} is damaged: "
+        for call in (damaged.transform, damaged.score, damaged.partial_fit):
+            with pytest.raises(ValueError, match=message):
+                call(X)
+        with pytest.raises(ValueError, match=message):
+            _ = damaged.components_
+        with pytest.raises(ValueError, match=message):
+            pickle.loads(pickle.dumps(damaged))
+        assert all(vars(damaged)[key] is value for key, value in state.items())
+        assert damaged.fit(X).transform(X).shape[0] == X.shape[0]  # fit starts anew
+
+
+def test_values_that_are_not_finite_raise(model):
+    name = next(iter(model._fitted_arrays))  # the statistics of words and topics
+    for value in (np.nan, np.inf):
+        damaged = copy.deepcopy(model)
+        vars(damaged)[name][:] = value
+        for call in (damaged.transform, damaged.score):
+            with pytest.raises(ValueError, match="not finite"):
+                call(X)
