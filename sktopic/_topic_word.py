@@ -102,9 +102,14 @@ def _gather(kernel, store, words, given, workers, dtype):
         for first, last in workers.ranges(len(words))
     ]
     workers.map_here(kernel, pieces)
-    if len(words) and not gathered.log_evidence.max() < np.inf:  # NaN, too
-        raise ValueError("the fitted topics have words whose probability is not finite; call fit.")
+    check_finite(gathered.log_evidence)
     return gathered
+
+
+def check_finite(log_probabilities):
+    """Raise ValueError for logarithms of probabilities of words that are NaN or plus infinity."""
+    if not log_probabilities.max(initial=-np.inf) < np.inf:
+        raise ValueError("the fitted topics have words whose probability is not finite; call fit.")
 
 
 def part_bounds(n_rows):

@@ -33,7 +33,8 @@ def gather_topics(
     log_evidence : (n_words,) log(phi[w] @ prior)                                                 OUT
 
     A word of probability zero in every topic says nothing about topics: its row is 1 / sum(prior)
-    everywhere and its log evidence minus infinity.
+    everywhere and its log evidence minus infinity. Where that of a word is NaN or infinity, the topics are
+    not finite and its row is of no use.
     """
     cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i
     with nogil:
@@ -81,6 +82,8 @@ cdef double fill_row(
     for k in range(n_topics):
         row[k] = <real>(source[k] * scale[k] + offset[k])
     total = sum_blocks(row, prior, n_topics, cumulative)
+    if total != total:  # NaN
+        return total
     if not total > 1e-30:  # the row may have left the range of float32: take its largest entry out
         for k in range(n_topics):
             largest = max(largest, source[k] * scale[k] + offset[k])

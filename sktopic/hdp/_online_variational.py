@@ -23,7 +23,7 @@ from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parallel import Workers
 from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, PriorEvidence
-from sktopic._topic_word import N_PARTS, TopicProbabilities, TopicWordStatistics, part_bounds
+from sktopic._topic_word import N_PARTS, TopicProbabilities, TopicWordStatistics, check_finite, part_bounds
 from sktopic.lda._minibatch import MAX_SWEEPS, AveragedStatistics
 
 # Largest truncation of documents; memory is proportional to it.
@@ -93,6 +93,7 @@ class CorpusPosterior:
             (self.store, words[a:b], *given, log_rows[a:b], rows[a:b]) for a, b in workers.ranges(shape[0])
         ]
         workers.map_here(gather_log_topics, pieces)
+        check_finite(log_rows)
         lowest = float(digamma(self.offset) - self.norm.max())
         return LogTopics(log_rows, rows, self.log_weights, self.weights, lowest)
 
