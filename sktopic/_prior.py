@@ -149,7 +149,8 @@ class PriorLearner:
         if self.rule == "gradient":
             return averages, self._newton_step(batch, prior, rho)
         if self.rule == "gamma":
-            return averages, self.mode(averages, n_documents)
+            told = self.rate + averages[-1] > 0.0  # else any prior is as good as another
+            return averages, self.mode(averages, n_documents) if told else prior
         return averages, self._fixed_point(averages, prior)
 
     def _fixed_point(self, mean_log_theta, prior):
@@ -176,12 +177,12 @@ class PriorLearner:
 
     def mode(self, averages, n_documents):
         """The mode under the Gamma prior; averages are those of topic gains and, last, of the total gain."""
-        above = self.shape - 1.0 + n_documents * averages[:-1]
+        above = np.maximum(self.shape - 1.0 + n_documents * averages[:-1], 0.0)
         below = self.rate + n_documents * averages[-1]
         if self.kind == "auto-symmetric":
             above = np.full(len(above), above.mean())
-        largest = np.full(len(above), LARGEST_LEARNED)  # also where documents say nothing and rate is 0
-        mode = np.divide(np.maximum(above, 0.0), below, out=largest, where=above < LARGEST_LEARNED * below)
+        largest = np.full(len(above), LARGEST_LEARNED)  # where the quotient might overflow
+        mode = np.divide(above, below, out=largest, where=above < LARGEST_LEARNED * below)
         return np.maximum(mode, SMALLEST_LEARNED)
 
 

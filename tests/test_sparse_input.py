@@ -1,0 +1,93 @@
+"""Sparse matrices whose arrays do not fit together: an error before anything trusts them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sktopic._documents import canonical_counts, check_sparse_structure
+
+# Every way to break each format, all read by an estimator and by a metric in one process: it used to crash.
+BROKEN = """
+from copy import copy
+
+import numpy as np
+import scipy.sparse as sp
+from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import document_completion
+
+rng = np.random.default_rng(0)
+GOOD = rng.integers(1, 5, (4, 6)).astype(float)
+model = OnlineEMLDA(n_components=2, random_state=0).fit(GOOD)
+transformed = model.transform(GOOD)
+
+
+def made(format, **arrays):
+    X = getattr(sp, f"{format}_array")(GOOD)
+    for name, change in arrays.items():
+        setattr(X, name, change(copy(getattr(X, name))))
+    return X
+
+
+def put(i, value):
+    def change(array):
+        array[i] = value
+        return array
+
+    return change
+
+
+cases = [("lil", {"rows": put(1, [0, 99, 2, 3, 4, 5])}), ("lil", {"rows": put(1, [0, 1])})]
+for format in ("csr", "csc", "bsr"):
+    for i, value in ((1, 10**6), (1, 20), (2, -1), (-1, 10**6), (-1, -5), (0, 1), (0, -1), (2, 1)):
+        cases.append((format, {"indptr": put(i, value)}))
+    cases.append((format, {"indptr": lambda array: array[:-1]}))
+    cases.append((format, {"indptr": lambda array: np.append(array, array[-1])}))
+    for value in (-1, 6, 10**6, -(10**6)):
+        cases.append((format, {"indices": put(0, value)}))
+    cases.append((format, {"indices": lambda array: array[:-3]}))
+    cases.append((format, {"data": lambda array: array[:-1]}))
+for value in (-1, 6, 10**6):
+    for axis in (0, 1):
+        cases.append(("coo", {"coords": lambda c, a=axis, v=value: tuple(
+            put(0, v)(x.copy()) if i == a else x for i, x in enumerate(c))}))
+for format, arrays in cases:
+    for call in (OnlineEMLDA(n_components=2).fit, model.fit, model.transform, model.partial_fit, model.score,
+                 lambda X: document_completion(model, X)):
+        try:
+            call(made(format, **arrays))
+        except ValueError as error:
+            assert "X has " in str(error), (format, arrays, error)
+        else:
+            raise AssertionError((format, arrays))
+assert np.array_equal(model.transform(GOOD), transformed)
+print(len(cases))
+"""
+
+
+def test_broken_matrices_raise_and_lose_nothing():
+    done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) == 56
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
+def test_whole_matrices_of_every_format_pass(format):
+    for make in (getattr(sp, f"{format}_array"), getattr(sp, f"{format}_matrix")):
+        for X in (np.eye(4, 6), np.zeros((4, 6)), np.ones((0, 3)) if format != "bsr" else np.eye(2)):
+            check_sparse_structure(make(X))
+
+
+def test_entries_behind_the_last_row_are_legal():
+    X = sp.csr_array((np.ones(3), [0, 1, 2], [0, 1, 3]), shape=(2, 3))
+    X.indices, X.data = np.array([0, 1, 2, 0, 1], dtype=np.int32), np.ones(5)
+    check_sparse_structure(X)
+
+
+def test_duplicates_that_sum_to_more_than_a_count_may_be_raise():
+    five = sp.csr_array((np.full(5, 1e20), np.zeros(5, dtype=np.int32), [0, 5]), shape=(1, 2))
+    with pytest.raises(ValueError, match=r"X has a count of 5e\+20; at most 1e\+20 is allowed"):
+        canonical_counts(five)
+    assert five.nnz == 5 and canonical_counts(five / 5).data == [1e20]
