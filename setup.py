@@ -76,13 +76,14 @@ class BuildKernels(build_ext):
             nthreads=self.parallel,
             quiet=not self.verbose,
         )
-        # What was compiled before the last change of the kind of build is out of date.
+        # Beside the sources, what was compiled before the last change of the kind of build is out of date.
         latest = Path("build", "kernels-built-last")
-        if not latest.exists() or latest.read_text() != BUILD:
+        if self.inplace and (not latest.exists() or latest.read_text() != BUILD):
             latest.write_text(BUILD)
         for extension, in_c in zip(self.extensions, translated):
             extension.sources = in_c.sources
-            extension.depends = [*extension.depends, latest.as_posix()]
+            if self.inplace:
+                extension.depends = [*extension.depends, latest.as_posix()]
         # Long ones first, so that the last to be compiled do not leave cores idle.
         self.extensions.sort(key=lambda extension: os.path.getsize(extension.sources[0]), reverse=True)
         super().build_extensions()

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.special import gammaln
 
+from sktopic._topic_word import row_blocks
+
 # Tell the streams of one seed apart.
 ASSIGNMENT_KEY = 0x61737369676E
 SWEEP_KEY = 0x7377656570
@@ -16,7 +18,7 @@ def counts_exactly(values, before):
 
 
 def _whole(values):
-    return np.array_equal(values, np.rint(values))
+    return all(np.array_equal(values[rows], np.rint(values[rows])) for rows in row_blocks(values))
 
 
 def log_rising(counts, beta):

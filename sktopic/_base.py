@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sktopic._compat import make_constraint
 from sktopic._completion import mean_log_predictive
-from sktopic._concurrency import kept_components, snapshot, state_to_pickle, updating
+from sktopic._concurrency import copied, kept_components, snapshot, state_to_pickle, updating
 from sktopic._document_steps import infer_proportions
 from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
 from sktopic._fitted_arrays import check_fitted_arrays
@@ -17,6 +17,15 @@ from sktopic._parallel import Workers
 
 # Tells the streams of transform from those of fit.
 TRANSFORM_KEY = 0x7472616E
+# Of the largest integers that become a float.
+MOST_BITS = 1023
+
+
+def _check_bool(name, value, constraints):
+    """Raise ValueError where a number is wanted: scikit-learn takes True and False for 1 and 0."""
+    if "boolean" not in constraints and "verbose" not in constraints:
+        allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
+        raise ValueError(f"{name}={value}: {allowed} is allowed.")
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -58,14 +67,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_settings(self):
         """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
         self._validate_params()
+        constraints = self._parameter_constraints
         for name, value in vars(self).items():
-            if not isinstance(value, (bool, np.bool_)) or name not in self._parameter_constraints:
-                continue
-            constraints = self._parameter_constraints[name]
-            # For Python, and so for scikit-learn, True and False are the numbers 1 and 0.
-            if "boolean" not in constraints and "verbose" not in constraints:
-                allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
-                raise ValueError(f"{name}={value}: {allowed} is allowed.")
+            kind = type(value)
+            if isinstance(value, int) and value.bit_length() > MOST_BITS and name in constraints:
+                raise ValueError(f"{name} has {value.bit_length()} bits; at most {MOST_BITS} are allowed.")
+            if (kind is bool or kind is np.bool_) and name in constraints:
+                _check_bool(name, value, constraints[name])
 
     def _check_same_number(self, n_trained):
         """Raise ValueError if n_components is no longer the number of topics in training."""
@@ -89,21 +97,42 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self):
         """Return a snapshot of the fitted model, checked: training in another thread does not change it."""
-        check_is_fitted(self)
-        return snapshot(self)._checked()
+        model = snapshot(self)
+        if next(iter(model._fitted_arrays), None) not in vars(model):
+            check_is_fitted(model)
+        return model._checked()
+
+    def _begin_anew(self, X, check=None):
+        """Set the state from which training starts (`_start`), all of it or nothing; return canonical counts.
+
+        check : function of the counts that may raise, if there is more to be checked
+        """
+        begun, before = self._unfitted()
+        counts = begun._validate_counts(X, reset=True)
+        if check is not None:
+            check(counts)
+        begun._start(counts.shape[1])
+        self._take(begun, before)
+        return counts
 
     def _unfitted(self):
-        """Return a copy on which a new fit is begun: until `_take` nothing of an earlier one is lost."""
-        copy = object.__new__(type(self))
-        vars(copy).update(vars(self))
-        return copy
+        """Return a copy on which a new fit is begun, and its attributes: until `_take` nothing is lost."""
+        copy, before = object.__new__(type(self)), vars(self).copy()
+        vars(copy).update(before)
+        return copy, before
 
-    def _take(self, begun):
-        """Take over what `_unfitted` gave and training is to start from, all of it or nothing."""
+    def _take(self, begun, before):
+        """Take over what changed in what `_unfitted` gave; a user may have set other attributes meanwhile."""
+        state, nothing = vars(begun), object()
         with updating(self):
-            for name in vars(self).keys() - vars(begun).keys():
-                delattr(self, name)
-            vars(self).update(vars(begun))
+            for name in before.keys() - state.keys():
+                vars(self).pop(name, None)
+            vars(self).update(
+                {name: value for name, value in state.items() if before.get(name, nothing) is not value}
+            )
+
+    def __copy__(self):
+        return copied(self)  # training changes arrays in place
 
     def __getstate__(self):
         return state_to_pickle(self, super().__getstate__)

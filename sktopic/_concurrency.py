@@ -8,11 +8,14 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import numpy as np
 
 from sktopic._interrupt import uninterrupted
+
+# What fitted attributes are.
+PLAIN = np.ndarray, np.generic, int, float, str, type(None)
 
 
 @dataclass(eq=False)
@@ -26,7 +29,7 @@ class Guard:
     trainer : number of the thread that trains, if one does
     last_call : stands for the last training call
     readers : weak references to snapshots that share arrays with the estimator
-    components : topic-word probabilities of the present state, if they have been asked for
+    components : topic-word probabilities, if they have been asked for, and the attributes they are of
     """
 
     training: object = field(default_factory=threading.Lock)
@@ -34,7 +37,7 @@ class Guard:
     trainer: int | None = None
     last_call: object = None
     readers: list = field(default_factory=list)
-    components: np.ndarray | None = None
+    components: tuple[np.ndarray, dict] | None = None
 
     def in_use(self):
         """Whether a snapshot that shares arrays is still in use."""
@@ -49,14 +52,33 @@ class Guard:
         return self.training.locked() and self.trainer != threading.get_ident()
 
 
-_guards = WeakKeyDictionary()
+class _Key(ref):
+    """A weak reference that equals those to the same object, whatever the class of that says of equality."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, model, callback=None):
+        super().__init__(model, callback)
+        self.number = id(model)
+
+    def __hash__(self):
+        return self.number
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        model = self()
+        return model is not None and model is other()
+
+
+_guards = {}
 _adding = threading.Lock()
 
 
 def _begin_anew():
     """A forked process has none of the threads that hold locks."""
     global _guards, _adding
-    _guards, _adding = WeakKeyDictionary(), threading.Lock()
+    _guards, _adding = {}, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -64,11 +86,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def _guard_of(model):
-    guard = _guards.get(model)
+    guard = _guards.get(_Key(model))
     if guard is None:
         with _adding:
-            guard = _guards.setdefault(model, Guard())
+            guard = _guards.setdefault(_Key(model, _forget), Guard())
     return guard
+
+
+def _forget(key):
+    _guards.pop(key, None)
 
 
 def trains(method):
@@ -88,7 +114,8 @@ def trains(method):
                     guard.last_call, guard.trainer = object(), threading.get_ident()
                     with updating(self):
                         if guard.in_use():  # readers go on with the arrays there are
-                            vars(self).update(_own_arrays(self))
+                            vars(self).update(_own_arrays(vars(self).copy()))  # others may set some meanwhile
+                            guard.readers = []
                     return method(self, X, y)
         raise RuntimeError(
             f"this {type(self).__name__} is being trained by another call of fit or partial_fit, which must "
@@ -98,16 +125,21 @@ def trains(method):
     return call
 
 
-def _own_arrays(model):
-    return {name: value.copy() for name, value in vars(model).items() if isinstance(value, np.ndarray)}
+def _own_arrays(state):
+    return {name: value.copy() for name, value in state.items() if isinstance(value, np.ndarray)}
+
+
+def changing(model):
+    """The lock to hold while the fitted state is changed; what was computed from that is dropped."""
+    guard = _guard_of(model)
+    guard.components = None
+    return guard.changing
 
 
 @contextmanager
 def updating(model):
-    """Change the fitted state in the block: Ctrl-C and readers wait, what was computed from it is dropped."""
-    guard = _guard_of(model)
-    with uninterrupted(), guard.changing:
-        guard.components = None
+    """Change the fitted state in the block, while Ctrl-C and readers wait."""
+    with uninterrupted(), changing(model):
         yield
 
 
@@ -122,9 +154,17 @@ def snapshot(model):
     with guard.changing:
         vars(taken).update(vars(model))
         if guard.trained_elsewhere():
-            vars(taken).update(_own_arrays(model))
+            # Not of the model: a training call sets attributes, though not arrays, without the lock.
+            vars(taken).update(_own_arrays(vars(taken)))
         else:
             guard.lend(taken)
+    return taken
+
+
+def copied(model):
+    """An estimator with the present fitted state in arrays of its own."""
+    taken = snapshot(model)
+    vars(taken).update(_own_arrays(vars(taken)))
     return taken
 
 
@@ -132,9 +172,9 @@ def state_to_pickle(model, getstate):
     """What getstate() says a pickle is to have, such that training does not change it meanwhile."""
     guard = _guard_of(model)
     with guard.changing:
-        state = getstate()
+        state = dict(getstate())  # which may be vars(model) itself
         if guard.trained_elsewhere():
-            return {**state, **_own_arrays(model)}
+            return {**state, **_own_arrays(state)}
         views = {name: value.view() for name, value in state.items() if isinstance(value, np.ndarray)}
         guard.lend(*views.values())
     return {**state, **views}
@@ -144,12 +184,20 @@ def kept_components(model, compute):
     """compute(snapshot) of the present state, a read-only array that is computed once per state."""
     guard = _guard_of(model)
     kept = guard.components
-    if kept is None:
+    if kept is None or not _has(model, kept[1]):
         taken = snapshot(model)
-        kept = compute(taken)
-        kept.flags.writeable = False
+        components = compute(taken)
+        components.flags.writeable = False
+        # Of others, which a user may have set, nothing is held: they might lead back to the model.
+        state = {name: value for name, value in vars(taken).items() if isinstance(value, PLAIN)}
+        kept = components.view(), state  # a view cannot be made writable
         with guard.changing:
-            # The state is the one that was read where each array still is.
-            if all(vars(model).get(name) is value for name, value in vars(taken).items()):
+            if _has(model, state):
                 guard.components = kept
-    return kept
+    return kept[0]
+
+
+def _has(model, state):
+    """Whether the attributes are still the same objects; readers of a model in training get others."""
+    attributes = vars(model)
+    return all(attributes.get(name) is value for name, value in state.items())

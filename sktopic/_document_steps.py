@@ -5,6 +5,7 @@ document; it returns an object with
 
 - ``add_to(target, rows, factor, totals, averaged, average_weight, workers)``: add factor times the
   expected counts of topics and words;
+- ``work()``: about how many operations that takes;
 - ``prior_evidence()``: what the documents say about the prior of theta, a PriorEvidence;
 - ``proportions()``: the posterior mean of theta.
 """
@@ -24,7 +25,7 @@ from sktopic._kernels._statistics import add_factored_counts, add_rows, add_samp
 from sktopic._kernels._table_indicators import build_tables, sweep_tables
 from sktopic._kernels._variational import update_documents
 from sktopic._prior import PriorEvidence
-from sktopic._topic_word import N_PARTS, GatheredTopics, part_bounds
+from sktopic._topic_word import N_PARTS, GatheredTopics, by_blocks, part_bounds
 
 # Draws of a word from which on an alias table saves more than it costs, for any number of topics.
 MANY_DRAWS = 300
@@ -61,6 +62,9 @@ class SampledCounts:
     values: np.ndarray
     fixed: np.ndarray
     log_theta: np.ndarray
+
+    def work(self):
+        return len(self.values) + self.topics.rows.size
 
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
         value_indptr = np.zeros(self.batch.n_documents + 1, dtype=np.int64)
@@ -208,6 +212,9 @@ class FactoredCounts:
     expectation: np.ndarray
     share: np.ndarray
 
+    def work(self):
+        return len(self.share) * self.expectation.shape[1]
+
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
         _add_by_parts(
             add_factored_counts,
@@ -247,7 +254,7 @@ class VariationalCounts(FactoredCounts):
     def prior_evidence(self):
         present = self.batch.lengths > 0
         gamma, lengths = self.gamma[present], self.batch.lengths[present]
-        gains = digamma(gamma).sum(axis=0) - len(gamma) * digamma(self.prior)
+        gains = by_blocks(digamma, gamma).sum(axis=0) - len(gamma) * digamma(self.prior)
         return PriorEvidence.from_gains(self.prior, gains, lengths)
 
     def proportions(self):
@@ -261,7 +268,7 @@ class VariationalCounts(FactoredCounts):
         """That of each document."""
         batch, gamma, prior = self.batch, self.gamma, self.prior
         totals = gamma.sum(axis=1) + self.rest
-        log_theta = digamma(gamma) - digamma(totals)[:, None]
+        log_theta = by_blocks(digamma, gamma) - digamma(totals)[:, None]
         document = batch.cell_document()
         # share is count / (expectation @ row), where expectation is exp(log theta) over its largest entry.
         tiny = self.share < SMALLEST_SHARE  # has lost its digits
@@ -271,7 +278,7 @@ class VariationalCounts(FactoredCounts):
         log_evidence = np.log(norm) + self.topics.log_evidence[batch.cell_word]
         log_evidence += log_theta.max(axis=1)[document]
         words = np.bincount(document, weights=batch.cell_count * log_evidence, minlength=len(gamma))
-        theta = ((prior - gamma) * log_theta + gammaln(gamma) - gammaln(prior)).sum(axis=1)
+        theta = ((prior - gamma) * log_theta + by_blocks(gammaln, gamma) - gammaln(prior)).sum(axis=1)
         return words + theta + gammaln(prior.sum() + self.rest) - gammaln(totals)
 
 
@@ -443,6 +450,9 @@ class DenseCounts:
         if self._with_evidence:
             self._evidence = self._evidence.plus(counts.prior_evidence())
 
+    def work(self):
+        return 2 * self.counts.size
+
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
         factor = factor / self.n_repeats
         totals += self.totals * factor
@@ -464,4 +474,6 @@ def infer_proportions(counts, topics, prior, step, key, workers, dtype=np.float6
     for first, last, batch in document_groups(counts):
         gathered = topics.gather(batch.words, prior, workers)
         theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
+        if not np.isfinite(theta[first:last]).all():
+            raise ValueError("the fitted state gives proportions that are not finite; call fit.")
     return theta

@@ -13,24 +13,40 @@ from sktopic._kernels._rng import content_keys
 GROUP_SIZE = 1024
 # With this and the bounds of priors (see _prior), draws stay inside the range of float32.
 LARGEST_COUNT = 1e20
+# What the indices of sparse matrices are.
+KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of blocks of columns"}
 
 
 def check_sparse_structure(X):
     """Raise ValueError for a sparse matrix whose arrays do not fit together: conversions would trust them."""
-    if not sp.issparse(X):
+    if not sp.issparse(X) or X.ndim != 2:  # the number of dimensions is checked with that of arrays
         return
     if X.format == "coo":
-        for axis, indices in enumerate(X.coords):
+        for axis, indices in enumerate((X.row, X.col)):
             _check_indices(indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
+    elif X.format == "dia":
+        if X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]:
+            raise ValueError(
+                f"X has diagonals of shape {X.data.shape} and offsets of shape {X.offsets.shape}; one offset "
+                "for each diagonal is allowed."
+            )
     elif X.format == "lil":
+        if not len(X.rows) == len(X.data) == X.shape[0]:
+            raise ValueError(
+                f"X has lists for {len(X.rows)} rows of column indices and {len(X.data)} of entries; with "
+                f"its shape {X.shape}, {X.shape[0]} are allowed."
+            )
         for row, data in zip(X.rows, X.data):
-            _check_indices(np.array(row), "indices", X.shape[1], len(data))
+            _check_indices(np.array(row), "column indices", X.shape[1], len(data))
     elif X.format in ("csr", "csc", "bsr"):
         block = X.blocksize if X.format == "bsr" else (1, 1)
         n_rows, n_columns = (size // step for size, step in zip(X.shape, block))
         if X.format == "csc":
             n_rows, n_columns = n_columns, n_rows
-        _check_indices(X.indices, "indices", n_columns, len(X.data))
+        for name in ("indices", "indptr"):
+            if getattr(X, name).dtype.kind != "i":
+                raise ValueError(f"X has {name} of dtype {getattr(X, name).dtype}; integers are allowed.")
+        _check_indices(X.indices, KINDS[X.format], n_columns, len(X.data))
         indptr = X.indptr
         if indptr.shape != (n_rows + 1,):
             raise ValueError(

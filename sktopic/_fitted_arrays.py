@@ -25,8 +25,8 @@ def check_fitted_arrays(model):
             raise _damaged(
                 model, f"{name} is {array.dtype} {array.shape}, where {dtype} ({wanted}) is needed"
             )
-    n_components, n_topics = sizes.get("components", 0), sizes["topics"]
-    if n_components > n_topics:
+    n_components, n_topics = sizes.get("components", 0), sizes.get("topics")
+    if n_topics is not None and n_components > n_topics:
         raise _damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")
 
 

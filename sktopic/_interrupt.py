@@ -1,21 +1,27 @@
 """Keeping Ctrl-C from splitting an update in two."""
 
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 
 
-@contextmanager
-def uninterrupted():
-    """Run the block to its end; a SIGINT that arrives meanwhile is delivered after it.
+def _handler_here():
+    """The Python function that handles SIGINT in this thread, None if there is none.
 
-    Python runs signal handlers in the main thread only, so elsewhere there is nothing to do.
+    Python runs signal handlers in the main thread only; SIGINT may also be ignored, or not Python's.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+        return None
     handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler):  # ignored, default, or set outside Python
+    return handler if callable(handler) else None
+
+
+@contextmanager
+def uninterrupted():
+    """Run the block to its end; a SIGINT that arrives meanwhile is delivered after it."""
+    handler = _handler_here()
+    if handler is None:
         yield
         return
     arrived = []
@@ -26,3 +32,57 @@ def uninterrupted():
         signal.signal(signal.SIGINT, handler)
         if arrived:
             handler(*arrived[0])
+
+
+class complete_or_undone:
+    """Run the block, which Ctrl-C may stop; then the attributes of the owner are again what they were.
+
+    A class, and not a generator, since SIGINT may arrive between the block and what follows it: that is
+    delivered when the block is complete or undone. So is no second one, while the first stops the block.
+
+    Parameters
+    ----------
+    owner : object whose attributes the block sets
+    undo : function that restores what the block has changed inside arrays
+    """
+
+    def __init__(self, owner, undo=None):
+        self._owner, self._undo = owner, undo
+        self._arrived, self._stopping = None, False
+
+    def __enter__(self):
+        self._before = vars(self._owner).copy()
+        self._handler = _handler_here()
+        if self._handler is not None:
+            self._caller = sys._getframe(1)
+            signal.signal(signal.SIGINT, self._stop)
+
+    def _stop(self, number, frame):
+        """Handle SIGINT in the block, and on the way in and out."""
+        frames = [frame]
+        while frames[-1] is not None and frames[-1] is not self._caller:
+            frames.append(frames[-1].f_back)
+        running = [each.f_code for each in frames if each is not None]
+        if frames[-1] is None or type(self).__enter__.__code__ in running:  # the block is over, or not begun
+            signal.signal(signal.SIGINT, self._handler)
+            self._handler(number, frame)
+        elif type(self).__exit__.__code__ in running:
+            self._arrived = number, frame
+        elif not self._stopping:
+            self._stopping = True
+            self._handler(number, frame)
+            self._stopping = False  # it has not raised
+
+    def __exit__(self, kind, *error):
+        if kind is not None:
+            if self._undo is not None:
+                self._undo()
+            state = vars(self._owner)
+            for name in state.keys() - self._before.keys():
+                del state[name]
+            state.update(self._before)
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+            self._caller = None
+            if self._arrived and not self._stopping:
+                self._handler(*self._arrived)

@@ -1,6 +1,7 @@
 """The mini-batch loop: epochs, batches, step sizes, continuation, early stop."""
 
 from abc import abstractmethod
+from contextlib import nullcontext
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,10 +9,11 @@ from sklearn.utils import check_random_state
 
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, with_callbacks
-from sktopic._concurrency import trains, updating
+from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import DenseCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
 from sktopic._fitted_arrays import FLOAT
+from sktopic._interrupt import complete_or_undone, uninterrupted
 from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
@@ -19,6 +21,8 @@ from sktopic._topic_word import TopicWordStatistics
 
 # What the kernels' integers hold.
 MOST_TOPICS = 2**31 - 1
+# Entries of statistics that a global step visits without a look for Ctrl-C: some tenths of a second.
+LONG_WORK = 200_000_000
 # Tell the streams of one seed apart.
 INITIAL_KEY = 0x696E6974
 FIT_KEY = 0x666974
@@ -115,14 +119,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             Is passed on; the state is that of the last complete update.
         """
         self._check_settings()
-        begun = self._unfitted()
-        counts = begun._validate_counts(X, reset=True)
-        if self.early_stopping and counts.shape[0] < 2:
-            raise ValueError(
-                f"early_stopping=True holds out a document and needs 2; X has {counts.shape[0]} sample."
-            )
-        begun._start(counts.shape[1])
-        self._take(begun)
+        counts = self._begin_anew(X, self._check_corpus)
         self._whole_corpus = self._fits_whole_corpus()
         with Workers(self.n_jobs) as workers:
             self._run_epochs(X, y, counts, workers)
@@ -152,10 +149,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
         if first:
-            begun = self._unfitted()
-            counts = begun._validate_counts(X, reset=True)
-            begun._start(counts.shape[1])
-            self._take(begun)
+            counts = self._begin_anew(X)
         else:
             self._checked()
             self._check_continuation()
@@ -203,6 +197,13 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """Raise ValueError for parameters that cannot change once training has begun."""
         self._check_same_number(self._n_trained)
 
+    def _check_corpus(self, counts):
+        """Raise ValueError for a corpus that is too small for early stopping."""
+        if self.early_stopping and counts.shape[0] < 2:
+            raise ValueError(
+                f"early_stopping=True holds out a document and needs 2; X has {counts.shape[0]} sample."
+            )
+
     def _start(self, n_features):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._initialize(n_features, seed)
@@ -218,7 +219,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
     def _updates_size(self, n_rows):
         """Documents of one update."""
-        return max(n_rows, 1) if self._whole_corpus else self.batch_size
+        return max(n_rows, 1) if self._whole_corpus else int(self.batch_size)
 
     def _batches(self, rows):
         size = self._updates_size(len(rows))
@@ -250,7 +251,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         reader = DocumentReader(counts)
         self._corpus_size = len(rows)
         total_samples = self.total_samples or len(rows)
-        monitor = FitMonitor(self, len(rows) * self.max_iter, evaluate)
+        monitor = FitMonitor(self, len(rows) * int(self.max_iter), evaluate)
         tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self._updates_size(len(rows))))
         stop = False
         for epoch in range(self.max_iter):
@@ -274,12 +275,20 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """One mini-batch, n_new of whose documents were not counted before."""
         key = self._key(FIT_KEY, self.n_batch_iter_)
         counts, words, n_tokens = self._batch_counts(reader, rows, key, total_samples, workers)
-        with updating(self):
+        # Ctrl-C waits for the global step; or, where that may take long, stops it, and leaves no trace.
+        short = self._global_work(counts) < LONG_WORK
+        with changing(self), uninterrupted() if short else nullcontext(), complete_or_undone(self):
+            if not short:
+                self._statistics = self._statistics.duplicate()
             self._global_step(counts, words, len(rows), n_tokens, total_samples, workers)
             self.n_batch_iter_ += 1
             self.n_samples_seen_ += len(rows)
             self._corpus_size += n_new
         monitor.after_update(len(rows), n_tokens)
+
+    def _global_work(self, counts):
+        """Operations of a global step, roughly."""
+        return counts.work() + (0 if self.n_batch_iter_ else self._store.size)
 
     def _batch_counts(self, reader, rows, key, total_samples, workers):
         """Expected counts of a batch, the columns they belong to, and its number of tokens."""

@@ -4,11 +4,15 @@ Pieces are pure functions of their arguments, or write rows of an array that no 
 and their results come back in order: so the bits do not depend on how many run at once, or where.
 """
 
+import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
+
+from sktopic._interrupt import uninterrupted
+from sktopic._kernels._interrupt import stop_with
 
 
 class Workers:
@@ -56,7 +60,7 @@ class Workers:
         if self._pool is None or len(pieces) < 2:
             return [function(*piece) for piece in pieces]
         results = [None] * len(pieces)
-        waiting = deque(range(len(pieces)))
+        waiting, stop = deque(range(len(pieces))), threading.Event()
 
         def work():
             while waiting:
@@ -66,13 +70,26 @@ class Workers:
                     return
                 results[i] = function(*pieces[i])
 
-        futures = [self._pool.submit(work) for _ in range(min(self.n_jobs, len(pieces)) - 1)]
+        def help_out():
+            stop_with(stop)
+            try:
+                work()
+            finally:
+                stop_with(None)
+
+        futures = []
         try:
+            with uninterrupted():  # else one might be at work that nobody waits for
+                futures.extend(self._pool.submit(help_out) for _ in range(min(self.n_jobs, len(pieces)) - 1))
             work()
-        finally:
+            wait(futures)
+        except BaseException:
             # Nobody may still be writing when an exception leaves this call.
             waiting.clear()
-            wait(futures)
+            stop.set()
+            with uninterrupted():
+                wait(futures)
+            raise
         for future in futures:
             future.result()
         return results

@@ -79,8 +79,8 @@ random_state : int, RandomState instance or None, default=None
 verbose : int, default=0
     If positive, `fit` prints its progress every few seconds and after each pass.
 components_ : ndarray of shape (n_components_, n_features_in_)
-    Probability of each word in each topic; rows sum to one. Computed anew at each access: keep it in a
-    variable rather than asking for it topic by topic.
+    Probability of each word in each topic; rows sum to one. Computed at the first access after
+    training, and read-only.
 topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
     Expected number of tokens of each word in each topic over the whole corpus, without the
     pseudo-count.

@@ -182,7 +182,7 @@ class PriorLearner:
         if self.kind == "auto-symmetric":
             above = np.full(len(above), above.mean())
         largest = np.full(len(above), LARGEST_LEARNED)  # where the quotient might overflow
-        mode = np.divide(above, below, out=largest, where=above < LARGEST_LEARNED * below)
+        mode = np.divide(above, below, out=largest, where=above / LARGEST_LEARNED < below)
         return np.maximum(mode, SMALLEST_LEARNED)
 
 

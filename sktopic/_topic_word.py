@@ -15,6 +15,8 @@ N_PARTS = 16
 # A scale below this is folded into the store (averaging loses digits as the scale falls: earlier).
 SMALLEST_SCALE = 1e-100
 SMALLEST_SCALE_AVERAGING = 1e-4
+# Entries of large arrays that NumPy goes over at a time.
+BLOCK_ENTRIES = 1 << 17
 
 
 @dataclass
@@ -47,7 +49,10 @@ class TopicProbabilities:
 
     def rows(self, words):
         """phi of the words, ndarray of shape (n_words, n_components), float64."""
-        return self.store[words] * self.scale + self.offset
+        rows = rows_of(self.store, words)
+        for some in row_blocks(rows):
+            rows[some] = rows[some] * self.scale + self.offset
+        return rows
 
     def components(self):
         """phi of all words, ndarray of shape (n_components, n_features), rows summing to one."""
@@ -110,6 +115,40 @@ def check_finite(log_probabilities):
     """Raise ValueError for logarithms of probabilities of words that are NaN or plus infinity."""
     if not log_probabilities.max(initial=-np.inf) < np.inf:
         raise ValueError("the fitted topics have words whose probability is not finite; call fit.")
+
+
+def row_blocks(array):
+    """Slices of the rows; between two blocks, Python looks whether Ctrl-C was pressed."""
+    size = max(1, BLOCK_ENTRIES // max(1, array[:1].size))
+    return [slice(first, first + size) for first in range(0, len(array), size)]
+
+
+def by_blocks(function, array):
+    """function(array) of a function that treats each entry, or each row, alone."""
+    blocks = row_blocks(array)
+    if len(blocks) < 2:
+        return function(array)
+    out = np.empty_like(array)
+    for rows in blocks:
+        out[rows] = function(array[rows])
+    return out
+
+
+def rows_of(array, rows):
+    """array[rows], block by block."""
+    out = np.empty((len(rows), array.shape[1]))
+    for some in row_blocks(out):
+        out[some] = array[rows[some]]
+    return out
+
+
+def columns_of(array, columns, width=None):
+    """array[:, columns], block by block; with zeros behind them, if there is to be a larger width."""
+    n = len(np.arange(array.shape[1])[columns])
+    out = np.zeros((len(array), width or n), dtype=array.dtype)
+    for some in row_blocks(array):
+        out[some, :n] = array[some][:, columns]
+    return out
 
 
 def part_bounds(n_rows):
@@ -177,11 +216,14 @@ class TopicWordStatistics:
 
     def columns(self, topics):
         """A copy that has some topics only, without the average."""
-        return self._with_columns(np.ascontiguousarray(self.store[:, topics]))
+        return self._with_columns(columns_of(self.store, topics))
 
     def extended(self, columns):
         """A copy with more topics, of the given columns (n_features, n), without the average."""
-        return self._with_columns(np.hstack([self.store, columns]))
+        n = self.store.shape[1]
+        store = columns_of(self.store, slice(None), n + columns.shape[1])
+        store[:, n:] = columns
+        return self._with_columns(store)
 
     def _with_columns(self, store):
         none = np.empty((0, store.shape[1]))
@@ -191,6 +233,11 @@ class TopicWordStatistics:
     def copy(self):
         """The same rows in arrays of its own, without the average."""
         return self.subset(slice(None))
+
+    def duplicate(self):
+        """The same in arrays of its own."""
+        arrays = (self.store, self.totals, self.scale, self.averaged, self.average_weight)
+        return TopicWordStatistics(*(by_blocks(np.copy, array) for array in arrays), self.n_features)
 
     @property
     def averages(self):
@@ -205,7 +252,8 @@ class TopicWordStatistics:
         if factor == 0.0:
             if self.averages:
                 self._fold_average()
-            self.store[:] = 0.0
+            for rows in row_blocks(self.store):
+                self.store[rows] = 0.0
             self.totals[:] = 0.0
             self.scale[0] = 1.0
             return
@@ -279,12 +327,14 @@ class TopicWordStatistics:
         return TopicProbabilities(store, weight / norm, offset)
 
     def _fold_average(self):
-        self.averaged -= self.store * self.average_weight
+        for rows in row_blocks(self.store):
+            self.averaged[rows] -= self.store[rows] * self.average_weight
         self.average_weight[:] = 0.0
 
     def _fold_scale(self):
         if self.averages:
             self._fold_average()
-        self.store *= self.scale[0]
+        for rows in row_blocks(self.store):
+            self.store[rows] *= self.scale[0]
         self.totals *= self.scale[0]
         self.scale[0] = 1.0

@@ -317,14 +317,6 @@ def test_number_of_topics_is_inferred_from_a_start_at_either_side(estimator):
         assert max(found) < 20
 
 
-@every_class
-def test_components_are_a_copy(estimator):
-    model = fitted(estimator)
-    before = model.components_
-    model.components_[:] = -1.0
-    assert_array_equal(model.components_, before)
-
-
 @every_estimator
 def test_empty_document_gets_the_mean_of_a_positive_prior(estimator):
     model = fitted(estimator)

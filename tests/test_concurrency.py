@@ -1,9 +1,11 @@
 """One object in several threads: one training call at a time, and readers that see one complete state."""
 
 import copy
+import gc
 import itertools
 import pickle
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+from sktopic import _concurrency
 from sktopic._monitor import FitMonitor
 from sktopic._plug_in import plug_in_model
 from sktopic._topic_word import TopicProbabilities
@@ -170,6 +173,38 @@ def test_training_that_begins_while_a_reader_works_does_not_disturb_it(estimator
     assert len(prior) == len(components)
 
 
+def test_a_shallow_copy_is_trained_without_changing_the_other():
+    model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
+    before, components = state(copy.deepcopy(model)), model.components_
+    made = copy.copy(model).partial_fit(MORE)
+    assert_same_state(state(model), before)
+    assert model.components_ is components
+    assert not np.array_equal(made.components_, components)
+
+
+class Announced(np.ndarray):
+    """An array that reports when it is copied."""
+
+    def copy(self, order="C"):
+        self.report()
+        return np.array(self, order=order)
+
+
+@pytest.mark.parametrize("read", [OnlineEMLDA._read, pickle.dumps])
+def test_readers_do_not_mind_attributes_that_training_sets_meanwhile(read, monkeypatch):
+    model, names = OnlineEMLDA(n_components=4, random_state=0).fit(MORE), itertools.count()
+    with ThreadPoolExecutor(1) as pool, Pause(monkeypatch) as pause:
+        training = pool.submit(model.partial_fit, X)
+        pause.reached()
+        store = model._store.view(Announced)
+        store.report = lambda: setattr(model, f"_new_{next(names)}", 0)
+        monkeypatch.setattr(model, "_store", store)
+        read(model)
+        monkeypatch.setattr(model, "_store", np.asarray(store))
+    training.result(WAIT)
+    assert next(names) > 0
+
+
 def test_without_readers_training_copies_nothing():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
     model.transform(X)
@@ -198,6 +233,25 @@ def test_components_are_computed_once_for_a_state(estimator, monkeypatch):
     assert_array_equal(model.components_, compute(model._topic_probabilities()))
 
 
+def test_components_follow_attributes_that_are_set():
+    model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
+    model.myself = model
+    before = model.components_
+    model.topic_word_prior_ = 3.0
+    assert_array_equal(model.components_, model._topic_probabilities().components())
+    assert model.components_ is model.components_ is not before
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+def test_components_cannot_be_made_writable():
+    components = OnlineEMLDA(n_components=4, random_state=0).fit(X).components_
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        components.flags.writeable = True
+
+
 def test_components_follow_each_update_in_callbacks(monkeypatch):
     seen = []
     monkeypatch.setattr(
@@ -208,3 +262,104 @@ def test_components_follow_each_update_in_callbacks(monkeypatch):
     OnlineEMLDA(n_components=4, batch_size=10, max_iter=1, random_state=0).fit(X)
     assert len(seen) == 6
     assert all(np.abs(one - other).max() > 0 for one, other in itertools.pairwise(seen))
+
+
+def test_a_reader_that_stays_costs_one_copy_not_one_a_call():
+    model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
+    store, reading = model._store, model._read()
+    own = model.partial_fit(MORE)._store
+    assert own is not store
+    assert model.partial_fit(MORE)._store is own
+    assert reading._store is store
+
+
+@every_loop
+def test_a_shallow_copy_and_its_original_learn_independently(estimator):
+    model = clone(estimator).fit(X)
+    model.my_note = note = ["kept"]
+    before, twin = state(model), copy.deepcopy(model).partial_fit(MORE)
+    copied = copy.copy(model)
+    again = copy.copy(copied)
+    components = model.components_
+    copied.partial_fit(MORE)
+    assert_same_state(state(model), before)
+    assert_same_state(state(again), before)
+    assert_same_state(state(copied), state(twin))
+    assert_array_equal(model._topic_probabilities().components(), components)
+    del copied
+    model.partial_fit(MORE)
+    assert_same_state(state(again), before)
+    assert again.my_note is note
+
+
+@every_loop
+def test_a_shallow_copy_made_within_a_training_call_stays_as_it_is(estimator, monkeypatch):
+    copies = []
+
+    def report(monitor, *arguments):
+        copied = copy.copy(monitor.estimator)
+        copies.append((copied, copied.transform(X)))
+
+    monkeypatch.setattr(FitMonitor, "after_update", report)
+    clone(estimator).fit(X)
+    assert copies
+    for copied, theta in copies:
+        assert_array_equal(copied.transform(X), theta)
+
+
+class EqualByParameters(OnlineEMLDA):
+    def __eq__(self, other):
+        return type(other) is type(self) and other.get_params() == self.get_params()
+
+    def __hash__(self):
+        return hash(self.n_components)
+
+
+class Unhashable(OnlineEMLDA):
+    __hash__ = None
+
+    def __eq__(self, other):
+        return np.array([self is other] * 2)  # as if it were an array
+
+
+@pytest.mark.parametrize("kind", [EqualByParameters, Unhashable])
+def test_what_a_class_calls_equal_is_not_taken_for_the_same_object(kind):
+    one, other = (kind(n_components=4, random_state=0).fit(data) for data in (X, MORE))
+    assert one.components_ is not other.components_
+    assert_array_equal(other.components_, OnlineEMLDA(n_components=4, random_state=0).fit(MORE).components_)
+    one.partial_fit(MORE).transform(X)
+
+
+def test_nothing_is_kept_for_an_object_that_is_gone():
+    before = len(_concurrency._guards)
+    models = [OnlineEMLDA(n_components=4, random_state=0).fit(X) for _ in range(3)]
+    assert [len(model.components_) for model in models] == [4, 4, 4]
+    assert len(_concurrency._guards) > before
+    del models
+    gc.collect()
+    assert len(_concurrency._guards) <= before
+
+
+def test_attributes_that_are_set_while_arrays_are_copied_do_no_harm():
+    class Noting(np.ndarray):
+        def copy(self, order="C"):
+            model.note = "set meanwhile, as another thread would"
+            return super().copy(order)
+
+    model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
+    model.my_array = np.ones(3).view(Noting)
+    reading = model._read()
+    assert model.partial_fit(MORE).note
+    assert reading._store is not model._store
+
+
+@every_loop
+def test_attributes_that_are_set_while_a_fit_begins_stay(estimator):
+    class Setting:
+        def __array__(self, dtype=None, copy=None):
+            model.set_params(random_state=7).note = "set meanwhile, as another thread would"
+            return X.toarray()
+
+    model = clone(estimator).fit(MORE)
+    assert model.fit(Setting()).note
+    assert model.random_state == 7

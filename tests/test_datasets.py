@@ -6,13 +6,10 @@ import hashlib
 import http.server
 import multiprocessing
 import os
-import random
-import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 import warnings
 
@@ -770,27 +767,6 @@ def _start_fetching(folder, server):
     )
     process.start()
     return process
-
-
-def test_fetch_killed_at_any_moment_leaves_no_part_of_a_file(tmp_path, server, kos_files):
-    server.handle_error = lambda *args: None  # connections break
-    moments = random.Random(0)
-    _start_fetching(tmp_path / "warm", server).join()
-    start = time.monotonic()
-    _start_fetching(tmp_path / "timed", server).join()
-    duration = time.monotonic() - start
-    n_kills = max(4, int(os.environ.get("SKTOPIC_HOSTILE_CASES", "0")) // 1000)
-    n_killed = 0
-    for folder in [tmp_path / str(number) for number in range(n_kills)]:
-        process = _start_fetching(folder, server)
-        time.sleep(moments.uniform(0, duration))
-        process.kill()
-        process.join()
-        n_killed += process.exitcode == -signal.SIGKILL
-        _assert_whole(folder, kos_files)
-        again = fetch_bag_of_words("kos", folder, base_url=server.url)
-        assert (again.data != kos_files[1]).nnz == 0
-    assert n_killed > n_kills // 2
 
 
 def test_fetch_by_several_processes_at_once(tmp_path, server, kos_files):

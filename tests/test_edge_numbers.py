@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sktopic
-from sktopic.hdp import DirectAssignmentHDP, HybridHDP
+from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA, SinglePassLDA
 
 NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
@@ -23,6 +23,23 @@ def test_bool_is_not_a_number(name):
             changed = getattr(sktopic, name)(**{parameter: value})
             with pytest.raises(ValueError, match=parameter):
                 changed.fit([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_integers_of_any_size_are_read_or_refused(name):
+    """Small ones wrap around, where sizes are computed from them; large ones become no float."""
+    cls = getattr(sktopic, name)
+    X = np.arange(600).reshape(300, 2) % 3
+    numbers = {"n_components": 2, "batch_size": 200, "max_iter": 1, "kept_interval": 1}
+    numbers = {key: value for key, value in numbers.items() if key in cls().get_params()}
+    one = cls(random_state=0, **numbers).fit(X)
+    other = cls(random_state=0, **{key: np.uint8(value) for key, value in numbers.items()}).fit(X)
+    assert np.array_equal(one.transform(X), other.transform(X))
+    for key in {"doc_topic_prior", "learning_offset", "mean_change_tol", "tol"} & cls().get_params().keys():
+        with pytest.raises(ValueError, match=key):
+            one.set_params(**{key: 10**400}).partial_fit(X)
+        one.set_params(**{key: cls().get_params()[key]})
+    assert np.array_equal(one.transform(X), other.transform(X))
 
 
 def test_bool_is_not_a_concentration_prior():
@@ -57,3 +74,33 @@ def test_bound_of_counts_that_vanish_is_that_of_no_counts():
     for kind, prior in itertools.product((OnlineVariationalLDA, DirectAssignmentHDP), (1e-12, 1.0, 1e12)):
         model = kind(n_components=3, topic_word_prior=prior, random_state=0).fit(X)
         assert_allclose(model.elbo(X), model.elbo(np.zeros_like(X)), rtol=1e-12, atol=1e-290)
+
+
+def test_attributes_of_the_user_are_not_taken_for_parameters():
+    model = OnlineEMLDA(n_components=2, random_state=0)
+    model.my_number, model.my_flag = 10**400, True
+    assert model.fit(np.ones((3, 4))).my_number == 10**400
+
+
+def test_fit_with_a_given_prior_forgets_one_that_was_learned():
+    X = np.arange(12).reshape(4, 3)
+    model = SinglePassLDA(n_components=2, doc_topic_prior="auto", random_state=0).fit(X)
+    model.set_params(doc_topic_prior=0.5).fit(X)
+    fresh = SinglePassLDA(n_components=2, doc_topic_prior=0.5, random_state=0).fit(X)
+    assert vars(model).keys() == vars(fresh).keys()
+
+
+def test_parameters_at_the_end_of_the_floats_overflow_nowhere():
+    X = np.arange(12).reshape(4, 3)
+    model = SinglePassLDA(
+        n_components=2, doc_topic_prior="auto", prior_rate=1.7e308, batch_size=1, random_state=0
+    )
+    assert_allclose(model.fit(X).doc_topic_prior_, 1e-6)
+    steps = {"learning_offset": 1e300, "learning_decay": np.float32(0.3), "random_state": 0}
+    for kind in (OnlineEMLDA, OnlineVariationalHDP, DirectAssignmentHDP):
+        assert np.isfinite(kind(n_components=2, **steps).fit(X).score(X))
+
+
+def test_concentration_in_single_precision_is_a_number_like_others():
+    settings = {"n_components": 2, "topic_concentration": np.float32(0.5), "random_state": 0}
+    assert OnlineEMHDP(**settings).fit(np.zeros((4, 3))).doc_topic_prior_.dtype == np.float64

@@ -208,7 +208,7 @@ def test_concentration_of_documents_is_recovered_given_the_topics(concentration,
     settings = {"sampler": sampler, "total_samples": 2000, "learning_decay": 0.6}
     model = make_model(**settings).partial_fit(corpus.data[:20])
     counts, none = np.ascontiguousarray(10.0 * components.T), np.empty((0, 6))
-    model._statistics = TopicWordStatistics(counts, counts.sum(axis=0), np.ones(1), none, none[:, 0])
+    model._statistics = TopicWordStatistics(counts, counts.sum(axis=0), np.ones(1), none, np.zeros(6))
     model.partial_fit(corpus.data)
     assert concentration / 1.2 < model.doc_concentration_ < concentration * 1.2
 

@@ -100,6 +100,7 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
     model._store_scale[0] = 20.0 / store.sum()
     model._alpha = np.array([3.0, 2.0, 3.0])
     model._log_theta = digamma(model._alpha) - digamma(model._alpha.sum())
+    model._report_topics()
     before, alpha, old = model._store * model._store_scale[0], model._alpha, model._log_theta
     monkeypatch.setattr(_online_em, "TOL", 1e-12)
     monkeypatch.setattr(_online_em, "MAX_ITER", 1000)

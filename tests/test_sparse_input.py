@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from sktopic._documents import canonical_counts, check_sparse_structure
+from sktopic.lda import OnlineEMLDA
 
 # Every way to break each format, all read by an estimator and by a metric in one process: it used to crash.
 BROKEN = """
@@ -49,10 +50,15 @@ for format in ("csr", "csc", "bsr"):
         cases.append((format, {"indices": put(0, value)}))
     cases.append((format, {"indices": lambda array: array[:-3]}))
     cases.append((format, {"data": lambda array: array[:-1]}))
+    cases.append((format, {"indices": lambda array: array.astype(float)}))
+    cases.append((format, {"indptr": lambda array: np.where(array > 0, array, np.nan)}))
 for value in (-1, 6, 10**6):
-    for axis in (0, 1):
-        cases.append(("coo", {"coords": lambda c, a=axis, v=value: tuple(
-            put(0, v)(x.copy()) if i == a else x for i, x in enumerate(c))}))
+    for axis in ("row", "col"):
+        cases.append(("coo", {axis: put(0, value)}))
+cases.append(("lil", {"rows": lambda array: array[:2]}))
+cases.append(("lil", {"data": lambda array: array[:2]}))
+cases.append(("dia", {"offsets": lambda array: np.append(array, 0)}))
+cases.append(("dia", {"data": lambda array: array[:1]}))
 for format, arrays in cases:
     for call in (OnlineEMLDA(n_components=2).fit, model.fit, model.transform, model.partial_fit, model.score,
                  lambda X: document_completion(model, X)):
@@ -70,7 +76,7 @@ print(len(cases))
 def test_broken_matrices_raise_and_lose_nothing():
     done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert int(done.stdout) == 56
+    assert int(done.stdout) == 66
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
@@ -91,3 +97,11 @@ def test_duplicates_that_sum_to_more_than_a_count_may_be_raise():
     with pytest.raises(ValueError, match=r"X has a count of 5e\+20; at most 1e\+20 is allowed"):
         canonical_counts(five)
     assert five.nnz == 5 and canonical_counts(five / 5).data == [1e20]
+
+
+def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():
+    X = sp.csr_array(np.ones(3))
+    if X.ndim == 2:
+        pytest.skip("this version of SciPy has none")
+    with pytest.raises(ValueError, match="Expected 2D"):
+        OnlineEMLDA().fit(X)

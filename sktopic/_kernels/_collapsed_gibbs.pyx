@@ -19,6 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
 from sktopic._kernels._vector cimport fill_ratios
 
@@ -210,9 +211,11 @@ def sweep_words(
     z : (n_clumps,) topic of each clump of the cells, -1: none yet                                IN/OUT
     hint : (n_clumps,) where a clump's topic may be found in its document's list; any value >= 0  IN/OUT
     key : word w draws from the stream of combine(key, w)
+
+    An exception leaves the counts as z has them, and totals and lists unfinished.
     """
     cdef int32_t n_topics = <int32_t>prior.shape[0], i, j, k, old, place = 0, d, n_parts
-    cdef Py_ssize_t w, cell, start, token = 0, n_cells = cell_document.shape[0]
+    cdef Py_ssize_t w, cell, start, token = 0, n_cells = cell_document.shape[0], done = 0
     cdef double weight, listed_weight = 0.0, q_old = 0.0, q_less = 0.0, fixed, u
     cdef double inverse, inverse_less = 0.0
     cdef bint only
@@ -243,6 +246,7 @@ def sweep_words(
                 word.count, word.inverse, word.prior, smoothing, n_topics, word.q, word.block
             )
             seed_stream(&stream, combine(key, <uint64_t>words[w]))
+            count_work(&done, n_topics)
             for cell in range(word_indptr[w], word_indptr[w + 1]):
                 if cell + 4 < n_cells:
                     start = slot_start[cell_document[cell + 4]]
@@ -256,6 +260,7 @@ def sweep_words(
                 topics.weight = &slot_weight[start]
                 topics.n = n_slots[d]
                 n_parts = n_clumps(cell_count[cell])
+                count_work(&done, n_parts * (2 * topics.n + 32))
                 for i in range(n_parts):
                     weight = clump_weight(cell_count[cell], n_parts, i)
                     old = z[token]
@@ -337,7 +342,7 @@ def list_topics(
     const int32_t[::1] z,
 ):
     """Fill the documents' empty lists of topics (OUT; zeros on entry) from assignments z."""
-    cdef Py_ssize_t cell, start, token = 0
+    cdef Py_ssize_t cell, start, token = 0, done = 0
     cdef int32_t i, n_parts
     cdef TopicList topics
     with nogil:
@@ -347,6 +352,7 @@ def list_topics(
             topics.weight = &slot_weight[start]
             topics.n = n_slots[cell_document[cell]]
             n_parts = n_clumps(cell_count[cell])
+            count_work(&done, n_parts * (topics.n + 4))
             for i in range(n_parts):
                 put(&topics, find(&topics, z[token]), z[token], clump_weight(cell_count[cell], n_parts, i))
                 token += 1

@@ -6,6 +6,7 @@ from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, next_uniform, seed_stream
 
 
@@ -18,7 +19,7 @@ def hide_tokens(
     probability still to hide / still to come). Returns hidden (n_cells,) float64, the weight hidden
     of each cell.
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell, done = 0
     cdef int64_t base = indptr[0], left, to_hide
     cdef int32_t n_parts, n_hidden, i
     cdef Stream stream
@@ -34,6 +35,7 @@ def hide_tokens(
             for cell in range(indptr[d] - base, indptr[d + 1] - base):
                 n_parts = n_clumps(cell_count[cell])
                 n_hidden = 0
+                count_work(&done, 8 * n_parts)
                 for i in range(n_parts):
                     if next_uniform(&stream) * left < to_hide:
                         hidden[cell] += clump_weight(cell_count[cell], n_parts, i)

@@ -14,6 +14,7 @@ import numpy as np
 from libc.math cimport expm1, log1p, pow
 from libc.stdint cimport int32_t, int64_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._slots cimport real
 from sktopic._kernels._vector cimport visit_word, weigh_cells
 
@@ -41,6 +42,7 @@ def collapse_documents(
         share[cell] * weights[document, k] * rows[word, k]: gamma of every word from the final N.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, k, t, i, n, longest = 0
+    cdef Py_ssize_t done = 0
     cdef int64_t base = indptr[0], first
     cdef double length, rho
     cdef const double* count
@@ -68,6 +70,7 @@ def collapse_documents(
             for k in range(n_topics):
                 weights[d, k] = length / n_topics + prior[k]
             if n == 0:
+                count_work(&done, n_topics)
                 continue
             for t in range(n_passes * n):
                 i = t % n
@@ -75,10 +78,11 @@ def collapse_documents(
                     &rows[cell_word[first + i], 0], &prior[0], -expm1(count[i] * log_kept[t]), length,
                     n_topics, &weights[d, 0],
                 )
+                count_work(&done, 2 * n_topics)
             for k in range(n_topics):
                 scratch[0, k] = <real>weights[d, k]
             weigh_cells(
                 n, &cell_word[first], count, &rows[0, 0], n_topics, &scratch[0, 0], &scratch[1, 0],
-                &share[first],
+                &share[first], &done,
             )
     return weights_array, share_array

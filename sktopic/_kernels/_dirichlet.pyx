@@ -2,6 +2,7 @@
 
 from libc.math cimport fabs
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._special cimport digamma, inverse_digamma, trigamma
 from sktopic._kernels._vector cimport sum_digamma_row
 
@@ -55,11 +56,12 @@ def sum_digamma(
     Py_ssize_t first, Py_ssize_t last, const double[:, ::1] store, const double[::1] scale, double offset
 ):
     """Return the sum of psi(store[w, k] * scale[k] + offset) over rows first to last and all columns."""
-    cdef Py_ssize_t w
+    cdef Py_ssize_t w, done = 0
     cdef double total = 0.0
     with nogil:
         for w in range(first, last):
             total += sum_digamma_row(&store[w, 0], &scale[0], offset, store.shape[1])
+            count_work(&done, 8 * store.shape[1])
     return total
 
 

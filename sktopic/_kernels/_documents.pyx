@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._clumps cimport n_clumps
+from sktopic._kernels._interrupt cimport count_work
 
 ctypedef fused index_t:
     int32_t
@@ -28,7 +29,8 @@ def gather_documents(
     ----------
     x_indptr, x_indices, x_data : CSR arrays                                          IN
     rows : the rows to copy, in the order wanted                                      IN
-    local_word : (n_features,) scratch, every entry -1 on entry and on exit           IN/OUT
+    local_word : (n_features,) scratch, every entry -1 on entry, and on exit unless
+        that is an exception                                                          IN/OUT
 
     Returns
     -------
@@ -38,7 +40,7 @@ def gather_documents(
     word_indptr (n_words + 1,) int64, word_cell (n_cells,) int64 : the cells of each word, documents
     ascending; lengths (n_documents,) float64 : total count.
     """
-    cdef Py_ssize_t n_documents = rows.shape[0], d, i, cell = 0, n_words = 0, w
+    cdef Py_ssize_t n_documents = rows.shape[0], d, i, cell = 0, n_words = 0, w, done = 0
     cdef int64_t row, n_cells = 0, clumps = 0
     cdef int32_t word
     cdef double length
@@ -62,6 +64,7 @@ def gather_documents(
         for d in range(n_documents):
             row = rows[d]
             length = 0.0
+            count_work(&done, 16 * (x_indptr[row + 1] - x_indptr[row]))
             for i in range(x_indptr[row], x_indptr[row + 1]):
                 w = x_indices[i]
                 word = local_word[w]

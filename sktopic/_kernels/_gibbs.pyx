@@ -20,6 +20,7 @@ from sktopic._kernels._blocks cimport (
     Buffer, Columns, append, clear_columns, name_column, reserve, restride, to_array,
 )
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, seed_stream
 from sktopic._kernels._slots cimport (
     BLOCK, Slots, clear_slots, draw_slot, drop_empty_slots, put, real, scan, slot_of, take,
@@ -48,9 +49,10 @@ cdef int sweep_document(
     Buffer* values,
     double* fixed,
     double* log_theta,
-) noexcept nogil:
+    Py_ssize_t* done,
+) except -1 nogil:
     """All sweeps over one document: leaves its topics in columns, appends its block (one row a cell, one
-    entry a column) to values and adds to the cells' fixed parts. -1 when there is no memory."""
+    entry a column) to values and adds to the cells' fixed parts. 1 when there is no memory."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
     cdef Py_ssize_t cell, token, stride = 0, wider
     cdef int32_t i, j, k, n_parts, n_before
@@ -80,12 +82,13 @@ cdef int sweep_document(
         if sweep == n_burn_in:
             stride = min(<Py_ssize_t>n_topics, (2 * slots.n + 16) // 8 * 8)
             if reserve(values, n_cells * stride * sizeof(real)) != 0:
-                return -1
+                return 1
             memset(values.data + start, 0, n_cells * stride * sizeof(real))
         token = 0
         for cell in range(n_cells):
             row = rows + cell_word[cell] * <Py_ssize_t>n_topics
             n_parts = n_clumps(cell_count[cell])
+            count_work(done, n_parts * (2 * slots.n + 16))
             for i in range(n_parts):
                 w = clump_weight(cell_count[cell], n_parts, i)
                 if z[token] >= 0:
@@ -106,7 +109,7 @@ cdef int sweep_document(
                     if columns.n > stride:
                         wider = min(<Py_ssize_t>n_topics, 2 * stride)
                         if reserve(values, n_cells * wider * sizeof(real)) != 0:
-                            return -1
+                            return 1
                         restride(<real*>(values.data + start), n_cells, stride, stride, wider)
                         stride = wider
                     out = <real*>(values.data + start) + cell * stride
@@ -168,7 +171,7 @@ def sweep_documents(
     fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k, or 0;
     log_theta (n_columns,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell, token = 0
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell, token = 0, done = 0
     cdef int32_t n_topics = <int32_t>rows.shape[1]
     cdef int64_t base = indptr[0]
     cdef int status = 0
@@ -198,28 +201,30 @@ def sweep_documents(
         log_theta = &doubles[1, 0]
     values.data = topics.data = logs.data = NULL
     values.used = values.room = topics.used = topics.room = logs.used = logs.room = 0
-    with nogil:
-        for d in range(n_documents):
-            first = indptr[d] - base
-            n_cells = indptr[d + 1] - indptr[d]
-            if n_cells > 0:
-                seed_stream(&stream, keys[d])
-                status = sweep_document(
-                    n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0], &prior[0],
-                    n_topics, n_burn_in, n_kept, drawn, &stream, &z[token], &slots, &columns,
-                    &reals[0, 0], &reals[1, 0], &reals[2, 0], &values, &fixed[first], log_theta,
-                )
-                status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
-                if with_log_theta:
-                    status |= append(&logs, log_theta, columns.n * sizeof(double))
-                if status != 0:
-                    break
-                for cell in range(first, first + n_cells):
-                    token += n_clumps(cell_count[cell])
-            column_indptr[d + 1] = column_indptr[d] + columns.n
-            clear_slots(&slots)
-            clear_columns(&columns)
     try:
+        with nogil:
+            for d in range(n_documents):
+                first = indptr[d] - base
+                n_cells = indptr[d + 1] - indptr[d]
+                if n_cells > 0:
+                    seed_stream(&stream, keys[d])
+                    status = sweep_document(
+                        n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0],
+                        &prior[0],
+                        n_topics, n_burn_in, n_kept, drawn, &stream, &z[token], &slots, &columns,
+                        &reals[0, 0], &reals[1, 0], &reals[2, 0], &values, &fixed[first], log_theta,
+                        &done,
+                    )
+                    status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
+                    if with_log_theta:
+                        status |= append(&logs, log_theta, columns.n * sizeof(double))
+                    if status != 0:
+                        break
+                    for cell in range(first, first + n_cells):
+                        token += n_clumps(cell_count[cell])
+                column_indptr[d + 1] = column_indptr[d] + columns.n
+                clear_slots(&slots)
+                clear_columns(&columns)
         if status != 0:
             raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")
         return (

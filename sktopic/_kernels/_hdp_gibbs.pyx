@@ -35,6 +35,7 @@ from libc.string cimport memset
 
 from sktopic._kernels._alias cimport build_alias, draw_alias
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport OFTEN, count_work, look
 from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
 from sktopic._kernels._stirling cimport (
     Stirling,
@@ -56,6 +57,10 @@ cdef enum:
 # Topics in a block sum; fill_ratios knows it too.
 cdef enum:
     BLOCK = 16
+
+# What a sweep returns in the place of a cell.
+cdef enum:
+    NO_MEMORY = -2
 
 
 cdef struct Member:
@@ -388,6 +393,110 @@ cdef void begin_topics(Topics* topics) noexcept nogil:
         topics.n_free += topics.root[k] == 0.0
 
 
+cdef Py_ssize_t visit_cells(
+    Py_ssize_t first_cell,
+    const Cells* cells,
+    Topics* topics,
+    Proposals* proposals,
+    Stirling* table,
+    double[:, ::1] counts,
+    int64_t[::1] ids,
+    int sampler,
+    int common,
+    double topic_concentration,
+    Py_ssize_t n_features,
+    int32_t[:, ::1] slots,
+    double[:, ::1] gains,
+    int32_t[::1] n_slots,
+    int32_t[::1] z,
+    double* partial_sum,
+    uint64_t key,
+) except -1 nogil:
+    """The sweep; returns its end (see sweep_cells), or NO_MEMORY."""
+    cdef int32_t size = topics.size, i, j, d, n_parts, old, word = -1
+    cdef Py_ssize_t cell, token, n_word_cells = 0, done = 0
+    cdef Py_ssize_t[2] block
+    cdef double weight, new
+    cdef bint head = False
+    cdef int status = 0
+    cdef Member* member
+    cdef Seat seat
+    cdef Document document
+    cdef Stream stream
+    begin_topics(topics)
+    for cell in range(first_cell, cells.n):
+        n_parts = n_clumps(cells.count[cell])
+        if topics.n_free < n_parts:
+            return cell
+        if cells.word[cell] != word:
+            word = cells.word[cell]
+            topics.count = &counts[word, 0]
+            begin_word(topics)
+            done += 2 * size
+        if sampler == SPARSE and cell >= proposals.last:
+            find_block(cells, cell, key, block, &n_word_cells)
+            proposals.last = block[1]
+            proposals.total = 0.0
+            if n_word_cells >= common:
+                done += 32 * size + 64 * (block[1] - block[0])
+                begin_block(
+                    proposals,
+                    topics,
+                    cells,
+                    block,
+                    n_word_cells,
+                    <Member*>&slots[0, 0],
+                    &n_slots[0],
+                    &z[0],
+                    topics.rest / n_features,
+                )
+        d = cells.document[cell]
+        document.member = <Member*>&slots[cells.slot_start[d], 0]
+        document.gain = <Gain*>&gains[cells.slot_start[d], 0]
+        document.n = n_slots[d]
+        done += n_parts * (4 * document.n + 64)
+        if done >= OFTEN:
+            done = 0
+            look()
+        seed_stream(&stream, combine(key, <uint64_t>cell))
+        for i in range(n_parts):
+            token = cells.start[cell] + i
+            weight = clump_weight(cells.count[cell], n_parts, i)
+            old = z[token]
+            if old >= 0:
+                j = find(&document, old)
+                member = &document.member[j]
+                head = topics.indicators and next_uniform(&stream) * member.n < member.m
+                if head and member.m == 1 and member.n > 1:
+                    continue  # the others sit at its table: it can go nowhere
+                status |= remove_customer(&document, j, head, topics.indicators, table)
+                move(topics, old, -weight, -<int32_t>head)
+            if proposals.total > 0.0 and old >= 0:
+                seat = propose_seat(
+                    &document, topics, proposals, partial_sum, old, head, &stream
+                )
+            else:
+                new = topics.rest / n_features
+                seat = draw_seat(&document, topics, partial_sum, new, &stream)
+            if seat.topic < 0:
+                seat.topic = create_topic(topics, topic_concentration, &stream)
+                ids[seat.topic] = -1
+                seat.place = document.n
+            elif topics.root[seat.topic] == 0.0:  # it stays in a topic that was its own
+                topics.n_free -= 1
+            if seat.place < 0:
+                seat.place = find(&document, seat.topic)
+            status |= seat_customer(
+                &document, seat.place, seat.topic, seat.opens, topics.indicators, table
+            )
+            move(topics, seat.topic, weight, seat.opens)
+            z[token] = seat.topic
+        n_slots[d] = document.n
+        if status != 0:
+            return NO_MEMORY
+    return cells.n
+
+
 def sweep_cells(
     Py_ssize_t first_cell,
     const int32_t[::1] cell_word,
@@ -431,26 +540,20 @@ def sweep_cells(
     z : (n_clumps,) topic of each clump, -1: none yet                                                   IN/OUT
     key : a cell draws from the stream of combine(key, its number)
 
+    An exception leaves counts and totals as z has them; what else changes is unfinished then.
+
     Returns
     -------
     next_cell : int
         The number of cells; or the first cell not yet visited, for which there may be too few free places.
     rest : float
     """
-    cdef int32_t size = <int32_t>root.shape[0], i, j, d, n_parts, old, word = -1
-    cdef Py_ssize_t cell, token, n_cells = cell_word.shape[0], n_word_cells = 0
-    cdef Py_ssize_t[2] block
-    cdef double weight, new
-    cdef bint head = False
-    cdef int status = 0
-    cdef Member* member
-    cdef Seat seat
-    cdef Document document
+    cdef int32_t size = <int32_t>root.shape[0]
+    cdef Py_ssize_t cell, n_cells = cell_word.shape[0]
     cdef Topics topics
     cdef Cells cells
     cdef Proposals proposals
     cdef Stirling table
-    cdef Stream stream
     cdef Py_ssize_t longest = np.diff(slot_start).max(initial=0)
     cdef double[:, ::1] scratch = np.empty((6, size + 1))
     cdef int32_t[:, ::1] alias = np.empty((2, size + 1), dtype=np.int32)
@@ -485,74 +588,30 @@ def sweep_cells(
     cells.start = &cell_start[0]
     cells.slot_start = &slot_start[0]
     init_stirling(&table)
-    with nogil:
-        begin_topics(&topics)
-        for cell in range(first_cell, n_cells):
-            n_parts = n_clumps(cell_count[cell])
-            if topics.n_free < n_parts:
-                break
-            if cell_word[cell] != word:
-                word = cell_word[cell]
-                topics.count = &counts[word, 0]
-                begin_word(&topics)
-            if sampler == SPARSE and cell >= proposals.last:
-                find_block(&cells, cell, key, block, &n_word_cells)
-                proposals.last = block[1]
-                proposals.total = 0.0
-                if n_word_cells >= common:
-                    begin_block(
-                        &proposals,
-                        &topics,
-                        &cells,
-                        block,
-                        n_word_cells,
-                        <Member*>&slots[0, 0],
-                        &n_slots[0],
-                        &z[0],
-                        topics.rest / n_features,
-                    )
-            d = cell_document[cell]
-            document.member = <Member*>&slots[slot_start[d], 0]
-            document.gain = <Gain*>&gains[slot_start[d], 0]
-            document.n = n_slots[d]
-            seed_stream(&stream, combine(key, <uint64_t>cell))
-            for i in range(n_parts):
-                token = cell_start[cell] + i
-                weight = clump_weight(cell_count[cell], n_parts, i)
-                old = z[token]
-                if old >= 0:
-                    j = find(&document, old)
-                    member = &document.member[j]
-                    head = topics.indicators and next_uniform(&stream) * member.n < member.m
-                    if head and member.m == 1 and member.n > 1:
-                        continue  # the others sit at its table: it can go nowhere
-                    status |= remove_customer(&document, j, head, topics.indicators, &table)
-                    move(&topics, old, -weight, -<int32_t>head)
-                if proposals.total > 0.0 and old >= 0:
-                    seat = propose_seat(&document, &topics, &proposals, &partial_sum[0], old, head, &stream)
-                else:
-                    new = topics.rest / n_features
-                    seat = draw_seat(&document, &topics, &partial_sum[0], new, &stream)
-                if seat.topic < 0:
-                    seat.topic = create_topic(&topics, topic_concentration, &stream)
-                    ids[seat.topic] = -1
-                    seat.place = document.n
-                elif topics.root[seat.topic] == 0.0:  # it stays in a topic that was its own
-                    topics.n_free -= 1
-                if seat.place < 0:
-                    seat.place = find(&document, seat.topic)
-                status |= seat_customer(
-                    &document, seat.place, seat.topic, seat.opens, topics.indicators, &table
-                )
-                move(&topics, seat.topic, weight, seat.opens)
-                z[token] = seat.topic
-            n_slots[d] = document.n
-            if status != 0:
-                break
-        else:
-            cell = n_cells
-    free_stirling(&table)
-    if status != 0:
+    try:
+        with nogil:
+            cell = visit_cells(
+                first_cell,
+                &cells,
+                &topics,
+                &proposals,
+                &table,
+                counts,
+                ids,
+                sampler,
+                common,
+                topic_concentration,
+                n_features,
+                slots,
+                gains,
+                n_slots,
+                z,
+                &partial_sum[0],
+                key,
+            )
+    finally:
+        free_stirling(&table)
+    if cell == NO_MEMORY:
         raise MemoryError("no memory for Stirling numbers")
     return cell, topics.rest
 
@@ -566,7 +625,7 @@ def list_topics(
     const int32_t[::1] z,
 ):
     """Fill the documents' lists (OUT; n_slots is zero on entry) from assignments z, one table a topic."""
-    cdef Py_ssize_t cell, start, token = 0
+    cdef Py_ssize_t cell, start, token = 0, done = 0
     cdef int32_t j
     cdef Document document
     with nogil:
@@ -574,6 +633,7 @@ def list_topics(
             start = slot_start[cell_document[cell]]
             document.member = <Member*>&slots[start, 0]
             document.n = n_slots[cell_document[cell]]
+            count_work(&done, n_clumps(cell_count[cell]) * (document.n + 4))
             for token in range(token, token + n_clumps(cell_count[cell])):
                 j = find(&document, z[token])
                 if j == document.n:
@@ -594,21 +654,24 @@ def weigh_lists(
     bint indicators,
 ):
     """Fill the gains (OUT) of the documents' lists."""
-    cdef Py_ssize_t d
+    cdef Py_ssize_t d, done = 0
     cdef int32_t j
     cdef int status = 0
     cdef Document document
     cdef Stirling table
     init_stirling(&table)
-    with nogil:
-        for d in range(n_slots.shape[0]):
-            if n_slots[d] == 0:
-                continue
-            document.member = <Member*>&slots[slot_start[d], 0]
-            document.gain = <Gain*>&gains[slot_start[d], 0]
-            for j in range(n_slots[d]):
-                status |= weigh_seats(&document, j, indicators, &table)
-    free_stirling(&table)
+    try:
+        with nogil:
+            for d in range(n_slots.shape[0]):
+                if n_slots[d] == 0:
+                    continue
+                document.member = <Member*>&slots[slot_start[d], 0]
+                document.gain = <Gain*>&gains[slot_start[d], 0]
+                count_work(&done, 64 * n_slots[d])
+                for j in range(n_slots[d]):
+                    status |= weigh_seats(&document, j, indicators, &table)
+    finally:
+        free_stirling(&table)
     if status != 0:
         raise MemoryError("no memory for Stirling numbers")
 
@@ -630,7 +693,7 @@ def draw_tables(
     tables : (size,) to which the tables of each topic are added                              IN/OUT
     key : document d draws from the stream of combine(key, d)
     """
-    cdef Py_ssize_t d, j
+    cdef Py_ssize_t d, j, done = 0
     cdef int32_t i, m, k
     cdef double a
     cdef Stream stream
@@ -645,28 +708,32 @@ def draw_tables(
                     m += next_uniform(&stream) * (a + i) < a
                 slots[j, 2] = m
                 tables[k] += m
+            count_work(&done, 8 * (slot_start[d + 1] - slot_start[d]))
 
 
 def log_seatings(const int64_t[::1] slot_start, const int32_t[:, ::1] slots, const int32_t[::1] n_slots):
     """The sum over the documents' topics of log S(n, m)."""
-    cdef Py_ssize_t d, j
+    cdef Py_ssize_t d, j, done = 0
     cdef int32_t i, m, n
     cdef double total = 0.0
     cdef int status = 0
     cdef Stirling table
     init_stirling(&table)
-    with nogil:
-        for d in range(n_slots.shape[0]):
-            for j in range(slot_start[d], slot_start[d] + n_slots[d]):
-                n = slots[j, 1]
-                m = slots[j, 2]
-                status |= reserve_stirling(&table, n, m)
-                if status != 0:
-                    break
-                total += lgamma(n)
-                for i in range(2, m + 1):
-                    total += log(v_of(&table, n, i))
-    free_stirling(&table)
+    try:
+        with nogil:
+            for d in range(n_slots.shape[0]):
+                for j in range(slot_start[d], slot_start[d] + n_slots[d]):
+                    n = slots[j, 1]
+                    m = slots[j, 2]
+                    status |= reserve_stirling(&table, n, m)
+                    if status != 0:
+                        break
+                    total += lgamma(n)
+                    count_work(&done, 32 * m + 64)
+                    for i in range(2, m + 1):
+                        total += log(v_of(&table, n, i))
+    finally:
+        free_stirling(&table)
     if status != 0:
         raise MemoryError("no memory for Stirling numbers")
     return total

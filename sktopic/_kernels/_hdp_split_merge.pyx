@@ -25,6 +25,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_below, next_uniform, seed_stream
 
 cdef struct Own:
@@ -91,8 +92,9 @@ cdef inline double share(const Sides* sides, Py_ssize_t document, Py_ssize_t wor
 
 
 cdef double sweep_sides(
-    Sides* sides, const Cells* cells, Own* own, bint placed, bint follow, double least, Stream* stream
-) noexcept nogil:
+    Sides* sides, const Cells* cells, Own* own, bint placed, bint follow, double least, Stream* stream,
+    Py_ssize_t* done
+) except? -1.0 nogil:
     """Visit all tokens but the anchors; returns the log probability of what came of it. It may stop when that
     falls below least.
 
@@ -102,6 +104,7 @@ cdef double sweep_sides(
     cdef double first, second, q = 1.0, log_q = 0.0
     for p in range(own.n):
         i = own.order[p]
+        count_work(done, 64)
         if i == own.anchor[0] or i == own.anchor[1]:
             continue
         document = cells.document[own.cell[i]]
@@ -124,7 +127,9 @@ cdef double sweep_sides(
     return log_q + log(q)
 
 
-cdef double log_ratio(const Sides* sides, const Cells* cells, const Own* own) noexcept nogil:
+cdef double log_ratio(
+    const Sides* sides, const Cells* cells, const Own* own, Py_ssize_t* done
+) except? -1.0 nogil:
     """log likelihood of two sides less that of one topic. The counts of a document become negative when they
     have been seen, and are restored."""
     cdef Py_ssize_t i, c, d, w
@@ -137,6 +142,7 @@ cdef double log_ratio(const Sides* sides, const Cells* cells, const Own* own) no
     for i in range(own.n):
         c = own.cell[i]
         w = cells.word[c]
+        count_work(done, 64)
         if w != last_word:  # words come one after the other
             last_word = <int32_t>w
             n0 = max(sides.by_word[2 * w], 0.0)
@@ -187,13 +193,15 @@ cdef void sort_by_document(const Cells* cells, Own* own, Py_ssize_t n_documents)
         own.first[d] += 1
 
 
-cdef void gather(
-    const Cells* cells, const int32_t* z, const int32_t* topic, const int32_t* anchors, Own* own
-) noexcept nogil:
+cdef int gather(
+    const Cells* cells, const int32_t* z, const int32_t* topic, const int32_t* anchors, Own* own,
+    Py_ssize_t* done
+) except -1 nogil:
     """Note the tokens of both topics, and which of them are the anchors."""
     cdef Py_ssize_t cell, token
     own.n = 0
     for cell in range(cells.n):
+        count_work(done, cells.start[cell + 1] - cells.start[cell])
         for token in range(cells.start[cell], cells.start[cell + 1]):
             if z[token] == topic[0] or z[token] == topic[1]:
                 if token == anchors[0]:
@@ -204,6 +212,7 @@ cdef void gather(
                 own.cell[own.n] = <int32_t>cell
                 own.target[own.n] = z[token] == topic[1]
                 own.n += 1
+    return 0
 
 
 cdef void move_customer(int32_t* slot, int32_t* n_slots, int32_t old, int32_t new) noexcept nogil:
@@ -248,8 +257,9 @@ cdef void draw_anchors(
 
 
 cdef double find_sides(
-    Sides* sides, const Cells* cells, Own* own, int n_scans, bint follow, double least, Stream* stream
-) noexcept nogil:
+    Sides* sides, const Cells* cells, Own* own, int n_scans, bint follow, double least, Stream* stream,
+    Py_ssize_t* done
+) except? -1.0 nogil:
     """Let all tokens find a side; returns the log probability of the last sweep. What is done before depends
     on the tokens of both sides together and on the sum of their weights, not on who is where."""
     cdef int s
@@ -257,8 +267,8 @@ cdef double find_sides(
         own.side[own.anchor[s]] = s
         add(sides, cells, own, own.anchor[s], 1)
     for s in range(n_scans):
-        sweep_sides(sides, cells, own, s > 0, False, -INFINITY, stream)
-    return sweep_sides(sides, cells, own, n_scans > 0, follow, least, stream)
+        sweep_sides(sides, cells, own, s > 0, False, -INFINITY, stream, done)
+    return sweep_sides(sides, cells, own, n_scans > 0, follow, least, stream, done)
 
 
 cdef void find_law(const Sides* sides, double* law) noexcept nogil:
@@ -279,18 +289,19 @@ cdef double propose_split(
     double topic_concentration,
     int n_scans,
     Stream* stream,
-) noexcept nogil:
+    Py_ssize_t* done,
+) except? -1.0 nogil:
     """Fill in the sides of a split and return the logarithm of its acceptance ratio."""
     cdef double[2] law
     cdef double radius, x, log_q
     sides.both = weight
-    log_q = find_sides(sides, cells, own, n_scans, False, -INFINITY, stream)
+    log_q = find_sides(sides, cells, own, n_scans, False, -INFINITY, stream, done)
     find_law(sides, law)
     radius = sqrt(-2.0 * log(1.0 - next_uniform(stream)))
     x = law[0] + sqrt(law[1]) * radius * cos(2.0 * M_PI * next_uniform(stream))
     sides.weight[0] = weight / (1.0 + exp(-x))
     sides.weight[1] = weight / (1.0 + exp(x))
-    return log(topic_concentration) - log_normal(x, law) - log_q + log_ratio(sides, cells, own)
+    return log(topic_concentration) - log_normal(x, law) - log_q + log_ratio(sides, cells, own, done)
 
 
 cdef double propose_merge(
@@ -301,7 +312,8 @@ cdef double propose_merge(
     int n_scans,
     double log_u,
     Stream* stream,
-) noexcept nogil:
+    Py_ssize_t* done,
+) except? -1.0 nogil:
     """Return the logarithm of the acceptance ratio of merging the sides, or, if that is below log_u, anything
     that is."""
     cdef double[2] law
@@ -312,12 +324,12 @@ cdef double propose_merge(
         add(sides, cells, own, i, 1)
     find_law(sides, law)
     rest = log_normal(log(sides.weight[0] / sides.weight[1]), law)
-    rest -= log(topic_concentration) + log_ratio(sides, cells, own)
+    rest -= log(topic_concentration) + log_ratio(sides, cells, own, done)
     if rest < log_u:  # no launch state can help it
         return -INFINITY
     clear(sides, cells, own)
     sides.both = sides.weight[0] + sides.weight[1]
-    return rest + find_sides(sides, cells, own, n_scans, True, log_u - rest, stream)
+    return rest + find_sides(sides, cells, own, n_scans, True, log_u - rest, stream, done)
 
 
 cdef void move_tokens(
@@ -386,13 +398,15 @@ def split_merge(
     n_proposals, n_scans : number of proposals; of sweeps for a launch state
     key : proposal i draws from the stream of combine(key, i)
 
+    An exception leaves all that changes as the last complete proposal did.
+
     Returns
     -------
     n_splits, n_merges : int
         Those accepted.
     """
     cdef Py_ssize_t n_tokens = z.shape[0], n_documents = n_slots.shape[0], p, i
-    cdef Py_ssize_t n_splits = 0, n_merges = 0
+    cdef Py_ssize_t n_splits = 0, n_merges = 0, done = 0
     cdef int32_t[2] anchors
     cdef int32_t[2] topic
     cdef double log_u, score
@@ -437,11 +451,12 @@ def split_merge(
             topic[1] = z[anchors[1]]
             if anchors[0] == anchors[1] or fixed[topic[0]] or fixed[topic[1]]:
                 continue
-            gather(&cells, &z[0], topic, anchors, &own)
+            gather(&cells, &z[0], topic, anchors, &own, &done)
             sort_by_document(&cells, &own, n_documents)
             if topic[0] == topic[1]:
                 score = propose_split(
-                    &sides, &cells, &own, weight[topic[0]], topic_concentration, scans, &stream
+                    &sides, &cells, &own, weight[topic[0]], topic_concentration, scans, &stream,
+                    &done,
                 )
                 if log_u < score:
                     n_splits += 1
@@ -458,7 +473,7 @@ def split_merge(
                 sides.weight[0] = weight[topic[0]]
                 sides.weight[1] = weight[topic[1]]
                 score = propose_merge(
-                    &sides, &cells, &own, topic_concentration, scans, log_u, &stream
+                    &sides, &cells, &own, topic_concentration, scans, log_u, &stream, &done
                 )
                 if log_u < score:
                     n_merges += 1

@@ -27,14 +27,12 @@ CLONED void fill_log_row(
     }
 }
 
-/* sums = the sum over the listed words of factor * row. */
+/* sums += the sum over the listed words of factor * row. */
 CLONED void add_log_rows(
     ptrdiff_t n_words, const int32_t *restrict word, const double *restrict factor,
     const double *restrict rows, ptrdiff_t n, double *restrict sums)
 {
     ptrdiff_t i, k;
-    for (k = 0; k < n; k++)
-        sums[k] = 0.0;
     for (i = 0; i + 4 <= n_words; i += 4) {
         const double *r0 = rows + word[i] * n, *r1 = rows + word[i + 1] * n;
         const double *r2 = rows + word[i + 2] * n, *r3 = rows + word[i + 3] * n;

@@ -16,9 +16,11 @@ import numpy as np
 
 from libc.math cimport fabs, lgamma, log
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._special cimport digamma
-from sktopic._kernels._vector cimport dot, fill_exp_digamma, weigh_cells
+from sktopic._kernels._vector cimport BLOCK_WORK, dot, fill_exp_digamma, weigh_cells
 
 
 cdef extern from "_hdp_variational.h" nogil:
@@ -60,12 +62,13 @@ def gather_log_topics(
     log_rows : (n_words, n_topics) psi(weight * store[words] + offset) - norm                     OUT
     rows : the same, exponentials of the difference to a row's largest, at least e^-80            OUT
     """
-    cdef Py_ssize_t i, n_topics = store.shape[1]
+    cdef Py_ssize_t i, n_topics = store.shape[1], done = 0
     with nogil:
         for i in range(words.shape[0]):
             fill_log_row(
                 &store[words[i], 0], weight, offset, &norm[0], n_topics, &log_rows[i, 0], &rows[i, 0]
             )
+            count_work(&done, 16 * n_topics)
 
 
 cdef Py_ssize_t choose_topics(
@@ -136,7 +139,7 @@ def start_documents(
     zeta (n_cells, n_atoms) float64 : share of each atom in each cell.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1]
-    cdef Py_ssize_t d, k, first, n_cells, n_chosen
+    cdef Py_ssize_t d, k, first, n_cells, n_chosen, done = 0
     cdef int64_t base = indptr[0]
     cdef double length
     cdef int _iteration
@@ -159,13 +162,14 @@ def start_documents(
                 gamma[k] = prior[k] + length / n_topics
             for _iteration in range(n_iter + 1):
                 fill_exp_digamma(gamma, n_topics, &scratch[1, 0], &scratch[2, 0])
+                count_work(&done, 8 * n_topics)
                 for k in range(n_topics):
                     e[0, k] = <float>scratch[2, k]
                 if _iteration == n_iter:
                     break
                 weigh_cells(
                     n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], n_topics,
-                    &e[0, 0], &e[1, 0], &share[first],
+                    &e[0, 0], &e[1, 0], &share[first], &done,
                 )
                 for k in range(n_topics):
                     gamma[k] = prior[k] + <double>e[0, k] * e[1, k]
@@ -174,6 +178,7 @@ def start_documents(
                 n_cells, &cell_word[first], &rows[0, 0], n_topics, &e[0, 0], &topic[0], n_chosen, n_atoms,
                 &zeta[first, 0],
             )
+            count_work(&done, 4 * n_cells * n_atoms + n_topics * n_atoms)
     return zeta_array
 
 
@@ -189,6 +194,7 @@ cdef struct Document:
     double* a               # (n_atoms,)
     double* b
     double negligible       # probabilities below it are passed over
+    Py_ssize_t work         # see count_work
 
 
 cdef struct Scratch:
@@ -233,9 +239,10 @@ cdef void sort_atoms(Document* doc, Scratch* at) noexcept nogil:
         at.mass[t] = at.factor[t]
 
 
-cdef double update_topics(Document* doc, Scratch* at, const double* log_weights) noexcept nogil:
+cdef double update_topics(Document* doc, Scratch* at, const double* log_weights) except? -1.0 nogil:
     """varphi, and its part of the bound."""
-    cdef Py_ssize_t T = doc.n_atoms, K = doc.n_topics, t, i, n
+    cdef Py_ssize_t T = doc.n_atoms, K = doc.n_topics, t, i, n, first
+    cdef Py_ssize_t size = 4 * (BLOCK_WORK // (4 * K) + 1)  # cells at a time: they are taken four by four
     cdef double bound = 0.0, z
     for t in range(T):
         n = 0
@@ -245,7 +252,14 @@ cdef double update_topics(Document* doc, Scratch* at, const double* log_weights)
                 at.index[n] = doc.word[i]
                 at.factor[n] = doc.count[i] * z
                 n += 1
-        add_log_rows(n, at.index, at.factor, doc.log_rows, K, &at.evidence[t * K])
+        memset(&at.evidence[t * K], 0, K * sizeof(double))
+        first = 0
+        while first < n:
+            i = min(size, n - first)
+            add_log_rows(i, at.index + first, at.factor + first, doc.log_rows, K, &at.evidence[t * K])
+            count_work(&doc.work, i * K)
+            first += i
+        count_work(&doc.work, doc.n_cells + 16 * K)
     fill_softmax(T, K, log_weights, at.evidence, doc.varphi, at.log_norm)
     # log varphi = log_weights + evidence - log_norm
     for t in range(T):
@@ -274,9 +288,10 @@ cdef double update_sticks(Document* doc, Scratch* at, double concentration) noex
     return bound
 
 
-cdef double update_shares(Document* doc, Scratch* at) noexcept nogil:
+cdef double update_shares(Document* doc, Scratch* at) except? -1.0 nogil:
     """zeta, and its part of the bound together with the words'."""
-    cdef Py_ssize_t T = doc.n_atoms, K = doc.n_topics, t, k, i, j, n
+    cdef Py_ssize_t T = doc.n_atoms, K = doc.n_topics, t, k, i, j, n, first
+    cdef Py_ssize_t size = 4 * (BLOCK_WORK // (4 * K) + 1)
     cdef double bound = 0.0, s
     cdef const double* p
     cdef const double* row
@@ -288,7 +303,12 @@ cdef double update_shares(Document* doc, Scratch* at) noexcept nogil:
                 at.index[n] = <int32_t>k
                 n += 1
         if 8 * n > K:
-            dot_log_rows(doc.n_cells, doc.word, doc.log_rows, K, p, T, &at.logits[t])
+            first = 0
+            while first < doc.n_cells:
+                i = min(size, doc.n_cells - first)
+                dot_log_rows(i, doc.word + first, doc.log_rows, K, p, T, &at.logits[first * T + t])
+                count_work(&doc.work, i * K)
+                first += i
             continue
         for i in range(doc.n_cells):
             row = &doc.log_rows[doc.word[i] * K]
@@ -296,6 +316,8 @@ cdef double update_shares(Document* doc, Scratch* at) noexcept nogil:
             for j in range(n):
                 s += p[at.index[j]] * row[at.index[j]]
             at.logits[i * T + t] = s
+        count_work(&doc.work, doc.n_cells * n + K)
+    count_work(&doc.work, 16 * doc.n_cells * T)
     fill_softmax(doc.n_cells, T, at.log_pi, at.logits, doc.zeta, at.cell_norm)
     for i in range(doc.n_cells):
         bound += doc.count[i] * at.cell_norm[i]
@@ -373,6 +395,7 @@ def update_documents(
     at.evidence, at.logits, at.index = &evidence[0, 0], &logits[0, 0], &index[0]
     at.cell_norm, at.factor = &by_cell[0, 0], &by_cell[1, 0]
     doc.n_topics, doc.n_atoms = n_topics, n_atoms
+    doc.work = 0
     doc.log_rows = &log_rows[0, 0] if log_rows.shape[0] else NULL
     doc.negligible = NEGLIGIBLE / (1.0 + fabs(lowest))
     with nogil:
@@ -417,6 +440,7 @@ def add_atom_counts(
     _statistics.add_sampled_counts.
     """
     cdef Py_ssize_t n_topics = varphi.shape[2], n_atoms = zeta.shape[1], p, w, i, cell, t
+    cdef Py_ssize_t done = 0
     with nogil:
         for p in range(first_part, last_part):
             for w in range(part_bounds[p], part_bounds[p + 1]):
@@ -424,6 +448,7 @@ def add_atom_counts(
                     cell = word_cell[i]
                     for t in range(n_atoms):
                         if zeta[cell, t] > NEGLIGIBLE:
+                            count_work(&done, 2 * n_topics)
                             add_twice(
                                 factor * cell_count[cell] * zeta[cell, t], &varphi[cell_document[cell], t, 0],
                                 n_topics, &target[target_row[w], 0], &totals[p, 0],

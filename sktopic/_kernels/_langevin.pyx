@@ -14,6 +14,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
 from sktopic._kernels._vector cimport langevin_row, normals_from_uniforms
 
@@ -64,7 +65,7 @@ def langevin_step(
     key : word w draws from the stream of combine(key, w)
     totals : (n_parts, n_topics) the new sums of theta over the words of each part                OUT
     """
-    cdef Py_ssize_t n_topics = theta.shape[1], m = (n_topics + 1) // 2, p, w, k
+    cdef Py_ssize_t n_topics = theta.shape[1], m = (n_topics + 1) // 2, p, w, k, done = 0
     cdef double[::1] noise = np.empty(2 * m, dtype=np.float64)
     cdef const double* n
     cdef Stream stream
@@ -80,3 +81,4 @@ def langevin_step(
                     &theta[w, 0], n, factor, smoothing, &pull_down[0], step, &noise[0], n_topics)
                 for k in range(n_topics):
                     totals[p, k] += theta[w, k]
+                count_work(&done, 8 * n_topics)

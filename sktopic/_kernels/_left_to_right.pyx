@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_below, seed_stream
 from sktopic._kernels._slots cimport (
     BLOCK, Slots, clear_slots, draw_slot, drop_empty_slots, put, real, scan, take,
@@ -56,6 +56,7 @@ cdef int run_particle(
     real* partial_sum,
     double prior_total,
     double* predictive,
+    Py_ssize_t* done,
 ) except -1 nogil:
     """Fill predictive with p(w_n | z_<n) at each position n, sampling z_n after it, and before it
     n_resampling sweeps over z_<n."""
@@ -67,14 +68,12 @@ cdef int run_particle(
     cdef real total
     cdef double seen = 0.0
     for n in range(tokens.n):
-        if n % 256 == 255:  # a long document takes minutes: let Ctrl-C through
-            with gil:
-                PyErr_CheckSignals()
         for _sweep in range(n_resampling):
             drop_empty_slots(slots)
             for j in range(slots.n):
                 mass[j] = <real>slots.weight[j]
             for i in range(n):
+                count_work(done, 2 * slots.n + 16)
                 j = slots.position[tokens.topic[i]]
                 take(slots, j, tokens.weight[i])
                 mass[j] = <real>slots.weight[j]
@@ -85,6 +84,7 @@ cdef int run_particle(
                 put(slots, j, tokens.weight[i])
                 mass[j] = <real>slots.weight[j]
                 tokens.topic[i] = slots.topic[j]
+        count_work(done, 2 * slots.n + 16)
         row = rows + tokens.word[n] * n_topics
         sums = cumulative + tokens.word[n] * n_blocks
         total = scan(row, slots, mass, product, partial_sum)
@@ -118,6 +118,7 @@ def left_to_right(
     weight c enters as p to the power c.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell, longest = 0, n_cells, first
+    cdef Py_ssize_t done = 0
     cdef int32_t n_topics = <int32_t>rows.shape[1], n, r
     cdef int64_t base = indptr[0], n_tokens
     cdef double prior_total = 0.0, total, largest, log_p
@@ -165,7 +166,7 @@ def left_to_right(
                 run_particle(
                     &tokens, &rows[0, 0], &cumulative[0, 0], &log_evidence[0], &prior[0], n_topics,
                     n_resampling,
-                    &stream, &slots, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive,
+                    &stream, &slots, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive, &done,
                 )
                 clear_slots(&slots)
                 log_p = 0.0

@@ -34,6 +34,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._moments cimport (
     observe_degenerate,
     observe_fixed,
@@ -72,7 +73,7 @@ def list_tokens(
     -------
     document (n_tokens,) int32, word (n_tokens,) int32, weight (n_tokens,) float64
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell, n = 0, first, i, j
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell, n = 0, first, i, j, done = 0
     cdef int64_t base = indptr[0]
     cdef int32_t pieces, swapped_word
     cdef double swapped_weight
@@ -86,6 +87,7 @@ def list_tokens(
         n = 0
         for d in range(n_documents):
             first = n
+            count_work(&done, 32 * (indptr[d + 1] - indptr[d]))
             for cell in range(indptr[d] - base, indptr[d + 1] - base):
                 pieces = n_clumps(cell_count[cell], MOST)
                 for i in range(pieces):
@@ -108,7 +110,7 @@ def permutation(uint64_t key, Py_ssize_t n):
     """A random order of range(n), int64; n must be below 2 ** 32."""
     order_array = np.arange(n, dtype=np.int64)
     cdef int64_t[::1] order = order_array
-    cdef Py_ssize_t i, j
+    cdef Py_ssize_t i, j, done = 0
     cdef int64_t swapped
     cdef Stream stream
     with nogil:
@@ -118,6 +120,7 @@ def permutation(uint64_t key, Py_ssize_t n):
             swapped = order[i]
             order[i] = order[j]
             order[j] = swapped
+            count_work(&done, 16)
     return order_array
 
 
@@ -237,6 +240,7 @@ def infer_documents(
     theta (n_documents, n_topics) float64 : the mean over the number of topics of expected proportions.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, t, k
+    cdef Py_ssize_t done = 0
     cdef int64_t base = indptr[0], i
     cdef double total, partial
     cdef double* own
@@ -257,6 +261,7 @@ def infer_documents(
                 for t in range(n_topics):
                     b[t] = rows[word[i], t]
                 observe(model, own, held, lag, b, weight[i], sum_match, False, n_topics, p, &scratch[0, 0])
+                count_work(&done, 4 * (n_topics + start.shape[0]))
             if model == 0:
                 total = 0.0
                 for t in range(n_topics):
@@ -281,4 +286,5 @@ def infer_documents(
                         for t in range(k + 1):
                             theta[d, t] += held[k] * own[t] / total
                     own += k + 1
+            count_work(&done, n_topics + start.shape[0])
     return theta_array

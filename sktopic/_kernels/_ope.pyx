@@ -19,6 +19,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, next_uniform, seed_stream
 from sktopic._kernels._slots cimport BLOCK, real
 from sktopic._kernels._vector cimport add_row, dot, fill_bounds, weigh_cells
@@ -55,7 +56,7 @@ def draw_choices(const uint64_t[::1] keys, Py_ssize_t n_topics, Py_ssize_t n_ite
     choices (n_documents, n_iter) uint8 : 1 for the likelihood, with probability p and in the first iteration;
         0 for the prior.
     """
-    cdef Py_ssize_t n_documents = keys.shape[0], d, k, t
+    cdef Py_ssize_t n_documents = keys.shape[0], d, k, t, done = 0
     cdef double total
     cdef Stream stream
     start_array = np.empty((n_documents, n_topics), dtype=np.float64)
@@ -66,6 +67,7 @@ def draw_choices(const uint64_t[::1] keys, Py_ssize_t n_topics, Py_ssize_t n_ite
         for d in range(n_documents):
             seed_stream(&stream, keys[d])
             total = 0.0
+            count_work(&done, 4 * (n_topics + n_iter))
             for k in range(n_topics):
                 start[d, k] = 1.0 + next_uniform(&stream)
                 total += start[d, k]
@@ -76,23 +78,24 @@ def draw_choices(const uint64_t[::1] keys, Py_ssize_t n_topics, Py_ssize_t n_ite
     return start_array, choices_array
 
 
-cdef void begin(
+cdef int begin(
     Search* search, Words* words, const real* rows, const double* prior, real* chosen, real* pull,
-    double* share
-) noexcept nogil:
+    double* share, Py_ssize_t* done
+) except -1 nogil:
     """x, ratio and all of the gradient, from the numbers in search.chosen; the last three are scratch."""
     cdef real* ratio = <real*>words.ratio
     cdef Py_ssize_t i, k
     for k in range(search.n_topics):
         chosen[k] = <real>search.chosen[k]
         search.push[k] = (prior[k] - 1.0) / search.chosen[k]
-    weigh_cells(words.n, words.word, words.count, rows, search.n_topics, chosen, pull, share)
+    weigh_cells(words.n, words.word, words.count, rows, search.n_topics, chosen, pull, share, done)
     for k in range(search.n_topics):
         search.pull[k] = pull[k]
     for i in range(words.n):
         words.x[i] = words.count[i] / share[i]
         ratio[i] = <real>share[i]
     memset(words.copied, 0, search.n_topics)
+    return 0
 
 
 cdef inline real* row_of(Words* words, const real* rows, Py_ssize_t n_topics, Py_ssize_t k) noexcept nogil:
@@ -115,8 +118,8 @@ cdef inline double look_at(
 
 
 cdef Py_ssize_t best_vertex(
-    Search* search, Words* words, const real* rows, double a, double b
-) noexcept nogil:
+    Search* search, Words* words, const real* rows, double a, double b, Py_ssize_t* done
+) except -1 nogil:
     """The topic with the largest a M + b (alpha - 1) / N, the first of them if there are several."""
     cdef Py_ssize_t n_topics = search.n_topics, n_blocks = (n_topics + BLOCK - 1) // BLOCK
     cdef Py_ssize_t block = 0, k, best, first
@@ -131,6 +134,7 @@ cdef Py_ssize_t best_vertex(
         if search.bound[k] > search.bound[first]:
             first = k
     largest = look_at(search, words, rows, first, a, b)
+    count_work(done, n_topics + words.n)
     best = first
     for block in range(n_blocks):
         if search.block[block] < largest:
@@ -138,6 +142,7 @@ cdef Py_ssize_t best_vertex(
         for k in range(block * BLOCK, min((block + 1) * BLOCK, n_topics)):
             if search.bound[k] >= largest and k != first:
                 value = look_at(search, words, rows, k, a, b)
+                count_work(done, words.n)
                 if value > largest or (value == largest and k < best):
                     largest = value
                     best = k
@@ -172,7 +177,7 @@ def maximise_documents(
     A document without words gets the prior mean.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], n_iter = choices.shape[1]
-    cdef Py_ssize_t d, k, i, t, best, n_likelihood, longest = 1
+    cdef Py_ssize_t d, k, i, t, best, n_likelihood, longest = 1, done = 0
     cdef int64_t base = indptr[0], first
     cdef double total = n_iter + 1.0, prior_total = np.sum(prior), a, b
     cdef Search search
@@ -218,14 +223,14 @@ def maximise_documents(
                 search.slack = 1e30
             begin(
                 &search, &words, &rows[0, 0], &prior[0], &real_scratch[0, 0], &real_scratch[1, 0],
-                &share[first],
+                &share[first], &done,
             )
             n_likelihood = 0
             for t in range(n_iter):
                 n_likelihood += choices[d, t]
                 a = n_likelihood * (1.0 - p)  # times p (1 - p), which changes no maximum
                 b = (t + 1 - n_likelihood) * p
-                best = best_vertex(&search, &words, &rows[0, 0], a, b)
+                best = best_vertex(&search, &words, &rows[0, 0], a, b, &done)
                 search.chosen[best] += 1.0
                 search.push[best] = (prior[best] - 1.0) / search.chosen[best]
                 add_row(row_of(&words, &rows[0, 0], n_topics, best), words.count, words.n, words.x, &ratio[0])

@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._slots cimport real
 
 
@@ -26,7 +27,7 @@ def sampled_proportions(
     Returns theta (n_documents, n_topics) float64, rows summing to one.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, _cell, k, j
-    cdef Py_ssize_t value = 0, first_column, n_columns
+    cdef Py_ssize_t value = 0, first_column, n_columns, done = 0
     cdef int64_t base = indptr[0]
     cdef double share, total
     theta_array = np.zeros((n_documents, n_topics), dtype=np.float64)
@@ -43,6 +44,7 @@ def sampled_proportions(
                 share = fixed[cell] / n_kept
                 for k in range(n_topics):
                     out[k] += share * row[k]
+                count_work(&done, n_topics + n_columns)
             total = 0.0
             for k in range(n_topics):
                 out[k] = prior[k] * (1.0 + out[k])
@@ -69,6 +71,7 @@ def log_predictive(
     theta (n_documents, n_topics); rows (n_words, n_topics) phi itself, not scaled.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, k
+    cdef Py_ssize_t done = 0
     cdef int64_t base = indptr[0]
     cdef double p, total
     result_array = np.empty(n_documents, dtype=np.float64)
@@ -83,5 +86,6 @@ def log_predictive(
                 for k in range(n_topics):
                     p += theta[d, k] * row[k]
                 total += cell_count[cell] * log(p)
+                count_work(&done, n_topics)
             result[d] = total
     return result_array

@@ -10,6 +10,8 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from sktopic._kernels._interrupt cimport count_work
+
 
 def combine_keys(uint64_t key, *values):
     """Return the key that absorbs the integer values one after the other."""
@@ -46,7 +48,7 @@ def content_keys(
 
     The cells of a document must be in canonical order (words ascending, no duplicates).
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell, done = 0
     cdef int64_t base = indptr[0]
     cdef uint64_t h
     cdef float count
@@ -61,6 +63,7 @@ def content_keys(
                 memcpy(&bits, &count, sizeof(bits))
                 h = combine(h, (<uint64_t>words[cell] << 32) | bits)
             out[d] = h
+            count_work(&done, 8 * (indptr[d + 1] - indptr[d]))
     return keys
 
 
@@ -69,11 +72,12 @@ def uniforms(uint64_t key, Py_ssize_t n):
     values = np.empty(n, dtype=np.float64)
     cdef double[::1] out = values
     cdef Stream stream
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, done = 0
     with nogil:
         seed_stream(&stream, key)
         for i in range(n):
             out[i] = next_uniform(&stream)
+            count_work(&done, 8)
     return values
 
 
@@ -97,7 +101,7 @@ def fill_noise(double[:, ::1] rows, uint64_t key, Py_ssize_t first_row):
     of one output): the first two moments of Gamma(100, 1/100) at a tenth of its cost. Row i
     comes from the stream of combine(key, first_row + i).
     """
-    cdef Py_ssize_t n_rows = rows.shape[0], n = rows.shape[1], i, j
+    cdef Py_ssize_t n_rows = rows.shape[0], n = rows.shape[1], i, j, done = 0
     cdef Stream stream
     cdef uint64_t x
     cdef double total
@@ -110,3 +114,4 @@ def fill_noise(double[:, ::1] rows, uint64_t key, Py_ssize_t first_row):
                     (x & 0xFFFF) + ((x >> 16) & 0xFFFF) + ((x >> 32) & 0xFFFF) + (x >> 48)
                 )
                 rows[i, j] = 1.0 + 0.1 * 1.7320508075688772 * ((total + 2.0) / 65536.0 - 2.0)
+            count_work(&done, 16 * n)

@@ -9,6 +9,7 @@ import numpy as np
 from libc.math cimport exp, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._slots cimport real
 from sktopic._kernels._special cimport digamma
 from sktopic._kernels._vector cimport fill_digamma_row
@@ -63,7 +64,7 @@ def list_cells(
     -------
     cell, document (n,) int32, tokens (n,) float64 : c_k of these cells, ascending.
     """
-    cdef Py_ssize_t d, i, n = 0
+    cdef Py_ssize_t d, i, n = 0, done = 0
     cdef double c
     cell_array = np.empty(cell_word.shape[0], dtype=np.int32)
     document_array = np.empty(cell_word.shape[0], dtype=np.int32)
@@ -74,6 +75,7 @@ def list_cells(
         for d in range(indptr.shape[0] - 1):
             if not present[d]:
                 continue
+            count_work(&done, 8 * (indptr[d + 1] - indptr[d]))
             for i in range(indptr[d], indptr[d + 1]):
                 c = share[i] * <double>expectation[d, topic] * <double>rows[cell_word[i], topic]
                 if c > TRACE * cell_count[i]:
@@ -101,9 +103,10 @@ def pair_mixing(
     mixing : (n_documents,) to which are added the sums over cells of
         (c1 + c2) log(c1 + c2) - c1 log c1 - c2 log c2                                        IN/OUT
     """
-    cdef Py_ssize_t i = 0, j = 0
+    cdef Py_ssize_t i = 0, j = 0, done = 0
     with nogil:
         while i < cell1.shape[0] and j < cell2.shape[0]:
+            count_work(&done, 16)
             if cell1[i] < cell2[j]:
                 i += 1
             elif cell1[i] > cell2[j]:
@@ -150,7 +153,7 @@ def divide_cells(
     -------
     first (n,) float64 : tokens of the first topic in each cell
     """
-    cdef Py_ssize_t n = document.shape[0], begin = 0, end, i
+    cdef Py_ssize_t n = document.shape[0], begin = 0, end, i, done = 0
     cdef int _iteration
     cdef double total, theta1, theta2, ahead, part, changed, x
     first_array = np.empty(n)
@@ -173,6 +176,7 @@ def divide_cells(
                     first[i] = tokens[i] / (1.0 + exp(-(difference[word[i]] + ahead)))
                     part += first[i]
                 changed = fabs(part - changed)
+                count_work(&done, 16 * (end - begin) + 64)
                 if changed < tol:
                     break
             for i in range(begin, end):

@@ -6,6 +6,7 @@ row of totals, so parts run at the same time, and the result does not depend on 
 
 from libc.stdint cimport int32_t, int64_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._slots cimport real
 
 
@@ -55,7 +56,7 @@ def add_sampled_counts(
     totals : (n_parts, n_topics) what was added to each topic by each part                        IN/OUT
     averaged : like target, receives the increments times average_weight; no rows: not wanted     IN/OUT
     """
-    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, j, n_columns, first_column
+    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, j, n_columns, first_column, done = 0
     cdef double share
     cdef bint drawn
     cdef double* out
@@ -77,6 +78,7 @@ def add_sampled_counts(
                     share += fixed[word_cell[i]]
                 share *= factor
                 drawn = share == 0.0  # draws have no such part, and few entries that are not zero
+                count_work(&done, 8 * n_topics)
                 if not drawn:
                     for k in range(n_topics):
                         add_entry(out, &totals[p, 0], average_out, weight, k, share * prior[k] * row[k])
@@ -87,6 +89,7 @@ def add_sampled_counts(
                     n_columns = column_indptr[d + 1] - first_column
                     if n_columns == 0:
                         continue
+                    count_work(&done, 32 * n_columns)
                     block = &values[value_indptr[d] + (cell - indptr[d]) * n_columns]
                     for j in range(n_columns):
                         if not drawn or block[j] != 0:
@@ -118,7 +121,7 @@ def add_factored_counts(
     (see _variational.update_documents, _ope.maximise_documents, _cvb0.collapse_documents). scratch
     (n_parts, n_topics) is overwritten; the other arguments are those of add_sampled_counts.
     """
-    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, k
+    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, k, done = 0
     cdef double c
     cdef double* out
     cdef double* sums
@@ -144,6 +147,7 @@ def add_factored_counts(
                     e = &expectation[cell_document[cell], 0]
                     for k in range(n_topics):
                         sums[k] += c * e[k]
+                    count_work(&done, n_topics)
                 for k in range(n_topics):
                     add_entry(out, &totals[p, 0], average_out, weight, k, sums[k] * row[k])
 
@@ -160,7 +164,7 @@ def add_rows(
 ):
     """Add factor times rows first_row to last_row of source to those of the target (and, weighted, to
     averaged)."""
-    cdef Py_ssize_t n_topics = source.shape[1], i, k
+    cdef Py_ssize_t n_topics = source.shape[1], i, k, done = 0
     cdef double x
     with nogil:
         for i in range(first_row, last_row):
@@ -169,3 +173,4 @@ def add_rows(
                 target[target_row[i], k] += x
                 if averaged.shape[0] > 0:
                     averaged[target_row[i], k] += x * average_weight[k]
+            count_work(&done, 4 * n_topics)

@@ -28,6 +28,7 @@ from sktopic._kernels._blocks cimport (
     Buffer, Columns, append, clear_columns, name_column, reserve, restride, to_array,
 )
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, next_uniform, seed_stream
 from sktopic._kernels._slots cimport BLOCK, draw_fixed, real
 from sktopic._kernels._stirling cimport (
@@ -219,10 +220,10 @@ cdef int sweep_document(
     Py_ssize_t n_cells, const int32_t* cell_word, const double* cell_count, const real* rows,
     const real* cumulative, const double* alpha, int32_t n_topics, int n_burn_in, int n_kept, bint sparse,
     Stream* stream, int32_t* z, Seats* seats, Columns* columns, Stirling* stirling, const Aliases* aliases,
-    double* scratch, Buffer* values, double* tables
-) noexcept nogil:
+    double* scratch, Buffer* values, double* tables, Py_ssize_t* done
+) except -1 nogil:
     """All sweeps over one document: leaves its topics in columns, appends its block of draws to values and
-    adds its tables in kept sweeps to tables. -1 when there is no memory."""
+    adds its tables in kept sweeps to tables. 1 when there is no memory."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
     cdef Py_ssize_t stride = 0, wider, cell, token
     cdef int32_t i, j, k, n_parts
@@ -239,13 +240,14 @@ cdef int sweep_document(
         if sweep == n_burn_in:
             stride = min(<Py_ssize_t>n_topics, (2 * seats.n + 16) // 8 * 8)
             if reserve(values, n_cells * stride * sizeof(real)) != 0:
-                return -1
+                return 1
             memset(values.data + start, 0, n_cells * stride * sizeof(real))
         token = 0
         for cell in range(n_cells):
             row = rows + cell_word[cell] * <Py_ssize_t>n_topics
             sums = cumulative + cell_word[cell] * n_blocks
             n_parts = n_clumps(cell_count[cell])
+            count_work(done, n_parts * ((2 * seats.n if sparse else 2 * n_topics) + 32))
             for i in range(n_parts):
                 k = z[token]
                 if sweep == 0 or unseat(seats, k, columns, stirling, stream):
@@ -261,7 +263,7 @@ cdef int sweep_document(
                         seats.opens[j] = seats.alpha[j]
                         seats.weight[j] = seats.alpha[j] + seats.customers[j]
                     elif refresh(seats, j, stirling) != 0:
-                        return -1
+                        return 1
                     z[token] = k
                 token += 1
                 if not keep:
@@ -271,7 +273,7 @@ cdef int sweep_document(
                 if columns.n > stride:
                     wider = min(<Py_ssize_t>n_topics, 2 * stride)
                     if reserve(values, n_cells * wider * sizeof(real)) != 0:
-                        return -1
+                        return 1
                     restride(<real*>(values.data + start), n_cells, stride, stride, wider)
                     stride = wider
                 out = <real*>(values.data + start) + cell * stride
@@ -282,7 +284,7 @@ cdef int sweep_document(
         if sweep == 0:
             for j in range(seats.n):
                 if refresh(seats, j, stirling) != 0:
-                    return -1
+                    return 1
     restride(<real*>(values.data + start), n_cells, columns.n, stride, columns.n)
     values.used = start + n_cells * columns.n * sizeof(real)
     return 0
@@ -303,7 +305,7 @@ def build_tables(
     rows, alpha : as in sweep_tables                                                               IN
     threshold, alias : (words, n_topics) the tables (see _alias)                                  OUT
     """
-    cdef Py_ssize_t i, k, n_topics = rows.shape[1]
+    cdef Py_ssize_t i, k, n_topics = rows.shape[1], done = 0
     cdef double[::1] weight = np.empty(n_topics)
     cdef int32_t[::1] work = np.empty(n_topics, dtype=np.int32)
     with nogil:
@@ -311,6 +313,7 @@ def build_tables(
             for k in range(n_topics):
                 weight[k] = alpha[k] * rows[words[i], k]
             build_alias(&weight[0], n_topics, &threshold[i, 0], &alias[i, 0], &work[0])
+            count_work(&done, 8 * n_topics)
 
 
 def sweep_tables(
@@ -345,7 +348,7 @@ def sweep_tables(
     tables (n_topics,) float64 : the sums of the documents' tables.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell
-    cdef Py_ssize_t most = 1, n_tokens
+    cdef Py_ssize_t most = 1, n_tokens, done = 0
     cdef int32_t n_topics = <int32_t>rows.shape[1]
     cdef int64_t base = indptr[0]
     cdef int status = 0
@@ -386,24 +389,25 @@ def sweep_tables(
     values.data = topics.data = NULL
     values.used = values.room = topics.used = topics.room = 0
     init_stirling(&stirling)
-    with nogil:
-        for d in range(n_documents):
-            first = indptr[d] - base
-            n_cells = indptr[d + 1] - indptr[d]
-            if n_cells > 0:
-                seed_stream(&stream, keys[d])
-                status = sweep_document(
-                    n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0], &alpha[0],
-                    n_topics, n_burn_in, n_kept, sparse, &stream, &z[0], &seats, &columns, &stirling,
-                    &aliases, &doubles[3, 0], &values, &tables[0],
-                )
-                status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
-                if status != 0:
-                    break
-            column_indptr[d + 1] = column_indptr[d] + columns.n
-            clear_seats(&seats)
-            clear_columns(&columns)
     try:
+        with nogil:
+            for d in range(n_documents):
+                first = indptr[d] - base
+                n_cells = indptr[d + 1] - indptr[d]
+                if n_cells > 0:
+                    seed_stream(&stream, keys[d])
+                    status = sweep_document(
+                        n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0],
+                        &alpha[0],
+                        n_topics, n_burn_in, n_kept, sparse, &stream, &z[0], &seats, &columns, &stirling,
+                        &aliases, &doubles[3, 0], &values, &tables[0], &done,
+                    )
+                    status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
+                    if status != 0:
+                        break
+                column_indptr[d + 1] = column_indptr[d] + columns.n
+                clear_seats(&seats)
+                clear_columns(&columns)
         if status != 0:
             raise MemoryError("no memory for the draws of a batch; use a smaller batch_size")
         return column_indptr_array, to_array(&topics, np.int32), to_array(&values, dtype), tables_array

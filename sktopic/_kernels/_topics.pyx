@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport log
 from libc.stdint cimport int32_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._slots cimport BLOCK, real
 from sktopic._kernels._vector cimport fill_geometric_row
 
@@ -36,13 +37,14 @@ def gather_topics(
     everywhere and its log evidence minus infinity. Where that of a word is NaN or infinity, the topics are
     not finite and its row is of no use.
     """
-    cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i
+    cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, done = 0
     with nogil:
         for i in range(n_words):
             log_evidence[i] = fill_row(
                 &store[words[i], 0], &scale[0], &offset[0], &prior[0], n_topics,
                 &rows[i, 0], &cumulative[i, 0],
             )
+            count_work(&done, 4 * n_topics)
 
 
 cdef double sum_blocks(const real* row, const double* prior, Py_ssize_t n, real* cumulative) noexcept nogil:
@@ -121,7 +123,7 @@ def gather_geometric(
 
     Entries below e^-80 times a row's largest count as that. The other arguments are those of gather_topics.
     """
-    cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, k
+    cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, k, done = 0
     cdef double top, total
     cdef double[:, ::1] scratch = np.empty((3, n_topics), dtype=np.float64)
     with nogil:
@@ -134,3 +136,4 @@ def gather_geometric(
             total = sum_blocks(&rows[i, 0], &prior[0], n_topics, &cumulative[i, 0])
             normalise(&rows[i, 0], &cumulative[i, 0], n_topics, total)
             log_evidence[i] = top + log(total)
+            count_work(&done, 16 * n_topics)

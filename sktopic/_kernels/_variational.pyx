@@ -9,6 +9,7 @@ import numpy as np
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._slots cimport real
 from sktopic._kernels._vector cimport fill_exp_digamma, weigh_cells
 
@@ -62,6 +63,7 @@ def update_documents(
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, k, first, n_cells
     cdef int64_t base = indptr[0]
+    cdef Py_ssize_t done = 0
     cdef int _iteration
     cdef real* e
     dtype = np.float32 if real is float else np.float64
@@ -81,15 +83,17 @@ def update_documents(
                 for k in range(n_topics):
                     gamma[d, k] = prior[k]
             fill_expectation(&gamma[d, 0], n_topics, &scratch[0, 0], &scratch[1, 0], e)
+            count_work(&done, 8 * n_topics)
             if n_cells == 0:
                 continue
             for _iteration in range(max_iter + 1):
                 weigh_cells(
                     n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], n_topics,
-                    e, &sums[0], &share[first],
+                    e, &sums[0], &share[first], &done,
                 )
                 if _iteration == max_iter or (_iteration > 0 and changes[d] < tol):
                     break
                 changes[d] = update_gamma(&prior[0], e, &sums[0], n_topics, &gamma[d, 0])
                 fill_expectation(&gamma[d, 0], n_topics, &scratch[0, 0], &scratch[1, 0], e)
+                count_work(&done, 8 * n_topics)
     return expectation_array, share_array, changes_array

@@ -274,7 +274,7 @@ CLONED void langevin_row(
     }
 }
 
-/* For the cells of one document: share = count / (e . row), and sums = sum over cells of share * row. */
+/* For cells of one document: share = count / (e . row), and sums += sum over cells of share * row. */
 #define DEFINE_WEIGH_CELLS(NAME, REAL)                                                                       \
     CLONED void NAME(                                                                                 \
         ptrdiff_t n_cells, const int32_t *restrict word, const double *restrict count,                       \
@@ -282,8 +282,6 @@ CLONED void langevin_row(
         double *restrict share)                                                                              \
     {                                                                                                        \
         ptrdiff_t cell, k;                                                                                   \
-        for (k = 0; k < n; k++)                                                                              \
-            sums[k] = 0;                                                                                     \
         for (cell = 0; cell + 4 <= n_cells; cell += 4) {                                                     \
             const REAL *r0 = rows + word[cell] * n, *r1 = rows + word[cell + 1] * n;                         \
             const REAL *r2 = rows + word[cell + 2] * n, *r3 = rows + word[cell + 3] * n;                     \

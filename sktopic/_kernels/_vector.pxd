@@ -2,7 +2,12 @@
 
 from libc.stdint cimport int32_t
 
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._slots cimport real
+
+# Entries of topic rows that one loop goes over without looking for Ctrl-C: a millisecond or two.
+cdef enum:
+    BLOCK_WORK = 1 << 22
 
 
 cdef extern from "_vector.h" nogil:
@@ -39,7 +44,7 @@ cdef extern from "_vector.h" nogil:
         double* bound, double* block)
 
 
-cdef inline void weigh_cells(
+cdef inline int weigh_cells(
     Py_ssize_t n_cells,
     const int32_t* word,
     const double* count,
@@ -48,11 +53,24 @@ cdef inline void weigh_cells(
     const real* e,
     real* sums,
     double* share,
-) noexcept nogil:
-    if real is float:
-        weigh_cells_float(n_cells, word, count, rows, n, e, sums, share)
-    else:
-        weigh_cells_double(n_cells, word, count, rows, n, e, sums, share)
+    Py_ssize_t* done,
+) except -1 nogil:
+    """For the cells of one document: share = count / (e . row), and sums = sum over cells of share * row.
+
+    done: see count_work; blocks of cells are multiples of four, as the loop takes them.
+    """
+    cdef Py_ssize_t size = 4 * (BLOCK_WORK // (4 * n) + 1), first = 0, some, k
+    for k in range(n):
+        sums[k] = 0
+    while first < n_cells:
+        some = min(size, n_cells - first)
+        if real is float:
+            weigh_cells_float(some, word + first, count + first, rows, n, e, sums, share + first)
+        else:
+            weigh_cells_double(some, word + first, count + first, rows, n, e, sums, share + first)
+        count_work(done, some * n)
+        first += some
+    return 0
 
 
 cdef inline double dot(const real* a, const real* b, Py_ssize_t n) noexcept nogil:

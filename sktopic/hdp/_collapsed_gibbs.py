@@ -1,6 +1,5 @@
 """Gibbs sampling for the hierarchical Dirichlet process over a corpus."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -11,17 +10,18 @@ from sklearn.utils import check_random_state
 from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
-from sktopic._concurrency import trains, updating
+from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._hdp_split_merge import split_merge
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, check_smoothing
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._topic_word import TopicWordStatistics, columns_of, rows_of
 from sktopic.hdp._concentrations import CONSTRAINTS, NAMES, adopt_concentrations, check_concentration_priors
 from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
 from sktopic.lda._minibatch import MinibatchLDA
@@ -356,23 +356,15 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
     def _topic_probabilities(self):
         used = self._in_use()
         none = np.empty((0, len(used)))
-        counts, totals = np.ascontiguousarray(self._counts[:, used]), self._totals[used]
+        counts, totals = columns_of(self._counts, used), self._totals[used]
         statistics = TopicWordStatistics(counts, totals, np.ones(1), none, none[:, 0])
         return statistics.probabilities(1.0, self.topic_word_prior_)
 
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
 
-    def _begin_anew(self, X):
-        """Set the state from which sampling starts, all of it or nothing; returns X as canonical counts."""
-        begun = self._unfitted()
-        counts = begun._validate_counts(X, reset=True)
-        begun._start(counts.shape[1])
-        self._take(begun)
-        return counts
-
     def _start(self, n_features):
-        size = -(-(self.n_components + 1) // ROOM) * ROOM
+        size = -(-(int(self.n_components) + 1) // ROOM) * ROOM
         self._counts = np.zeros((n_features, size))  # which may fail: nothing has changed so far
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._totals, self._tables = np.zeros(size), np.zeros(size)
@@ -397,11 +389,11 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         call = self._begin(counts)
         n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
         first_documents = self.n_samples_seen_ == 0
-        monitor = FitMonitor(self, n_documents * self.max_iter)
+        monitor = FitMonitor(self, n_documents * int(self.max_iter))
         for sweep in range(1, self.max_iter + 1):
             tasks.begin_epoch()
             tasks.begin_update()
-            with updating(self), self._complete_or_undone(call):
+            with changing(self), self._complete_or_undone(call):
                 if sweep == 1 and first_documents:
                     self._assign_at_random(call)
                 self._sweep(call)
@@ -417,23 +409,24 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
             monitor.after_epoch()
         tasks.end()
 
-    @contextmanager
     def _complete_or_undone(self, call):
-        """If a first sweep fails for want of memory, take the documents out of the counts again."""
-        names = "_counts", "_totals", "_tables", "_ids"
-        kept = None if call.entered else [getattr(self, name).copy() for name in names]
-        try:
-            yield
-        except MemoryError:
-            if kept is not None and not call.entered:
-                for name, value in zip(names, kept):
-                    setattr(self, name, value)
-            raise
+        """If Ctrl-C or want of memory stops a sweep, let the state be that of before it."""
+        counts, before, z = self._counts, call.counts, call.documents.z.copy()
+        small = [(array, array.copy()) for array in (self._totals, self._tables, self._ids)]
+
+        def undo():
+            counts[call.rows] = before
+            call.documents.z[:] = z
+            call.documents.add_to(counts)
+            for array, values in small:
+                array[:] = values
+
+        return complete_or_undone(self, undo)
 
     def _begin(self, counts):
         documents = Restaurants.of(DocumentReader(counts).batch(np.arange(counts.shape[0])))
         rows = np.sort(documents.words)
-        before = self._counts[rows]
+        before = rows_of(self._counts, rows)
         exact = counts_exactly(counts.data, before)
         return Call(documents, rows, before, self._totals.copy(), self._tables.copy(), exact)
 
@@ -472,7 +465,9 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
             (call, ("counts", "totals", "tables")),
         ):
             for name in names:
-                setattr(owner, name, padded(getattr(owner, name)[..., kept], size))
+                array = getattr(owner, name)
+                small = array.ndim == 1
+                setattr(owner, name, padded(array[kept], size) if small else columns_of(array, kept, size))
         self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
         call.documents.rename(place)
 

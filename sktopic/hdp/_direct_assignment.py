@@ -17,7 +17,7 @@ from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parallel import Workers
 from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, learned_smoothing
-from sktopic._topic_word import GatheredTopics, TopicWordStatistics
+from sktopic._topic_word import GatheredTopics, TopicWordStatistics, by_blocks, columns_of
 from sktopic.hdp._concentrations import CONSTRAINTS, adopt_concentrations, check_concentration_priors
 from sktopic.hdp._split_merge import (
     TRIED,
@@ -48,6 +48,10 @@ MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other",
 SHARED = ("total_samples", "learning_decay", "learning_offset", "max_doc_update_iter", "mean_change_tol")
 
 
+def trigamma(x):
+    return polygamma(1, x)
+
+
 def fit_weights(tokens, weights, alpha, gamma, scale):
     """beta that maximises the bound, by Minka's fixed point; each iteration raises it.
 
@@ -65,7 +69,8 @@ def fit_weights(tokens, weights, alpha, gamma, scale):
     rest = max(gamma - 1.0, LEAST_REST * gamma)
     for _ in range(WEIGHT_ITERATIONS):
         prior = alpha * weights
-        gains = np.maximum(digamma(prior + tokens) - digamma(prior), 0.0)  # rounding
+        gains = by_blocks(lambda n, prior=prior: digamma(prior + n), tokens) - digamma(prior)
+        gains = np.maximum(gains, 0.0)  # rounding
         tables = scale * prior * gains.sum(axis=0)
         left = min(max(rest / (tables.sum() + rest), SMALLEST_WEIGHT), LARGEST_REST)
         updated = np.maximum((1.0 - left) * tables / max(tables.sum(), 1e-300), SMALLEST_WEIGHT)
@@ -91,10 +96,11 @@ def fit_concentration(tokens, weights, value, lengths, scale, shape, rate):
     tokens, b = tokens[document, topic], weights[topic]
     for _ in range(NEWTON_ITERATIONS):
         a = math.exp(x)
-        first = (b * (digamma(a * b + tokens) - digamma(a * b))).sum()
+        prior = a * b
+        first = (b * (by_blocks(digamma, prior + tokens) - by_blocks(digamma, prior))).sum()
         first -= (digamma(a + lengths) - digamma(a)).sum()
-        second = (b * b * (polygamma(1, a * b + tokens) - polygamma(1, a * b))).sum()
-        second -= (polygamma(1, a + lengths) - polygamma(1, a)).sum()
+        second = (b * b * (by_blocks(trigamma, prior + tokens) - by_blocks(trigamma, prior))).sum()
+        second -= (trigamma(a + lengths) - trigamma(a)).sum()
         slope = scale * a * first + shape - a * rate
         curvature = scale * (a * first + a * a * second) - a * rate
         step = -slope / curvature if curvature < 0 else math.copysign(1.0, slope)
@@ -433,7 +439,16 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
             self._document_tokens = np.empty((0, self._n_trained))
 
     def _step_size(self, t):
-        return 1.0 if self._whole_corpus else float((self.learning_offset + t) ** -self.learning_decay)
+        return 1.0 if self._whole_corpus else (float(self.learning_offset) + t) ** -float(self.learning_decay)
+
+    def _global_work(self, counts):
+        n_documents, n_topics = counts.gamma.shape
+        work = super()._global_work(counts) + 40 * WEIGHT_ITERATIONS * counts.gamma.size
+        if self.split_merge:
+            n_pairs = PAIRS_PER_TOPIC * n_topics if self._last_visit else TRIED
+            work += (10 + n_documents // 8) * n_topics**2
+            work += 10 * (n_pairs + 10 * TRIED) * (self.n_features_in_ + len(counts.share))
+        return work
 
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
         self.total_samples_ = float(total_samples)
@@ -542,7 +557,7 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
 
     def _without(self, counts, kept, workers):
         """Inference of the same documents with some of their topics only."""
-        rows = np.ascontiguousarray(counts.topics.rows[:, kept])
+        rows = columns_of(counts.topics.rows, kept)
         topics = GatheredTopics(rows, counts.topics.cumulative, counts.topics.log_evidence)
         prior, rest = counts.prior[kept], counts.rest + counts.prior[~kept].sum()
         step, batch = VariationalStep(self.max_doc_update_iter, self.mean_change_tol, rest), counts.batch

@@ -190,7 +190,7 @@ class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTo
         self.total_samples_ = 0.0
         self._n_topic_updates = 0
         # As after a table for each.
-        share = self.doc_concentration / (n + self.topic_concentration)
+        share = float(self.doc_concentration) / (n + float(self.topic_concentration))
         self._alpha = np.full(n, max(share, SMALLEST))
         self._adopt_settings()
         self._log_theta = digamma(self._alpha) - digamma(self._alpha.sum())
@@ -231,6 +231,9 @@ class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTo
         prior = np.append(self._alpha, np.full(n_places, share))
         gathered = self._read_topics(total_samples).gather(batch.words, prior, workers)
         return self._training_step()(batch, gathered, prior, keys, workers, True)
+
+    def _global_work(self, counts):
+        return super()._global_work(counts) + 2 * self._store.size  # topics come
 
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
         self.total_samples_ = float(total_samples)

@@ -23,7 +23,14 @@ from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parallel import Workers
 from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, PriorEvidence
-from sktopic._topic_word import N_PARTS, TopicProbabilities, TopicWordStatistics, check_finite, part_bounds
+from sktopic._topic_word import (
+    N_PARTS,
+    TopicProbabilities,
+    TopicWordStatistics,
+    check_finite,
+    columns_of,
+    part_bounds,
+)
 from sktopic.lda._minibatch import MAX_SWEEPS, AveragedStatistics
 
 # Largest truncation of documents; memory is proportional to it.
@@ -111,6 +118,9 @@ class AtomCounts:
     theta: np.ndarray
     bounds: np.ndarray
     n_iter: np.ndarray
+
+    def work(self):
+        return 2 * len(self.zeta) * self.varphi.shape[2]
 
     def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
         """averaged must be empty: topics are not averaged over updates."""
@@ -437,7 +447,7 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
         if self.n_components_ == self._n_trained:
             return topics
         ids = self.topic_ids_
-        return TopicProbabilities(np.take(topics.store, ids, axis=1), topics.scale[ids], topics.offset[ids])
+        return TopicProbabilities(columns_of(topics.store, ids), topics.scale[ids], topics.offset[ids])
 
     def _inference_topics(self):
         return self._corpus_posterior(self.total_samples_)
@@ -448,7 +458,7 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
 
     def _step_size(self, t):
         """rho of update t = 1, 2, ... (of batches with words)."""
-        return (self.learning_offset + t) ** -self.learning_decay
+        return (float(self.learning_offset) + t) ** -float(self.learning_decay)
 
     def _document_step(self, batch, keys, total_samples, workers):
         topics = self._corpus_posterior(total_samples).gather(batch.words, None, workers)

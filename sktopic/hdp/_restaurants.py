@@ -8,6 +8,7 @@ from sktopic._kernels._collapsed_gibbs import move_counts
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._hdp_gibbs import list_topics, sweep_cells, weigh_lists
 from sktopic._kernels._rng import combine_keys
+from sktopic._topic_word import row_blocks
 
 # The numbers of the samplers in the kernel.
 SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}
@@ -27,7 +28,8 @@ def generator_of(*values):
 def padded(array, width):
     """The array, its last axis made wider with zeros."""
     wider = np.zeros((*array.shape[:-1], width), dtype=array.dtype)
-    wider[..., : array.shape[-1]] = array
+    for rows in row_blocks(wider) if array.ndim > 1 else [...]:
+        wider[rows][..., : array.shape[-1]] = array[rows]
     return wider
 
 

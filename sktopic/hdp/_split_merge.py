@@ -25,6 +25,8 @@ CONFIDENCE = 2.0
 LEAST_GAIN = 1e-3
 # Topics that a batch tries to split, and pairs that it tries to merge.
 TRIED = 30
+# Multiplications of one product of matrices: some tenths of a second.
+PRODUCT_WORK = 4_000_000_000
 # Topics that workers divide at a time; those behind the last that is accepted are divided in vain.
 SIDE_BY_SIDE = 6
 WEIGHT_ITERATIONS, WEIGHT_TOL = 10, 1e-4
@@ -358,9 +360,25 @@ def divide_weight(first, second, start, total, kept, moved, alpha):
 
 def correlated_pairs(proportions, most):
     """Pairs of columns with positive covariance, largest first, at most so many."""
-    centred = proportions - proportions.mean(axis=0)
-    covariance = np.triu(centred.T @ centred, 1)
-    order = np.argsort(-covariance, axis=None, kind="stable")[:most]
+    covariance = np.triu(products(proportions - proportions.mean(axis=0)), 1)
+    places = np.flatnonzero(covariance > 0)
+    values = covariance.ravel()[places]
+    if len(places) > most:  # all that are as large as the last one wanted: many equal ones keep their order
+        chosen = values >= np.partition(values, len(values) - most)[len(values) - most]
+        places, values = places[chosen], values[chosen]
+    order = places[np.argsort(-values, kind="stable")[:most]]
     rows, columns = np.unravel_index(order, covariance.shape)
-    positive = covariance[rows, columns] > 0
-    return list(zip(rows[positive].tolist(), columns[positive].tolist()))
+    return list(zip(rows.tolist(), columns.tolist()))
+
+
+def products(x):
+    """x.T @ x; a large one in parts, since NumPy does not look for Ctrl-C in a product of matrices."""
+    n_rows, n_columns = x.shape
+    width = max(1, PRODUCT_WORK // max(1, n_rows * n_columns))
+    if width >= n_columns:
+        return x.T @ x
+    out = np.empty((n_columns, n_columns))
+    for first in range(0, n_columns, width):
+        columns = slice(first, first + width)
+        out[columns, first:] = x[:, columns].T @ x[:, first:]
+    return np.triu(out)

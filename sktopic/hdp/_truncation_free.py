@@ -14,7 +14,7 @@ from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._minibatch import FIT_KEY, MinibatchTopicModel
 from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._topic_word import TopicWordStatistics, columns_of, row_blocks, rows_of
 from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
 from sktopic.hdp._topics_in_use import GrowingTopics
 from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA
@@ -119,7 +119,7 @@ class BatchChain:
         """ChainCounts: means over sweeps that were kept, of topics that there still are."""
         live = self.live()
         tables = self._kept_tables[live] / n_kept
-        return ChainCounts(np.ascontiguousarray(self._kept[:, live]), tables, n_kept)
+        return ChainCounts(columns_of(self._kept, live), tables, n_kept)
 
 
 class ChainCounts(DenseCounts):
@@ -319,9 +319,12 @@ class TruncationFreeHDP(GrowingTopics, GibbsInference, AveragedStatistics, Minib
         known = slice(0, 0 if first else self._n_trained)
         key = self._key(FIT_KEY, self.n_batch_iter_)
         concentrations = self.topic_concentration_, self.doc_concentration_
+        counts = rows_of(self._store[:, known], batch.words)
+        for rows in row_blocks(counts):
+            counts[rows] *= unit
         chain = BatchChain(
             batch,
-            self._store[batch.words, known] * unit,
+            counts,
             self._store_totals[known] * unit,
             self._sticks[:, known],
             concentrations,
@@ -333,6 +336,9 @@ class TruncationFreeHDP(GrowingTopics, GibbsInference, AveragedStatistics, Minib
         for sweep in range(self.doc_burn_in + self.doc_sweeps):
             chain.sweep(combine_keys(key, sweep), sweep >= self.doc_burn_in)
         return chain.result(self.doc_sweeps)
+
+    def _global_work(self, counts):
+        return super()._global_work(counts) + 2 * self._store.size  # topics come and go
 
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
         self.total_samples_ = float(total_samples)

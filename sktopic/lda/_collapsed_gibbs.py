@@ -10,10 +10,11 @@ from sklearn.utils import check_random_state
 from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
-from sktopic._concurrency import trains, updating
+from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT
+from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
@@ -28,7 +29,7 @@ from sktopic._prior import (
     check_smoothing,
     default_smoothing,
 )
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._topic_word import TopicWordStatistics, rows_of
 from sktopic.lda._minibatch import MinibatchLDA
 
 SHARED_PARAMETERS = (
@@ -113,10 +114,17 @@ class Shard:
             )
         return totals, before
 
-    def recount(self, counts):
-        """Take the documents' lists anew from the assignments, and add these to counts."""
+    def add_to(self, counts):
+        """Count the tokens of each word in each topic."""
         nowhere = np.full_like(self.z, -1)
         move_counts(self.word_indptr, self.words, self.cell_count, nowhere, self.z, counts)
+
+    def recount(self, counts):
+        """Take the documents' lists anew from the assignments, and add these to counts."""
+        self.add_to(counts)
+        self.list_topics()
+
+    def list_topics(self):
         for array in self.slots[1:]:
             array[:] = 0
         list_topics(self.cell_document, self.cell_count, *self.slots, self.z)
@@ -152,7 +160,7 @@ class Call:
     def begin(cls, shards, counts, totals, values):
         """values are the counts of the documents' cells."""
         rows = np.unique(np.concatenate([shard.words for shard in shards]))
-        before = counts[rows]
+        before = rows_of(counts, rows)
         exact = counts_exactly(values, before)
         return cls(shards, rows, before, totals.copy(), exact)
 
@@ -383,14 +391,6 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
 
-    def _begin_anew(self, X):
-        """Set the state from which sampling starts, all of it or nothing; returns X as canonical counts."""
-        begun = self._unfitted()
-        counts = begun._validate_counts(X, reset=True)
-        begun._start(counts.shape[1])
-        self._take(begun)
-        return counts
-
     def _start(self, n_features):
         counts = np.zeros((n_features, self.n_components))
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -418,16 +418,16 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         call = Call.begin(self._deal(counts), self._counts, self._totals, counts.data)
         n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
         first_documents = self.n_samples_seen_ == 0
-        kept = range(self.max_iter, 0, -self.kept_interval)[: self.n_kept]
+        kept = range(int(self.max_iter), 0, -int(self.kept_interval))[: self.n_kept]
         kept_sum, n_kept = 0.0, 0
         self.n_iter_, self.log_likelihood_ = 0, np.empty(0)
-        monitor = FitMonitor(self, n_documents * self.max_iter)
+        monitor = FitMonitor(self, n_documents * int(self.max_iter))
         try:
             with Workers(self.n_jobs) as workers:
                 for sweep in range(1, self.max_iter + 1):
                     tasks.begin_epoch()
                     tasks.begin_update()
-                    with updating(self):
+                    with changing(self), self._complete_or_undone(call):
                         if sweep == 1 and first_documents:
                             self._assign_at_random(call)
                         self._sweep(call, workers)
@@ -451,6 +451,21 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             monitor.after_epoch()
         tasks.end()
 
+    def _complete_or_undone(self, call):
+        """If Ctrl-C stops a sweep, let the counts be those of before it."""
+        before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
+
+        def undo():
+            self._totals[:] = totals
+            self._counts[call.rows] = call.before
+            for shard, z in zip(call.shards, before):
+                shard.z[:] = z
+                shard.add_to(self._counts)
+                if entered and isinstance(self.doc_topic_prior, str):  # which is learned from the lists
+                    shard.list_topics()
+
+        return complete_or_undone(self, undo)
+
     def _deal(self, counts):
         """The documents as shards, of about equally many tokens."""
         reader = DocumentReader(counts)
@@ -463,7 +478,7 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     def _after_sweep(self, sweep, call):
         """Learn priors and note the joint probability, where it is time for it."""
         if sweep % self.prior_interval == 0:
-            with updating(self):
+            with changing(self), complete_or_undone(self):
                 self._learn_priors(call.shards)
         if self.evaluate_every and sweep % self.evaluate_every == 0:
             self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(call))

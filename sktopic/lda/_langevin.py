@@ -135,6 +135,9 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
     def _read_topics(self, total_samples, geometric=False):
         return self._statistics.probabilities(1.0, 0.0)
 
+    def _global_work(self, counts):
+        return super()._global_work(counts) + 4 * self._store.size  # noise for every entry
+
     def _update_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
         """One step of the chain, whose state theta is the statistics."""
         if not isinstance(counts, DenseCounts):

@@ -76,7 +76,7 @@ class MinibatchLDA(MinibatchTopicModel):
 
     def _step_size(self, t):
         """rho of update t = 1, 2, ... (of batches with words): the share of its batch in averages."""
-        return (self.learning_offset + t) ** -self.learning_decay
+        return (float(self.learning_offset) + t) ** -float(self.learning_decay)
 
     def _check_settings(self):
         super()._check_settings()
@@ -92,6 +92,8 @@ class MinibatchLDA(MinibatchTopicModel):
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
         self._n_topic_updates = 0
         self._prior_rule = None
+        for name in ("_prior_averages", "_n_prior_updates"):  # of an earlier fit that learned the prior
+            vars(self).pop(name, None)
         self._adopt_settings()
 
     def _adopt_settings(self):

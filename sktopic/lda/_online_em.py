@@ -87,8 +87,6 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
     ones. Gibbs sampling mixes slowly where tokens weigh much: for counts far above 64 prefer
     ``inference='variational'``.
 
-    Results are for one thread at a time: a model must not be refitted while another thread uses it.
-
     References
     ----------
     C. Dupuy and F. Bach, "Online but accurate inference for latent variable models with local Gibbs

@@ -125,6 +125,10 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
             return self.topic_word_prior_ if self._n_topic_updates > 0 else self._default_smoothing()
         return super()._given_smoothing()
 
+    def _global_work(self, counts):
+        passes = 8 if self.topic_word_prior == "auto" else 0
+        return super()._global_work(counts) + passes * self._store.size
+
     def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
         rho = self._step_size(self._n_topic_updates + 1)
         super()._global_step(counts, words, n_documents, n_tokens, total_samples, workers)

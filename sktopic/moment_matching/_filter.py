@@ -1,5 +1,6 @@
 """What the moment-matching models share: a posterior that tokens update one after the other."""
 
+import math
 from itertools import pairwise
 from numbers import Real
 
@@ -17,7 +18,7 @@ from sktopic._kernels._rng import combine_keys, position_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._prior import check_prior, check_smoothing
-from sktopic._topic_word import TopicProbabilities
+from sktopic._topic_word import TopicProbabilities, by_blocks, columns_of, row_blocks
 from sktopic.lda._minibatch import MinibatchLDA
 from sktopic.moment_matching._prior import added, document_moments, matched_prior, moved, prior_moments
 
@@ -34,6 +35,8 @@ NOISE = 0.5
 MOST_MIXED = 2**32
 # Tokens times parameters of a document between two looks for Ctrl-C: some milliseconds.
 SLICE_WORK = 5_000_000
+# ... and inside a document.
+LONGEST_WORK = 2 * SLICE_WORK
 
 
 class MomentMatchingModel(CallbackSupportMixin, TopicModel):
@@ -165,7 +168,9 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
 
     def _leading_topics(self, n_components):
         """The first topics, a TopicProbabilities."""
-        store = np.ascontiguousarray(self._store[:, :n_components])
+        store = self._store
+        if n_components < store.shape[1]:
+            store = columns_of(store, slice(n_components))
         return TopicProbabilities(store, self._scale[:n_components], np.zeros(n_components))
 
     def _transform_step(self):
@@ -179,13 +184,13 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
 
     def _begin_anew(self, X):
         """Set the state to the prior, all of it or nothing; returns canonical counts and room for alpha."""
-        begun = self._unfitted()
+        begun, before = self._unfitted()
         counts = begun._validate_counts(X, reset=True)
         alpha = begun._new_alpha(counts)
         vars(begun).update(begun._prior_state(counts.shape[1]))
         begun._start_learning()
         begun._report()
-        self._take(begun)
+        self._take(begun, before)
         return counts, alpha
 
     def _prior_state(self, n_features):
@@ -193,12 +198,14 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
         n_components = self.n_components
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         gamma, lag = self._number_prior()
-        store, noise = np.ones((n_features, n_components)), self._initial_noise(gamma)
-        if noise:
-            draws = uniforms(combine_keys(seed, TOPICS_KEY), store.size).reshape(store.shape)
-            store += noise * (2.0 * draws - 1.0)
+        shape, noise = (n_features, n_components), self._initial_noise(gamma)
+        store = uniforms(combine_keys(seed, TOPICS_KEY), math.prod(shape)) if noise else np.empty(shape)
+        store = store.reshape(shape)
+        for rows in row_blocks(store):
+            store[rows] = 1.0 + noise * (2.0 * store[rows] - 1.0) if noise else 1.0
         masses, smoothing = store.sum(axis=0), self._given_smoothing(n_features)
-        store /= masses
+        for rows in row_blocks(store):
+            store[rows] /= masses
         return {
             "_seed": seed,
             "_gamma": gamma,
@@ -206,7 +213,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
             "_store": store,
             "_scale": np.ones(n_components),
             "_sums": smoothing * masses,
-            "_spread": 1.0 - (store**2).sum(axis=0),
+            "_spread": 1.0 - by_blocks(np.square, store).sum(axis=0),
             "_prior": check_prior(self.doc_topic_prior, n_components),
             "_evidence": np.zeros(2),
             "n_samples_seen_": 0,
@@ -269,11 +276,13 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
             document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, keys)
             tokens = document, batch.words[word], weight, _begins(document)
             for some in _slices(document, last - first, alpha.shape[1]):
-                bounds = slice(*np.searchsorted(document, (some.start, some.stop)))
-                with updating(self):
-                    self._filter(*(array[bounds] for array in tokens), alpha)
-                    self._end_documents(alpha[some], batch.lengths[some])
-                    self._report()
+                begin, end = np.searchsorted(document, (some.start, some.stop))
+                for bounds in _pieces(begin, end, alpha.shape[1]):
+                    with updating(self):
+                        self._filter(*(array[bounds] for array in tokens), alpha)
+                        if bounds.stop == end:
+                            self._end_documents(alpha[some], batch.lengths[some])
+                        self._report()
             monitor.after_update(last - first, batch.lengths.sum())
             first = last
             if tasks.end_update():
@@ -411,6 +420,12 @@ def _begins(document):
     begins = np.zeros(len(document), dtype=np.uint8)
     begins[np.unique(document, return_index=True)[1]] = 1
     return begins
+
+
+def _pieces(begin, end, size):
+    """Ranges of tokens: usually all of them; a document that is long by itself has several."""
+    most = max(1, LONGEST_WORK // size)
+    return [slice(first, min(first + most, end)) for first in range(begin, max(end, begin + 1), most)]
 
 
 def _slices(document, n_documents, size):

@@ -1,0 +1,385 @@
+"""Ctrl-C is answered at once, and leaves the state of the last complete update."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sktopic import _document_steps, _minibatch
+from sktopic._interrupt import complete_or_undone
+from sktopic._parallel import Workers
+from sktopic._topic_word import TopicWordStatistics
+from sktopic.hdp import (
+    CollapsedGibbsHDP,
+    DirectAssignmentHDP,
+    HybridHDP,
+    OnlineEMHDP,
+    OnlineVariationalHDP,
+    TruncationFreeHDP,
+    _direct_assignment,
+    _online_variational,
+    _restaurants,
+    _split_merge,
+)
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    HybridLDA,
+    LangevinLDA,
+    OnlineCVB0LDA,
+    OnlineEMLDA,
+    OnlineOPELDA,
+    OnlineVariationalLDA,
+    StreamingVariationalLDA,
+    _collapsed_gibbs,
+)
+from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
+
+# Seconds of the processor (those of other programs are none of our business).
+SOON = 0.5
+HUGE = 10**6
+
+
+def random_counts(n_documents, n_features, density, seed=0):
+    rng = np.random.default_rng(seed)
+    mask = rng.random((n_documents, n_features)) < density
+    return sp.csr_array(mask * rng.integers(1, 4, size=mask.shape).astype(float))
+
+
+FEW = random_counts(12, 400, 0.1)
+LONG = random_counts(60, 400, 0.9, seed=1)
+
+
+@pytest.fixture(autouse=True)
+def _interruptible():
+    """Python's own handler of SIGINT, whatever the tests were started from."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt(monkeypatch, module, name, call=1, delay=0.1):
+    """Send SIGINT a while after some call, counted from 1, of a function; at once for a delay of None.
+
+    Returns a list, to which the processor time of the signal is added.
+    """
+    sent, calls, original = [], [], getattr(module, name)
+
+    def fire():
+        sent.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def wrapped(*arguments, **keywords):
+        calls.append(1)
+        if len(calls) == call and delay is None:
+            result = original(*arguments, **keywords)
+            fire()
+            return result
+        if len(calls) == call:
+            threading.Timer(delay, fire).start()
+        return original(*arguments, **keywords)
+
+    monkeypatch.setattr(module, name, wrapped)
+    return sent
+
+
+def assert_stops_soon(sent, run):
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert time.process_time() - sent[0] < SOON
+
+
+def state_of(model):
+    return {name: np.copy(value) for name, value in vars(model).items() if not name.startswith("__")}
+
+
+def assert_same_state(model, state):
+    assert vars(model).keys() == state.keys()
+    for name, value in state.items():
+        assert_array_equal(vars(model)[name], value, err_msg=name)
+
+
+STEPS = {
+    "variational": (
+        partial(OnlineVariationalLDA, max_doc_update_iter=4000, mean_change_tol=0.0),
+        (_document_steps, "update_documents"),
+    ),
+    "atoms": (
+        partial(OnlineVariationalHDP, max_doc_update_iter=400, bound_tol=0.0),
+        (_online_variational, "update_documents"),
+    ),
+    "gibbs": (partial(OnlineEMLDA, doc_sweeps=4000), (_document_steps, "sweep_documents")),
+    "tables": (partial(HybridHDP, sampler="dense", doc_sweeps=4000), (_document_steps, "sweep_tables")),
+    "ope": (partial(OnlineOPELDA, max_doc_update_iter=30000), (_document_steps, "maximise_documents")),
+    "cvb0": (partial(OnlineCVB0LDA, max_doc_update_iter=2000), (_document_steps, "collapse_documents")),
+    "chain": (partial(TruncationFreeHDP, doc_sweeps=4000), (_restaurants, "sweep_cells")),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_document_step_stops_soon_and_changes_nothing(name, n_jobs, monkeypatch):
+    make, kernel = STEPS[name]
+    model = make(n_components=50, batch_size=HUGE, total_samples=100, n_jobs=n_jobs, random_state=0)
+    long = {key: value for key, value in model.get_params().items() if key.startswith(("doc_", "max_doc"))}
+    model.set_params(**{key: 2 for key in long if isinstance(long[key], int)}).partial_fit(FEW)
+    model.set_params(**long)
+    before = state_of(model)
+    with monkeypatch.context() as patch:
+        assert_stops_soon(interrupt(patch, *kernel), lambda: model.partial_fit(LONG))
+    assert_same_state(model, before)
+
+
+def test_transform_and_elbo_stop_soon(monkeypatch):
+    model = OnlineVariationalLDA(n_components=50, random_state=0).fit(FEW)
+    model.set_params(max_doc_update_iter=4000, mean_change_tol=0.0)
+    for call in (model.transform, model.score, model.elbo):
+        with monkeypatch.context() as patch:
+            assert_stops_soon(interrupt(patch, _document_steps, "update_documents"), lambda c=call: c(LONG))
+
+
+def test_other_threads_of_a_team_stop_soon():
+    step = _document_steps.VariationalStep(10**6, 0.0)
+    batch = _document_steps.DocumentBatch(
+        *(np.array(a) for a in ([0, 400], [0, 400])),
+        np.arange(400, dtype=np.int32),
+        np.ones(400),
+        np.arange(400, dtype=np.int32),
+        np.arange(401),
+        np.arange(400),
+        np.array([400.0]),
+    )
+    rng = np.random.default_rng(0)
+    topics = _document_steps.GatheredTopics(rng.random((400, 100), dtype=np.float32), None, None)
+    started = threading.Event()
+
+    def piece(first):
+        if threading.current_thread() is threading.main_thread():
+            assert started.wait(10)
+            raise KeyboardInterrupt
+        started.set()
+        step(batch, topics, np.full(100, 0.1), None, Workers(1))
+
+    with Workers(2) as workers:
+        start = time.process_time()
+        with pytest.raises(KeyboardInterrupt):
+            workers.map_here(piece, [(0,), (1,)])
+        assert time.process_time() - start < 2 * SOON
+        # They are as good as new.
+        assert workers.map_here(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
+
+
+UPDATES = {
+    "averaged": (partial(OnlineEMLDA, n_components=5, average=True), (TopicWordStatistics, "count_average")),
+    "summed": (partial(StreamingVariationalLDA, n_components=5), (TopicWordStatistics, "add")),
+    "langevin": (partial(LangevinLDA, n_components=5), (LangevinLDA, "_update_statistics")),
+    "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
+    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
+    "sticks": (partial(OnlineVariationalHDP, n_components=5), (TopicWordStatistics, "add")),
+    "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
+    "chain": (partial(TruncationFreeHDP, n_components=5), (TopicWordStatistics, "add")),
+    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_split")),
+}
+
+
+class Owner:
+    """Something whose attributes an update sets."""
+
+    def __init__(self):
+        self.old = 1
+
+    def update(self, stop):
+        with complete_or_undone(self):
+            self.old, self.new = 2, 3
+            if stop:
+                signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_ctrl_c_at_the_edges_of_an_update_does_not_split_it(stop):
+    """At each call and line of the update itself, beside the one that may stop it."""
+    outcomes, n_lines = [], 0
+    while True:
+        owner, lines = Owner(), []
+
+        def trace(frame, event, _, lines=lines, n_lines=n_lines):
+            if "sktopic" not in frame.f_code.co_filename and frame.f_code.co_name != "update":
+                return None
+            lines.append(event)
+            if len(lines) == n_lines + 1:
+                signal.raise_signal(signal.SIGINT)
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            owner.update(stop)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        assert vars(owner) in ({"old": 1}, {"old": 2, "new": 3})
+        with pytest.raises(KeyboardInterrupt):  # Ctrl-C works as before
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        outcomes.append(owner.old)
+        if len(lines) <= n_lines:
+            break
+        n_lines += 1
+    assert outcomes[0] == 1 and outcomes[-1] == (1 if stop else 2)
+    assert n_lines > 20
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("update", [1, 3])
+def test_long_global_step_is_undone(name, update, monkeypatch):
+    make, place = UPDATES[name]
+    settings = {"batch_size": 4, "random_state": 0}
+    expected = make(**settings)
+    if update > 1:
+        expected.partial_fit(FEW[: 4 * (update - 1)])
+    monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
+    with monkeypatch.context() as patch:
+        call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
+        if call == 0:
+            pytest.skip("the first update has no such part")
+        interrupt(patch, *place, call=call, delay=None)
+        model = make(**settings)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(FEW)
+    if update > 1:
+        assert_same_state(model, state_of(expected))
+    # A long step does what a short one does.
+    model.partial_fit(FEW)
+    monkeypatch.undo()
+    expected.partial_fit(FEW)
+    assert_same_state(model, state_of(expected))
+
+
+def test_merge_pass_stops_soon(monkeypatch):
+    settings = {"n_components": 700, "batch_size": HUGE, "shuffle": False, "total_samples": 80}
+    counts = random_counts(80, 3000, 0.05)
+    expected = DirectAssignmentHDP(**settings, random_state=0).partial_fit(counts)
+    with monkeypatch.context() as patch:
+        sent = interrupt(patch, _split_merge, "merge_gain", delay=None)
+        # The last of two passes tries many pairs.
+        model = DirectAssignmentHDP(**settings, max_iter=2, random_state=0)
+        assert_stops_soon(sent, lambda: model.fit(counts))
+    assert model.n_batch_iter_ == 1
+    assert_array_equal(model.components_, expected.components_)
+    assert len(model.move_history_) == 0
+
+
+@pytest.mark.parametrize("most", [1, 7, 40, 1000])
+def test_correlated_pairs_are_the_largest_covariances_in_order(most):
+    x = np.random.default_rng(0).integers(0, 3, size=(6, 30)).astype(float)  # many covariances are equal
+    centred = x - x.mean(axis=0)
+    covariance = np.triu(centred.T @ centred, 1)
+    order = np.argsort(-covariance, axis=None, kind="stable")[:most]
+    expected = [divmod(int(i), 30) for i in order if covariance.flat[i] > 0]
+    assert _split_merge.correlated_pairs(x, most) == expected
+
+
+def test_products_in_parts_are_the_same(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(20, 50))
+    monkeypatch.setattr(_split_merge, "PRODUCT_WORK", 7000)
+    assert_allclose(_split_merge.products(x), np.triu(x.T @ x), rtol=1e-12)
+
+
+def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    tokens, weights = rng.gamma(0.1, size=(50, 9)), np.full(9, 0.1)
+    given = tokens, weights, 1.0, 1.0, 2.0
+    settings = weights, 1.0, tokens.sum(axis=1), 2.0, 1.0, 1.0
+    expected = _direct_assignment.fit_weights(*given)
+    alpha = _direct_assignment.fit_concentration(tokens, *settings)
+    models = [OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)]
+    monkeypatch.setattr("sktopic._topic_word.BLOCK_ENTRIES", 40)
+    models.append(OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW))
+    assert_array_equal(_direct_assignment.fit_weights(*given), expected)
+    assert _direct_assignment.fit_concentration(tokens, *settings) == alpha
+    assert_same_state(models[1], state_of(models[0]))
+    statistics = models[1]._statistics
+    assert_array_equal(statistics.columns([3, 0]).store, statistics.store[:, [3, 0]])
+    more = rng.random((400, 2))
+    assert_array_equal(statistics.extended(more).store, np.hstack([statistics.store, more]))
+
+
+SAMPLERS = {
+    "LDA": (partial(CollapsedGibbsLDA, n_components=40), (_collapsed_gibbs, "sweep_words")),
+    "LDA in shards": (
+        partial(CollapsedGibbsLDA, n_components=40, n_shards=2, n_jobs=2),
+        (_collapsed_gibbs, "sweep_words"),
+    ),
+    "LDA, learned": (
+        partial(CollapsedGibbsLDA, n_components=40, doc_topic_prior="auto", prior_interval=1),
+        (_collapsed_gibbs, "sweep_words"),
+    ),
+    "table indicators": (partial(CollapsedGibbsHDP, n_components=40), (_restaurants, "sweep_cells")),
+    "direct assignment": (
+        partial(CollapsedGibbsHDP, n_components=40, sampler="direct_assignment", split_merge=2),
+        (_restaurants, "draw_tables"),
+    ),
+}
+
+
+def sweep_wide(n_repeats=1):
+    """Documents that a sweep takes some seconds for."""
+    return sp.csr_array(sp.vstack([random_counts(100, 4000, 0.7, seed=2)] * n_repeats))
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
+    make, (module, kernel) = SAMPLERS[name]
+    if not hasattr(module, kernel):
+        module = __import__("sktopic.hdp._collapsed_gibbs", fromlist=["_"])
+    settings = {"random_state": 0} | ({"n_kept": 1} if "LDA" in name else {})
+    calls_a_sweep = {"LDA in shards": 2, "direct assignment": 2}.get(name, 1)
+    for sweep in (1, 3):
+        expected = make(max_iter=2, **settings).fit(FEW * scale)
+        model = make(max_iter=9, **settings)
+        with monkeypatch.context() as patch:
+            interrupt(patch, module, kernel, call=calls_a_sweep * (sweep - 1) + 1, delay=None)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(FEW * scale)
+        assert model.n_samples_seen_ == (0 if sweep == 1 else FEW.shape[0])
+        if sweep == 3:
+            assert model.n_iter_ == 2
+            for attribute in ("_counts", "_totals", "_tables", "_ids", "doc_topic_prior_"):
+                if hasattr(expected, attribute):
+                    assert_array_equal(getattr(model, attribute), getattr(expected, attribute))
+        model.set_params(max_iter=2).partial_fit(FEW)
+        assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
+
+
+@pytest.mark.parametrize("name", ["LDA", "LDA in shards", "table indicators"])
+def test_long_sweep_stops_soon(name, monkeypatch):
+    make, (module, kernel) = SAMPLERS[name]
+    model = make(max_iter=3, random_state=0).set_params(n_components=500)
+    with monkeypatch.context() as patch:
+        assert_stops_soon(interrupt(patch, module, kernel, delay=0.2), lambda: model.fit(sweep_wide(4)))
+    assert model.n_samples_seen_ == 0
+    assert not model.topic_word_counts_.any()
+
+
+def test_long_document_stops_soon(monkeypatch):
+    counts = sp.csr_array(np.full((1, 5000), 10.0))
+    model = MomentMatchingLDA(n_components=1000, random_state=0)
+    with monkeypatch.context() as patch:
+        assert_stops_soon(interrupt(patch, _filter, "filter_tokens"), lambda: model.fit(counts))
+    # The state is the posterior given the tokens seen so far.
+    assert 0 < model.n_tokens_seen_ < counts.sum()
+    assert np.isfinite(model.partial_fit(counts[:, :] * 0.01).log_evidence_)
+
+
+def test_pieces_of_a_document_are_filtered_as_the_whole(monkeypatch):
+    expected = TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW)
+    monkeypatch.setattr(_filter, "LONGEST_WORK", 100)
+    assert_same_state(TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW), state_of(expected))
