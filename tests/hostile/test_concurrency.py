@@ -1,0 +1,240 @@
+"""Threads, processes and lack of memory around training: an error that says so, or the right answer."""
+
+import contextlib
+import copy
+import multiprocessing
+import os
+import pickle
+import resource
+import sys
+import threading
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from .tools import (
+    ESTIMATORS,
+    N_CASES,
+    check_answers,
+    corpus,
+    differences,
+    fingerprint,
+    in_child,
+    new,
+    note,
+    share,
+)
+
+X = corpus(64, 20)
+WIDE, NARROW = corpus(60, 150), corpus(40, 90, seed=1)
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+# Where all share the code and a case takes seconds.
+some_estimators = pytest.mark.parametrize(
+    "name", ESTIMATORS if N_CASES >= 10_000 else ["CollapsedGibbsLDA", "OnlineEMLDA"]
+)
+
+
+def together(*functions):
+    """Call functions in threads of their own, at the same time; returns the exceptions."""
+    errors, start = [], threading.Barrier(len(functions))
+
+    def call(function):
+        start.wait()
+        try:
+            function()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return errors
+
+
+# Threads
+
+
+def fit_in_two_threads(name, n_fits):
+    """Runs in a child process."""
+    model = new(name, n_components=9)
+    for i in range(n_fits):
+        note(f"fit number {i}")
+        errors = together(lambda: model.fit(WIDE), lambda: model.fit(NARROW))
+        for error in errors:
+            assert isinstance(error, RuntimeError) and "train" in str(error), repr(error)
+        assert len(errors) < 2, "both were refused"
+        trained_on = WIDE if model.n_features_in_ == WIDE.shape[1] else NARROW
+        check_answers(model, trained_on)
+    check_answers(model.fit(X), X)
+
+
+@every_estimator
+def test_two_threads_that_fit_one_estimator_get_an_error(name):
+    in_child(fit_in_two_threads, name, min(300, share(0.01)))
+
+
+def use_while_training(name, n_updates):
+    """Runs in a child process: answers of a model in training are those of some complete state of it."""
+    model = new(name, batch_size=len(X), max_iter=1).partial_fit(X)
+    # Each is one update, also where updates end at every 64th document.
+    batches = [corpus(32, 20, seed=i) for i in range(n_updates)]
+    twin, complete = pickle.loads(pickle.dumps(model)), []
+    for batch in [None, *batches]:
+        if batch is not None:
+            twin.partial_fit(batch)
+        complete.append(fingerprint(twin.transform(X)))
+    wrong, done = [], threading.Event()
+
+    def train():
+        try:
+            for batch in batches:
+                model.partial_fit(batch)
+        finally:
+            done.set()
+
+    def transform():
+        while not done.is_set():
+            if fingerprint(model.transform(X)) not in complete:
+                wrong.append("transform")
+            model.score(X)
+
+    def pickle_and_clone():
+        while not done.is_set():
+            copied = pickle.loads(pickle.dumps(model))
+            check_answers(copied, X)
+            check_answers(copied.partial_fit(X), X)
+            clone(model)
+
+    errors = together(train, transform, transform, pickle_and_clone)
+    assert not errors, errors
+    assert not wrong, f"{len(wrong)} answers of no complete state"
+    assert fingerprint(model.transform(X)) == complete[-1]
+
+
+@every_estimator
+def test_answers_of_a_model_in_training_are_those_of_a_complete_state(name):
+    in_child(use_while_training, name, min(200, share(0.006)))
+
+
+# Processes
+
+
+def answer(model):
+    """Runs in whatever process: a fit from the model's parameters, and its answer."""
+    return fingerprint(clone(model).fit(X).transform(X))
+
+
+def answer_after_fork(model):
+    """Fork a process that has used threads; returns the answer of the fork."""
+    answer(model)
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.write(writing, answer(model).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    os.waitpid(process, 0)
+    return text
+
+
+def answers_of_processes(name):
+    """Runs in a child process: one answer wherever it is computed."""
+    model = new(name, n_jobs=2)
+    answers = {"here": answer(model), "after a fork": answer_after_fork(model)}
+    for backend in ("threading", "loky"):
+        note(backend)
+        with joblib.parallel_config(backend, n_jobs=2):
+            answers[backend] = answer(model.set_params(n_jobs=None))
+            nested = joblib.Parallel()(joblib.delayed(answer)(model.set_params(n_jobs=2)) for _ in range(2))
+            answers[f"in a {backend} job"], answers["in another job"] = nested
+    return answers
+
+
+@some_estimators
+def test_results_are_the_same_in_forks_and_joblib_jobs(name):
+    answers = in_child(answers_of_processes, name)
+    assert len(set(answers.values())) == 1, answers
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_results_are_the_same_in_processes_started_afresh(method):
+    models = [new(name, n_jobs=2) for name in ESTIMATORS]
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.map(answer, models) == [answer(model) for model in models]
+
+
+def search_grid(name, backend):
+    """Runs in a child process."""
+    with joblib.parallel_config(backend):
+        search = GridSearchCV(new(name, n_jobs=2), {"n_components": [2, 4]}, cv=2, n_jobs=2).fit(X)
+    return search.cv_results_["mean_test_score"].tolist()
+
+
+@some_estimators
+def test_grid_search_with_jobs_inside_jobs(name):
+    scores = [in_child(search_grid, name, backend) for backend in ("sequential", "threading", "loky")]
+    assert np.isfinite(scores).all() and scores[0] == scores[1] == scores[2]
+
+
+# No memory
+
+
+def address_space():
+    """Bytes of address space in use."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+@contextlib.contextmanager
+def at_most(more):
+    """Refuse to grow the address space by more bytes than given."""
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (address_space() + more, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def train_without_memory(name, sizes):
+    """Runs in a child process."""
+    wide = np.ones((2, 3000))
+    refused = 0
+    # A call that begins anew, for a model too large; and one that goes on, with documents too many.
+    for method, given, params in (("fit", wide, {"n_components": 60}), ("partial_fit", wide, {})):
+        for size in sizes:
+            note(f"{method} with {size} bytes")
+            model = new(name, **params).fit(wide[:, :50] if method == "fit" else wide)
+            before = {key: copy.copy(value) for key, value in vars(model).items()}
+            try:
+                with at_most(size):
+                    getattr(model, method)(given)
+            except MemoryError:
+                refused += 1
+            else:
+                break
+            # Whole: the state of before, or that of a complete update.
+            if model.n_features_in_ < given.shape[1]:
+                assert not differences(before, vars(model)), differences(before, vars(model))
+            check_answers(model, wide[:, : model.n_features_in_])
+            check_answers(model.partial_fit(wide[:, : model.n_features_in_]), wide[:, : model.n_features_in_])
+    assert refused, "there was memory enough"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+@every_estimator
+def test_no_memory_is_a_memory_error_and_leaves_the_model(name):
+    sizes = np.geomspace(2**16, 2**28, 4 if N_CASES < 10_000 else 50)
+    in_child(train_without_memory, name, [0, *sizes.astype(int).tolist()])

@@ -1,0 +1,263 @@
+"""What the hostile tests share: the estimators, processes of their own, and comparison of fitted state.
+
+What may kill the interpreter runs in a child process, which says what it is about to do; so a crash is
+reported with the case that made it, as a failed test and not as the end of the test run.
+"""
+
+import contextlib
+import ctypes
+import hashlib
+import mmap
+import multiprocessing
+import os
+import pickle
+import resource
+import signal
+import sys
+import traceback
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+import sktopic
+
+# Number of state-machine cases in all; the other parts grow with it.
+N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
+ESTIMATORS = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+# Parameters with which a fit takes milliseconds, as far as an estimator has them.
+SMALL = {
+    "n_components": 3,
+    "max_iter": 2,
+    "batch_size": 4,
+    "transform_burn_in": 1,
+    "transform_sweeps": 2,
+    "doc_burn_in": 1,
+    "doc_sweeps": 2,
+    "max_doc_update_iter": 5,
+    "doc_n_components": 4,
+    "random_state": 0,
+}
+
+
+def share(fraction, least=1):
+    """That fraction of the number of cases, and at least a few."""
+    return max(least, round(N_CASES * fraction))
+
+
+def new(name, **params):
+    """An estimator with small parameters and those given, as far as it has them."""
+    estimator = getattr(sktopic, name)()
+    known = estimator.get_params()
+    wanted = {**SMALL, **params}
+    return estimator.set_params(**{key: wanted[key] for key in wanted if key in known})
+
+
+def corpus(n_documents=12, n_features=7, seed=0):
+    """Counts of a few tokens a word, dense."""
+    return np.random.default_rng(seed).poisson(1.0, (n_documents, n_features)).astype(float)
+
+
+def outcome(function, *arguments):
+    """The result, and the exception instead of it if there is one."""
+    try:
+        return function(*arguments), None
+    except Exception as error:
+        return None, error
+
+
+# Fitted state
+
+
+def fingerprint(value):
+    """A hash of an array, a matrix, a container of them or any other value: equal for equal bits."""
+    digest = hashlib.blake2b(digest_size=12)
+    _enter(value, digest.update)
+    return digest.hexdigest()
+
+
+def _enter(value, update):
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        update(f"{value.dtype}{value.shape}".encode())
+        update(np.ascontiguousarray(value).tobytes())
+    elif sp.issparse(value):
+        entries = value.tocoo()  # in their order
+        update(f"{type(value).__name__}{value.shape}".encode())
+        _enter([entries.row, entries.col, entries.data], update)
+    elif isinstance(value, dict):
+        for name in sorted(value):
+            update(name.encode())
+            _enter(value[name], update)
+    elif isinstance(value, (list, tuple)):
+        update(f"{type(value).__name__}{len(value)}".encode())
+        for item in value:
+            _enter(item, update)
+    elif isinstance(value, (str, int, float, complex, bytes, np.generic, type(None))):
+        update(f"{type(value).__name__}{value!r}".encode())
+    else:
+        update(pickle.dumps(value))
+
+
+def fitted_state(model):
+    """What training has set: all that is not a parameter."""
+    parameters = model.get_params(deep=False)
+    return {name: value for name, value in vars(model).items() if name not in parameters}
+
+
+def differences(one, other):
+    """Names of the entries in which two states differ."""
+    names = sorted(one.keys() | other.keys())
+    return [
+        n for n in names if n not in one or n not in other or fingerprint(one[n]) != fingerprint(other[n])
+    ]
+
+
+def check_answers(model, X):
+    """transform and components_ of a fitted model are finite distributions."""
+    check_distributions(model.transform(X), (X.shape[0], model.n_components_))
+    check_distributions(model.components_, (model.n_components_, X.shape[1]))
+
+
+def check_distributions(rows, shape):
+    rows = np.asarray(rows)
+    assert rows.shape == shape, f"shape {rows.shape}, expected {shape}"
+    assert np.isfinite(rows).all(), "not finite"
+    assert (rows >= 0).all(), f"negative: {rows.min()}"
+    tolerance = 1e-5 if rows.dtype == np.float32 else 1e-9
+    assert np.allclose(rows.sum(axis=1), 1.0, rtol=0, atol=tolerance), f"row sums {rows.sum(axis=1)}"
+
+
+def guarded(array):
+    """A copy at whose end memory begins that nobody may touch: reading or writing there is a SIGSEGV."""
+    if not array.flags.c_contiguous and array.flags.f_contiguous:
+        return guarded(array.T).T
+    if array.dtype.hasobject or not array.flags.c_contiguous or array.nbytes == 0:
+        return array
+    size = -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    pages = mmap.mmap(-1, size + mmap.PAGESIZE)
+    start = np.frombuffer(pages, dtype=np.uint8).ctypes.data
+    assert _libc.mprotect(ctypes.c_void_p(start + size), mmap.PAGESIZE, 0) == 0
+    copy = np.frombuffer(pages, array.dtype, array.size, size - array.nbytes).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+# Child processes
+
+_libc = ctypes.CDLL(None)
+
+
+class ChildError(AssertionError):
+    """A child process has crashed, hung or raised; the message has what it said it was doing."""
+
+
+# Forked from a server that has the imports done and no threads: fast, and safe wherever pytest runs.
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(
+    ["sktopic.datasets", "pytest", "hypothesis", "pandas", "pooch", "requests", "tests.hostile.tools"]
+)
+_connection = None
+
+
+def note(case):
+    """Tell the parent what comes next, in case it is the last."""
+    if _connection is not None:
+        _connection.send(("note", case))
+
+
+def _serve(connection, function, arguments):
+    global _connection
+    _connection = connection
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+    os.dup2(sys.stdout.fileno(), 2)  # what a dying C library prints
+    warnings.simplefilter("error")
+    # scikit-learn's: X was a data frame once and is none now.
+    warnings.filterwarnings("ignore", ".* feature names", UserWarning)
+    try:
+        message = ("result", function(*arguments))
+    except BaseException:
+        message = ("error", traceback.format_exc())
+    connection.send(message)
+    connection.close()
+
+
+@contextlib.contextmanager
+def child(function, *arguments):
+    """A running child process, and the end of a pipe at which its messages arrive."""
+    ours, theirs = _context.Pipe(duplex=False)
+    process = _context.Process(target=_serve, args=(theirs, function, arguments), daemon=False)
+    process.start()
+    theirs.close()
+    try:
+        yield process, ours
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def in_child(function, *arguments, timeout=120.0):
+    """function(*arguments), run in a child process; both must be importable there.
+
+    Raises ChildError if that raises, if it crashes, or if it says nothing (see note) for so many seconds.
+    """
+    with child(function, *arguments) as (process, connection):
+        return follow(process, connection, timeout)
+
+
+def follow(process, connection, timeout, on_note=None):
+    """Wait for the result of a child process; on_note is called with what it notes."""
+    last = "nothing noted"
+    while True:
+        try:
+            if not connection.poll(timeout):
+                raise ChildError(f"no answer within {timeout:g} s, after: {last}")
+            kind, content = connection.recv()
+        except (EOFError, ConnectionResetError):
+            process.join()
+            raise ChildError(f"ended by {_ending(process.exitcode)}, after: {last}") from None
+        if kind == "result":
+            return content
+        if kind == "error":
+            raise ChildError(f"{content}after: {last}")
+        last = content
+        if on_note is not None:
+            on_note(content)
+
+
+def _ending(code):
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def failures(function, cases, timeout=60.0):
+    """Call the function with each case in child processes; returns a text for each that crashed or raised."""
+    found, first = [], 0
+    while first < len(cases):
+        begun = []
+        with child(_run_cases, function, cases[first:]) as (process, connection):
+            try:
+                return found + follow(process, connection, timeout, begun.append)
+            except ChildError as error:  # the next child goes on with the next case
+                if not begun:
+                    raise
+                found += [text for text in begun if isinstance(text, str)]
+                last = max(i for i in begun if isinstance(i, int))
+                found.append(f"{cases[first + last]}: {str(error).partition(', after:')[0]}")
+                first += last + 1
+    return found
+
+
+def _run_cases(function, cases):
+    found = []
+    for i, case in enumerate(cases):
+        note(i)
+        try:
+            function(*case)
+        except BaseException as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(place.filename)}:{place.lineno}"
+            found.append(f"{case}: {type(error).__name__}: {error} ({where})")
+            note(found[-1])
+    return found
