@@ -32,7 +32,7 @@ help:
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
 	@echo "make lint      check style: ruff, cython-lint, codespell"
 	@echo "make doc       build the documentation into doc/_build/html, warnings are errors"
-	@echo "make bench     measure quality and speed against other libraries"
+	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
 	@echo "make dev       install everything a contributor needs into .venv"
 	@echo "make clean     remove whatever the other targets created"
 	@echo ""
@@ -126,6 +126,7 @@ $(VENV)/.extra-%: $(VENV)/.package
 
 clean:
 	rm -rf $(VENV) $(addprefix $(VENV)-,$(VERSIONS)) build dist demo sktopic.egg-info doc/_build \
-		doc/auto_examples doc/generated doc/sg_execution_times.rst .pytest_cache .ruff_cache
+		doc/auto_examples doc/generated doc/sg_execution_times.rst benchmarks/output \
+		.pytest_cache .ruff_cache .hypothesis
 	rm -f sktopic/_kernels/*.c sktopic/_kernels/*.so
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
