@@ -1,6 +1,7 @@
 """What all topic models share: validation, transform, score. Knows nothing of any one algorithm."""
 
 from abc import ABC, abstractmethod
+from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -44,6 +45,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for name, value in arguments.items():
             if name not in ("self", "__class__"):
                 setattr(self, name, value)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        return super()._get_param_names()  # which reads the signature of __init__ at each call
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -13,6 +13,9 @@ from sktopic._kernels._rng import content_keys
 GROUP_SIZE = 1024
 # With this and the bounds of priors (see _prior), draws stay inside the range of float32.
 LARGEST_COUNT = 1e20
+# Documents that total_samples may stand for. Times the largest count, powers of it stay below 1e308: see
+# digamma_exponent in _kernels/_vector.h.
+LARGEST_CORPUS = 1e14
 # What the indices of sparse matrices are.
 KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of blocks of columns"}
 

@@ -104,3 +104,12 @@ def test_parameters_at_the_end_of_the_floats_overflow_nowhere():
 def test_concentration_in_single_precision_is_a_number_like_others():
     settings = {"n_components": 2, "topic_concentration": np.float32(0.5), "random_state": 0}
     assert OnlineEMHDP(**settings).fit(np.zeros((4, 3))).doc_topic_prior_.dtype == np.float64
+
+
+@pytest.mark.parametrize("cls", [DirectAssignmentHDP, OnlineVariationalHDP, OnlineVariationalLDA])
+def test_bounds_of_the_largest_corpora_are_finite(cls):
+    X = [[1e20, 3, 0], [2, 1e20, 5]]
+    model = cls(n_components=9, total_samples=1e14, random_state=0).partial_fit(X)
+    assert np.isfinite(model.elbo(X)) and np.isfinite(model.score(X))
+    with pytest.raises(ValueError, match="total_samples"):
+        model.set_params(total_samples=1.1e14).partial_fit(X)

@@ -10,7 +10,7 @@ from sklearn.utils import check_scalar
 
 from sktopic._compat import Interval
 from sktopic._document_steps import chunks
-from sktopic._documents import LARGEST_COUNT, DocumentBatch, document_groups
+from sktopic._documents import LARGEST_CORPUS, DocumentBatch, document_groups
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._hdp_variational import (
     add_atom_counts,
@@ -298,7 +298,7 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
         "topic_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
         "doc_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
         "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both")],
-        "total_samples": [Interval(Real, 0, LARGEST_COUNT, closed="right"), None],
+        "total_samples": [Interval(Real, 0, LARGEST_CORPUS, closed="right"), None],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, MAX_SWEEPS, closed="both")],

@@ -7,7 +7,7 @@ import numpy as np
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._document_steps import GibbsStep, VariationalStep
-from sktopic._documents import LARGEST_COUNT
+from sktopic._documents import LARGEST_CORPUS
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import LEARNED, PriorLearner, check_prior, check_smoothing, default_smoothing
@@ -36,7 +36,7 @@ class MinibatchLDA(MinibatchTopicModel):
             "array-like",
         ],
         "topic_word_prior": [Interval(Real, 0, None, closed="left"), None],
-        "total_samples": [Interval(Real, 0, LARGEST_COUNT, closed="right"), None],
+        "total_samples": [Interval(Real, 0, LARGEST_CORPUS, closed="right"), None],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "doc_burn_in": [Interval(Integral, 0, MAX_SWEEPS, closed="both")],
