@@ -201,7 +201,9 @@ def test_entries_far_below_the_largest_stay_above_zero(dtype):
 @pytest.mark.parametrize("n_topics", [1, 16, 23])
 def test_exp_of_digamma_is_that_of_scipy(n_topics):
     """Parameters on a fine grid, each beside one of the same size: ratios whose digits all count."""
-    x = np.append(np.logspace(-3, 12, 4000 * n_topics), np.logspace(12, 34, 200 * n_topics)).reshape(-1, n_topics)
+    x = np.append(np.logspace(-3, 12, 4000 * n_topics), np.logspace(12, 34, 200 * n_topics)).reshape(
+        -1, n_topics
+    )
     ones = np.ones(n_topics)
     rows, _, log_evidence = fill(
         gather_geometric, x, np.arange(len(x)), ones, 0 * ones, 0 * ones, ones / n_topics, dtype=np.float64
