@@ -168,6 +168,7 @@ def note(case):
 def _serve(connection, function, arguments):
     global _connection
     _connection = connection
+    os.setsid()  # so that what it starts can be ended with it
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
@@ -193,6 +194,8 @@ def child(function, *arguments):
     try:
         yield process, ours
     finally:
+        with contextlib.suppress(ProcessLookupError):  # gone, or not yet begun
+            os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         process.join()
         ours.close()
