@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import sktopic
 
-from .tools import ESTIMATORS, N_CASES, check_answers, corpus, failures, new, outcome, share
+from .tools import ESTIMATORS, N_CASES, check_answers, check_resources, corpus, failures, new, outcome, share
 
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 MAGNITUDES = [5e-324, 1e-300, 1e-200, 1e-100, 1e-50, 1e-20, 1e-12, 1e-6, 1.0, 1e6, 1e12, 1e20, 1e50, 1e300]
@@ -133,8 +133,7 @@ def use_shape(name, shape):
         assert np.isfinite(fitted.score(X))
     seconds = time.process_time() - started
     grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak)
-    assert seconds <= most_seconds, f"{seconds:.1f} s, at most {most_seconds:.1f}"
-    assert grown <= most_bytes, f"{grown:.3g} bytes more, at most {most_bytes:.3g}"
+    check_resources(seconds, most_seconds, grown, most_bytes)
 
 
 @every_estimator

@@ -28,6 +28,7 @@ import sktopic
 from .tools import (
     ESTIMATORS,
     check_distributions,
+    check_resources,
     differences,
     fingerprint,
     fitted_state,
@@ -245,8 +246,7 @@ class Call:
             assert not changed, f"the call failed ({refusal}) and changed {changed}"
         seconds = time.process_time() - started
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) * 1024
-        assert seconds < MOST_SECONDS, f"{seconds:.1f} s"
-        assert grown < MOST_MEMORY, f"{grown:.2g} bytes"
+        check_resources(seconds, MOST_SECONDS, grown, MOST_MEMORY)
         assert X_before is None or fingerprint(X) == X_before, "the input was changed"
         if self.name not in (*self.TRAINING, "set_params"):
             changed = differences(before, vars(model))

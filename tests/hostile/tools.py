@@ -24,6 +24,8 @@ import sktopic
 
 # Number of state-machine cases in all; the other parts grow with it.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
+# Under AddressSanitizer all takes longer, and memory that was freed is held back.
+WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
 ESTIMATORS = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
 # Parameters with which a fit takes milliseconds, as far as an estimator has them.
 SMALL = {
@@ -56,6 +58,13 @@ def new(name, **params):
 def corpus(n_documents=12, n_features=7, seed=0):
     """Counts of a few tokens a word, dense."""
     return np.random.default_rng(seed).poisson(1.0, (n_documents, n_features)).astype(float)
+
+
+def check_resources(seconds, most_seconds, grown=0, most_bytes=0):
+    """Time of the processor, and growth of memory in bytes, are within bounds."""
+    most_seconds *= 5 if WATCHED else 1
+    assert seconds <= most_seconds, f"{seconds:.1f} s, at most {most_seconds:.1f}"
+    assert WATCHED or grown <= most_bytes, f"{grown:.3g} bytes more, at most {most_bytes:.3g}"
 
 
 def outcome(function, *arguments):
