@@ -40,12 +40,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # Fitted arrays by name, with their dtypes and sizes (see _fitted_arrays).
     _fitted_arrays = {}  # noqa: RUF012
 
-    def _keep_parameters(self, arguments):
-        """Set the arguments of __init__, given as its locals(), as attributes of the same names."""
-        for name, value in arguments.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
-
     @classmethod
     @cache
     def _get_param_names(cls):

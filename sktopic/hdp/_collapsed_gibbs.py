@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from scipy.special import gammaln
@@ -19,7 +20,6 @@ from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._hdp_split_merge import split_merge
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
-from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, check_smoothing
 from sktopic._topic_word import TopicWordStatistics, columns_of, rows_of
 from sktopic.hdp._concentrations import CONSTRAINTS, NAMES, adopt_concentrations, check_concentration_priors
@@ -75,7 +75,6 @@ class Call:
     entered: bool = False
 
 
-@describe_parameters
 class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
     """Hierarchical Dirichlet process by Gibbs sampling over a corpus.
 
@@ -112,8 +111,10 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         Sweeps over the documents of a call of `fit` or `partial_fit`.
     evaluate_every : int, default=10
         Sweeps between two entries of log_likelihood_ and n_components_trace_; 0 for none.
-    @transform_burn_in=10
-    @transform_sweeps=20
+    transform_burn_in : int, default=10
+        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+    transform_sweeps : int, default=20
+        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
     n_jobs : int or None, default=None
         Threads that work on `transform` and `score`; sampling uses one. The results are the same for any
         number.
@@ -124,7 +125,9 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
 
     Attributes
     ----------
-    @components_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, in the last sample.
     topic_weights_ : ndarray of shape (n_components_,)
@@ -141,8 +144,10 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         Parameter of the topics' prior in use.
     n_components_ : int
         Number of topics in use: those with tokens.
-    @n_features_in_
-    @feature_names_in_
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
     log_likelihood_ : ndarray of shape (n_evaluations,)
         Log joint probability in nats of words, topics and tables of the documents of the last call of `fit`
         or `partial_fit`, given those before; after every evaluate_every sweeps.
@@ -231,24 +236,40 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        sampler="table_indicator",
-        topic_concentration="auto",
-        doc_concentration="auto",
-        topic_concentration_prior=(1.0, 1.0),
-        doc_concentration_prior=(1.0, 1.0),
-        topic_word_prior=None,
-        split_merge=10,
-        max_iter=200,
-        evaluate_every=10,
-        transform_burn_in=10,
-        transform_sweeps=20,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        sampler: Literal[
+            "table_indicator", "sparse_table_indicator", "direct_assignment"
+        ] = "table_indicator",
+        topic_concentration: float | Literal["auto"] = "auto",
+        doc_concentration: float | Literal["auto"] = "auto",
+        topic_concentration_prior: tuple[float, float] = (1.0, 1.0),
+        doc_concentration_prior: tuple[float, float] = (1.0, 1.0),
+        topic_word_prior: float | None = None,
+        split_merge: int = 10,
+        max_iter: int = 200,
+        evaluate_every: int = 10,
+        transform_burn_in: int = 10,
+        transform_sweeps: int = 20,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.sampler = sampler
+        self.topic_concentration = topic_concentration
+        self.doc_concentration = doc_concentration
+        self.topic_concentration_prior = topic_concentration_prior
+        self.doc_concentration_prior = doc_concentration_prior
+        self.topic_word_prior = topic_word_prior
+        self.split_merge = split_merge
+        self.max_iter = max_iter
+        self.evaluate_every = evaluate_every
+        self.transform_burn_in = transform_burn_in
+        self.transform_sweeps = transform_sweeps
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     @trains
     @with_callbacks

@@ -3,6 +3,7 @@
 import math
 import sys
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -15,7 +16,6 @@ from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parallel import Workers
-from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, learned_smoothing
 from sktopic._topic_word import GatheredTopics, TopicWordStatistics, by_blocks, columns_of
 from sktopic.hdp._concentrations import CONSTRAINTS, adopt_concentrations, check_concentration_priors
@@ -123,7 +123,6 @@ def start_without(batch, tokens, kept):
     return np.where((lost > STRONG * smallest)[:, None], even, tokens[:, kept])
 
 
-@describe_parameters
 class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel):
     """Hierarchical Dirichlet process that finds its number of topics, by variational inference with moves.
 
@@ -168,21 +167,53 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
     topic_word_prior : float or 'auto', default=0.1
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. On long documents
         smaller values make more topics. With 'auto' it is learned from a start of 0.1.
-    @learning_decay=0.5
-    @learning_offset
-    @max_iter
-    @batch_size=200
-    @total_samples
-    @shuffle
-    @max_doc_update_iter
-    @mean_change_tol
-    @loop
+    learning_decay : float, default=0.5
+        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
+        in [0, 1]. Values in (0.5, 1] make training converge.
+    learning_offset : float, default=1.0
+        Offset of the step size, >= 0; larger values slow the first updates down.
+    max_iter : int, default=5
+        Passes over the corpus in `fit`.
+    batch_size : int, default=200
+        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+    total_samples : float or None, default=None
+        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+        given to `fit`, and to `partial_fit` since.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+    max_doc_update_iter : int, default=100
+        Limit of the iterations over a document.
+    mean_change_tol : float, default=1e-3
+        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
+        below it.
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
 
     Attributes
     ----------
-    @components_
-    @topic_word_counts_
-    @topic_word_posterior_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
+    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+        Expected number of tokens of each word in each topic over the whole corpus, without the
+        pseudo-count.
+    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
+        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
+        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
     topic_weights_ : ndarray of shape (n_components_,)
         Weights of the topics, beta in the literature. What is missing to one is left for topics out of use
         and those to come.
@@ -199,13 +230,20 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
         The moves since training began: n_samples (documents seen before the batch), kind ('split', 'merge' or
         'drop'), topic (the identity that is kept, or dropped), other (that which begins or ends, or -1), gain
         (of the bound, in nats). A topic that is left with less than one expected token goes without a move.
-    @n_features_in_
-    @feature_names_in_
-    @n_iter_
-    @n_batch_iter_
-    @n_samples_seen_
-    @total_samples_
-    @validation_scores_
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    total_samples_ : float
+        Size of the corpus at the last update.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------
@@ -265,34 +303,58 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
 
     def __init__(
         self,
-        n_components=20,
+        n_components: int = 20,
         *,
-        learning_method="online",
-        split_merge=True,
-        max_splits=3,
-        document_start=None,
-        topic_concentration="auto",
-        doc_concentration="auto",
-        topic_concentration_prior=(1.0, 1.0),
-        doc_concentration_prior=(1.0, 1.0),
-        topic_word_prior=0.1,
-        learning_decay=0.5,
-        learning_offset=1.0,
-        max_iter=5,
-        batch_size=200,
-        total_samples=None,
-        shuffle=True,
-        max_doc_update_iter=100,
-        mean_change_tol=1e-3,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=2,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        learning_method: Literal["online", "batch"] = "online",
+        split_merge: bool = True,
+        max_splits: int = 3,
+        document_start: Literal["cold", "warm", "better"] | None = None,
+        topic_concentration: float | Literal["auto"] = "auto",
+        doc_concentration: float | Literal["auto"] = "auto",
+        topic_concentration_prior: tuple[float, float] = (1.0, 1.0),
+        doc_concentration_prior: tuple[float, float] = (1.0, 1.0),
+        topic_word_prior: float | Literal["auto"] = 0.1,
+        learning_decay: float = 0.5,
+        learning_offset: float = 1.0,
+        max_iter: int = 5,
+        batch_size: int = 200,
+        total_samples: float | None = None,
+        shuffle: bool = True,
+        max_doc_update_iter: int = 100,
+        mean_change_tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.learning_method = learning_method
+        self.split_merge = split_merge
+        self.max_splits = max_splits
+        self.document_start = document_start
+        self.topic_concentration = topic_concentration
+        self.doc_concentration = doc_concentration
+        self.topic_concentration_prior = topic_concentration_prior
+        self.doc_concentration_prior = doc_concentration_prior
+        self.topic_word_prior = topic_word_prior
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.shuffle = shuffle
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def topic_word_posterior_(self):

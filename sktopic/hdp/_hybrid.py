@@ -1,5 +1,7 @@
 """The online hybrid of variational and Gibbs inference for the HDP (Burkhardt and Kramer, 2017)."""
 
+from typing import Literal
+
 import numpy as np
 from scipy.special import digamma
 
@@ -8,7 +10,6 @@ from sktopic._document_steps import GibbsStep, TableStep
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
-from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, check_smoothing, default_prior, default_smoothing
 from sktopic._topic_word import TopicWordStatistics
 from sktopic.hdp._concentrations import CONSTRAINTS, adopt_concentrations, check_concentration_priors
@@ -36,7 +37,6 @@ def _mode(above, below):
     return float(np.clip(above / below, SMALLEST, LARGEST))
 
 
-@describe_parameters
 class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicModel):
     """Hierarchical Dirichlet process topic model, online: Gibbs sampling in documents, averages across them.
 
@@ -72,23 +72,56 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
     revive : bool, default=True
         Whether topic_concentration is shared out among all n_components slots, so that new topics may take
         up those of topics that died. Otherwise it belongs to topics that are out of reach.
-    @topic_word_prior
-    @learning_decay
-    @learning_offset
-    @max_iter
-    @batch_size
-    @total_samples
-    @shuffle
-    @doc_burn_in
-    @doc_sweeps
-    @transform_burn_in=10
-    @transform_sweeps=20
-    @loop
+    topic_word_prior : float or None, default=None
+        Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
+        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+    learning_decay : float, default=0.65
+        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
+        in [0, 1]. Values in (0.5, 1] make training converge.
+    learning_offset : float, default=1.0
+        Offset of the step size, >= 0; larger values slow the first updates down.
+    max_iter : int, default=5
+        Passes over the corpus in `fit`.
+    batch_size : int, default=50
+        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+    total_samples : float or None, default=None
+        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+        given to `fit`, and to `partial_fit` since.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+    doc_burn_in : int, default=4
+        Gibbs sweeps over a document in training that are thrown away, >= 0.
+    doc_sweeps : int, default=3
+        Gibbs sweeps over a document in training that are used, >= 1.
+    transform_burn_in : int, default=10
+        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+    transform_sweeps : int, default=20
+        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
 
     Attributes
     ----------
-    @components_
-    @topic_word_counts_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
+    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+        Expected number of tokens of each word in each topic over the whole corpus, without the
+        pseudo-count.
     topic_weights_ : ndarray of shape (n_components_,)
         Weights of the topics at the root; what is missing to one is left for topics out of use and new ones.
     topic_ids_ : ndarray of shape (n_components_,)
@@ -98,16 +131,24 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
         Dirichlet parameters of a document's topic proportions: doc_concentration_ * topic_weights_.
     topic_concentration_, doc_concentration_ : float
         Concentrations in use, given or learned.
-    @topic_word_prior_
+    topic_word_prior_ : float
+        Pseudo-count in use.
     n_components_ : int
         Topics in use: those with at least one expected token in the corpus.
-    @n_features_in_
-    @feature_names_in_
-    @n_iter_
-    @n_batch_iter_
-    @n_samples_seen_
-    @total_samples_
-    @validation_scores_
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    total_samples_ : float
+        Size of the corpus at the last update.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------
@@ -171,35 +212,60 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
 
     def __init__(
         self,
-        n_components=100,
+        n_components: int = 100,
         *,
-        sampler="collapsed",
-        root_weight="mean",
-        topic_concentration="auto",
-        doc_concentration="auto",
-        topic_concentration_prior=(1.0, 0.01),
-        doc_concentration_prior=(1.0, 0.01),
-        revive=True,
-        topic_word_prior=None,
-        learning_decay=0.65,
-        learning_offset=1.0,
-        max_iter=5,
-        batch_size=50,
-        total_samples=None,
-        shuffle=True,
-        doc_burn_in=4,
-        doc_sweeps=3,
-        transform_burn_in=10,
-        transform_sweeps=20,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=2,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        sampler: Literal["collapsed", "sparse", "dense"] = "collapsed",
+        root_weight: Literal["mean", "paper"] = "mean",
+        topic_concentration: float | Literal["auto"] = "auto",
+        doc_concentration: float | Literal["auto"] = "auto",
+        topic_concentration_prior: tuple[float, float] = (1.0, 0.01),
+        doc_concentration_prior: tuple[float, float] = (1.0, 0.01),
+        revive: bool = True,
+        topic_word_prior: float | None = None,
+        learning_decay: float = 0.65,
+        learning_offset: float = 1.0,
+        max_iter: int = 5,
+        batch_size: int = 50,
+        total_samples: float | None = None,
+        shuffle: bool = True,
+        doc_burn_in: int = 4,
+        doc_sweeps: int = 3,
+        transform_burn_in: int = 10,
+        transform_sweeps: int = 20,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.sampler = sampler
+        self.root_weight = root_weight
+        self.topic_concentration = topic_concentration
+        self.doc_concentration = doc_concentration
+        self.topic_concentration_prior = topic_concentration_prior
+        self.doc_concentration_prior = doc_concentration_prior
+        self.revive = revive
+        self.topic_word_prior = topic_word_prior
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.shuffle = shuffle
+        self.doc_burn_in = doc_burn_in
+        self.doc_sweeps = doc_sweeps
+        self.transform_burn_in = transform_burn_in
+        self.transform_sweeps = transform_sweeps
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self):
         super()._check_settings()

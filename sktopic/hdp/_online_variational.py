@@ -21,7 +21,6 @@ from sktopic._kernels._hdp_variational import (
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._parallel import Workers
-from sktopic._parameters import describe_parameters
 from sktopic._prior import LARGEST, SMALLEST, PriorEvidence
 from sktopic._topic_word import (
     N_PARTS,
@@ -182,7 +181,6 @@ def _infer(cells, start, log_rows, log_weights, lowest, concentration, max_iter,
     return zeta, *update_documents(*cells, *given, zeta, max_iter, tol)
 
 
-@describe_parameters
 class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
     """Hierarchical Dirichlet process by online variational inference.
 
@@ -208,20 +206,46 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
     topic_word_prior : float, default=0.01
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. Smaller values
         make more topics.
-    @learning_decay=0.6
-    @learning_offset
-    @max_iter
-    @batch_size=512
-    @total_samples
-    @shuffle
-    @max_doc_update_iter
+    learning_decay : float, default=0.6
+        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
+        in [0, 1]. Values in (0.5, 1] make training converge.
+    learning_offset : float, default=1.0
+        Offset of the step size, >= 0; larger values slow the first updates down.
+    max_iter : int, default=5
+        Passes over the corpus in `fit`.
+    batch_size : int, default=512
+        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+    total_samples : float or None, default=None
+        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+        given to `fit`, and to `partial_fit` since.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+    max_doc_update_iter : int, default=100
+        Limit of the iterations over a document.
     bound_tol : float, default=1e-4
         The iterations over a document stop when its bound gains less than this share of itself.
-    @loop
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
 
     Attributes
     ----------
-    @components_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
     n_components_ : int
         Number of topics in use: those with at least one expected token in the whole corpus.
     topic_ids_ : ndarray of shape (n_components_,)
@@ -234,7 +258,9 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
         ``doc_concentration_ * topic_weights_``: Dirichlet parameters of a document's topic proportions.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Expected number of tokens of each word in each topic in use, over the whole corpus.
-    @topic_word_posterior_
+    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
+        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
+        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
     topic_word_prior_, topic_concentration_, doc_concentration_ : float
         The parameters in use.
     root_stick_posterior_ : ndarray of shape (2, n_components - 1)
@@ -242,13 +268,20 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
         are among them.
     stick_topics_ : ndarray of shape (n_components,)
         The number of the topic of each stick, and of what is left after them.
-    @total_samples_
-    @n_features_in_
-    @feature_names_in_
-    @n_iter_
-    @n_batch_iter_
-    @n_samples_seen_
-    @validation_scores_
+    total_samples_ : float
+        Size of the corpus at the last update.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------
@@ -319,29 +352,48 @@ class OnlineVariationalHDP(AveragedStatistics, MinibatchTopicModel):
 
     def __init__(
         self,
-        n_components=300,
+        n_components: int = 300,
         *,
-        doc_n_components=20,
-        topic_concentration=1.0,
-        doc_concentration=1.0,
-        topic_word_prior=0.01,
-        learning_decay=0.6,
-        learning_offset=1.0,
-        max_iter=5,
-        batch_size=512,
-        total_samples=None,
-        shuffle=True,
-        max_doc_update_iter=100,
-        bound_tol=1e-4,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=2,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        doc_n_components: int = 20,
+        topic_concentration: float = 1.0,
+        doc_concentration: float = 1.0,
+        topic_word_prior: float = 0.01,
+        learning_decay: float = 0.6,
+        learning_offset: float = 1.0,
+        max_iter: int = 5,
+        batch_size: int = 512,
+        total_samples: float | None = None,
+        shuffle: bool = True,
+        max_doc_update_iter: int = 100,
+        bound_tol: float = 1e-4,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.doc_n_components = doc_n_components
+        self.topic_concentration = topic_concentration
+        self.doc_concentration = doc_concentration
+        self.topic_word_prior = topic_word_prior
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.shuffle = shuffle
+        self.max_doc_update_iter = max_doc_update_iter
+        self.bound_tol = bound_tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def topic_word_counts_(self):

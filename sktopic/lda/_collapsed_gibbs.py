@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import digamma, gammaln
 from sklearn.utils import check_random_state
 
@@ -19,7 +21,6 @@ from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_wo
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
-from sktopic._parameters import describe_parameters
 from sktopic._prior import (
     LARGEST_LEARNED,
     SMALLEST_LEARNED,
@@ -165,7 +166,6 @@ class Call:
         return cls(shards, rows, before, totals.copy(), exact)
 
 
-@describe_parameters
 class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
@@ -176,8 +176,13 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
 
     Parameters
     ----------
-    @n_components
-    @doc_topic_prior
+    n_components : int, default=10
+        Number of topics, K in the literature.
+    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
+        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
+        the default, which counts like ten batches, and the first update does not learn.
     topic_word_prior : float, 'auto' or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
         ``min(0.1, 2 / n_components)``; with 'auto' it is learned from that start.
@@ -211,15 +216,21 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
 
     Attributes
     ----------
-    @components_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, averaged over the kept samples.
-    @doc_topic_prior_
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
         Parameter of the topics' prior in use.
-    @n_components_
-    @n_features_in_
-    @feature_names_in_
+    n_components_ : int
+        Number of topics.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
     log_likelihood_ : ndarray of shape (n_evaluations,)
         Log joint probability in nats of the words and topic assignments of the documents of the last call
         of `fit` or `partial_fit`, given those before; after every evaluate_every sweeps.
@@ -289,23 +300,36 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        max_iter=200,
-        n_kept=10,
-        kept_interval=5,
-        prior_interval=10,
-        evaluate_every=10,
-        n_shards=1,
-        transform_burn_in=4,
-        transform_sweeps=6,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        doc_topic_prior: float | ArrayLike | str | None = None,
+        topic_word_prior: float | Literal["auto"] | None = None,
+        max_iter: int = 200,
+        n_kept: int = 10,
+        kept_interval: int = 5,
+        prior_interval: int = 10,
+        evaluate_every: int = 10,
+        n_shards: int = 1,
+        transform_burn_in: int = 4,
+        transform_sweeps: int = 6,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.n_kept = n_kept
+        self.kept_interval = kept_interval
+        self.prior_interval = prior_interval
+        self.evaluate_every = evaluate_every
+        self.n_shards = n_shards
+        self.transform_burn_in = transform_burn_in
+        self.transform_sweeps = transform_sweeps
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     @trains
     @with_callbacks

@@ -3,12 +3,12 @@
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
 from sktopic._document_steps import DenseCounts
 from sktopic._kernels._langevin import langevin_step
 from sktopic._minibatch import FIT_KEY
-from sktopic._parameters import describe_parameters
 from sktopic._topic_word import N_PARTS, part_bounds
 from sktopic.lda._minibatch import GibbsInference, MinibatchLDA
 
@@ -16,7 +16,6 @@ from sktopic.lda._minibatch import GibbsInference, MinibatchLDA
 NOISE_KEY = 0x6E6F697365
 
 
-@describe_parameters
 class LangevinLDA(GibbsInference, MinibatchLDA):
     """Latent Dirichlet allocation by stochastic gradient Riemannian Langevin dynamics.
 
@@ -27,8 +26,13 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
 
     Parameters
     ----------
-    @n_components
-    @doc_topic_prior
+    n_components : int, default=10
+        Number of topics, K in the literature.
+    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
+        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
+        the default, which counts like ten batches, and the first update does not learn.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0. None is ``min(0.1, 2 / n_components)``.
     learning_rate : float, default=0.3
@@ -37,28 +41,64 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
         Offset b of the step size, >= 0.
     learning_decay : float, default=0.6
         Exponent c of the step size, in [0, 1]. Values in (0.5, 1] let the chain converge to the posterior.
-    @max_iter
-    @batch_size
-    @total_samples
-    @shuffle
-    @gibbs
-    @loop
+    max_iter : int, default=5
+        Passes over the corpus in `fit`.
+    batch_size : int, default=50
+        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+    total_samples : float or None, default=None
+        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+        given to `fit`, and to `partial_fit` since.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+    doc_burn_in : int, default=4
+        Gibbs sweeps over a document in training that are thrown away, >= 0.
+    doc_sweeps : int, default=3
+        Gibbs sweeps over a document in training that are used, >= 1.
+    transform_burn_in : int, default=4
+        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+    transform_sweeps : int, default=6
+        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
         Probability of each word in each topic, in the present state of the chain; rows sum to one.
-    @doc_topic_prior_
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
         Parameter of the topics' prior in use.
-    @n_components_
-    @n_features_in_
-    @feature_names_in_
-    @n_iter_
-    @n_batch_iter_
-    @n_samples_seen_
-    @total_samples_
-    @validation_scores_
+    n_components_ : int
+        Number of topics.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    total_samples_ : float
+        Size of the corpus at the last update.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------
@@ -97,30 +137,50 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        learning_rate=0.3,
-        learning_offset=100.0,
-        learning_decay=0.6,
-        max_iter=5,
-        batch_size=50,
-        total_samples=None,
-        shuffle=True,
-        doc_burn_in=4,
-        doc_sweeps=3,
-        transform_burn_in=4,
-        transform_sweeps=6,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=2,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        doc_topic_prior: float | ArrayLike | str | None = None,
+        topic_word_prior: float | None = None,
+        learning_rate: float = 0.3,
+        learning_offset: float = 100.0,
+        learning_decay: float = 0.6,
+        max_iter: int = 5,
+        batch_size: int = 50,
+        total_samples: float | None = None,
+        shuffle: bool = True,
+        doc_burn_in: int = 4,
+        doc_sweeps: int = 3,
+        transform_burn_in: int = 4,
+        transform_sweeps: int = 6,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learning_rate = learning_rate
+        self.learning_offset = learning_offset
+        self.learning_decay = learning_decay
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.shuffle = shuffle
+        self.doc_burn_in = doc_burn_in
+        self.doc_sweeps = doc_sweeps
+        self.transform_burn_in = transform_burn_in
+        self.transform_sweeps = transform_sweeps
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _initialize(self, n_features, seed):
         super()._initialize(n_features, seed)

@@ -1,14 +1,15 @@
 """Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._rng import combine_each
 from sktopic._minibatch import MinibatchTopicModel
-from sktopic._parameters import describe_parameters
 from sktopic.lda._minibatch import (
     AveragedStatistics,
     GibbsInference,
@@ -19,7 +20,6 @@ from sktopic.lda._minibatch import (
 INFERENCE = {"gibbs": GibbsInference, "variational": VariationalInference}
 
 
-@describe_parameters
 class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
     """Latent Dirichlet allocation by online expectation maximisation.
 
@@ -32,14 +32,19 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
 
     Parameters
     ----------
-    @n_components
+    n_components : int, default=10
+        Number of topics, K in the literature.
     inference : {'gibbs', 'variational'}, default='gibbs'
         How the topics of a document are inferred, in training and in `transform`.
     boost : bool, default=False
         Whether the topics are updated after every sweep or iteration of the document step instead of
         once a batch (the variants called ++). Pays with ``inference='variational'``; each batch is then
         held in memory as a whole.
-    @doc_topic_prior
+    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
+        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
+        the default, which counts like ten batches, and the first update does not learn.
     prior_update : {'fixed-point', 'gamma'}, default='fixed-point'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
         E[log theta], or as the mode of its posterior under a Gamma prior.
@@ -49,24 +54,81 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
         Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It
         gives words that training has not seen a probability above zero; 0 leaves them at zero. None is
         ``min(0.1, 2 / n_components)``.
-    @learning_decay
-    @learning_offset
+    learning_decay : float, default=0.65
+        Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
+        in [0, 1]. Values in (0.5, 1] make training converge.
+    learning_offset : float, default=1.0
+        Offset of the step size, >= 0; larger values slow the first updates down.
     average : bool, default=False
         Whether the topics reported are the mean of those after each update. Helps when learning_decay
         is below 0.5. Takes a second array of n_features * n_components.
-    @max_iter
-    @batch_size
-    @total_samples
-    @shuffle
-    @gibbs
-    @variational
-    @loop
+    max_iter : int, default=5
+        Passes over the corpus in `fit`.
+    batch_size : int, default=50
+        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+    total_samples : float or None, default=None
+        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+        given to `fit`, and to `partial_fit` since.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+    doc_burn_in : int, default=4
+        Gibbs sweeps over a document in training that are thrown away, >= 0.
+    doc_sweeps : int, default=3
+        Gibbs sweeps over a document in training that are used, >= 1.
+    transform_burn_in : int, default=4
+        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+    transform_sweeps : int, default=6
+        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+    max_doc_update_iter : int, default=100
+        Limit of the iterations over a document.
+    mean_change_tol : float, default=1e-3
+        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
+        below it.
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
 
     Attributes
     ----------
-    @fitted
-    @total_samples_
-    @validation_scores_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
+    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+        Expected number of tokens of each word in each topic over the whole corpus, without the
+        pseudo-count.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
+    topic_word_prior_ : float
+        Pseudo-count in use.
+    n_components_ : int
+        Number of topics.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    total_samples_ : float
+        Size of the corpus at the last update.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------
@@ -119,37 +181,64 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        inference="gibbs",
-        boost=False,
-        doc_topic_prior=None,
-        prior_update="fixed-point",
-        prior_shape=1.0,
-        prior_rate=1.0,
-        topic_word_prior=None,
-        learning_decay=0.65,
-        learning_offset=1.0,
-        average=False,
-        max_iter=5,
-        batch_size=50,
-        total_samples=None,
-        shuffle=True,
-        doc_burn_in=4,
-        doc_sweeps=3,
-        transform_burn_in=4,
-        transform_sweeps=6,
-        max_doc_update_iter=100,
-        mean_change_tol=1e-3,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=2,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        inference: Literal["gibbs", "variational"] = "gibbs",
+        boost: bool = False,
+        doc_topic_prior: float | ArrayLike | str | None = None,
+        prior_update: Literal["fixed-point", "gamma"] = "fixed-point",
+        prior_shape: float = 1.0,
+        prior_rate: float = 1.0,
+        topic_word_prior: float | None = None,
+        learning_decay: float = 0.65,
+        learning_offset: float = 1.0,
+        average: bool = False,
+        max_iter: int = 5,
+        batch_size: int = 50,
+        total_samples: float | None = None,
+        shuffle: bool = True,
+        doc_burn_in: int = 4,
+        doc_sweeps: int = 3,
+        transform_burn_in: int = 4,
+        transform_sweeps: int = 6,
+        max_doc_update_iter: int = 100,
+        mean_change_tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.inference = inference
+        self.boost = boost
+        self.doc_topic_prior = doc_topic_prior
+        self.prior_update = prior_update
+        self.prior_shape = prior_shape
+        self.prior_rate = prior_rate
+        self.topic_word_prior = topic_word_prior
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.average = average
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.shuffle = shuffle
+        self.doc_burn_in = doc_burn_in
+        self.doc_sweeps = doc_sweeps
+        self.transform_burn_in = transform_burn_in
+        self.transform_sweeps = transform_sweeps
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_continuation(self):
         super()._check_continuation()

@@ -1,10 +1,11 @@
 """The deterministic single-pass algorithm for LDA (Sato, Kurihara and Nakagawa, 2010)."""
 
-from sktopic._parameters import describe_parameters
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sktopic.lda._online_em import OnlineEMLDA
 
 
-@describe_parameters
 class SinglePassLDA(OnlineEMLDA):
     """Latent Dirichlet allocation by deterministic single-pass inference.
 
@@ -17,26 +18,78 @@ class SinglePassLDA(OnlineEMLDA):
 
     Parameters
     ----------
-    @n_components
-    @doc_topic_prior='auto'
+    n_components : int, default=10
+        Number of topics, K in the literature.
+    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
+        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
+        the default, which counts like ten batches, and the first update does not learn.
     prior_shape, prior_rate : float, default=1.0
         Parameters of the Gamma prior under which doc_topic_prior is learned, > 0 and >= 0.
-    @topic_word_prior
-    @max_iter=1
-    @batch_size=100
-    @total_samples
-    @shuffle
+    topic_word_prior : float or None, default=None
+        Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
+        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+    max_iter : int, default=1
+        Passes over the corpus in `fit`.
+    batch_size : int, default=100
+        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+    total_samples : float or None, default=None
+        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
+        given to `fit`, and to `partial_fit` since.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     max_doc_update_iter : int, default=10
         Limit of the iterations over a batch, each of which is followed by an update of the topics, and of
         those over a document in `transform` and `score`.
-    @mean_change_tol
-    @loop
+    mean_change_tol : float, default=1e-3
+        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
+        below it.
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
 
     Attributes
     ----------
-    @fitted
-    @total_samples_
-    @validation_scores_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
+    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+        Expected number of tokens of each word in each topic over the whole corpus, without the
+        pseudo-count.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
+    topic_word_prior_ : float
+        Pseudo-count in use.
+    n_components_ : int
+        Number of topics.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    total_samples_ : float
+        Size of the corpus at the last update.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------
@@ -63,7 +116,7 @@ class SinglePassLDA(OnlineEMLDA):
     >>> lda = SinglePassLDA(n_components=10, random_state=0).fit(bars.data)
     >>> lda.transform(bars.data).shape
     (500, 10)
-    """
+    """  # noqa: E501
 
     # What is a choice in online EM is the method's own here.
     inference = "variational"
@@ -75,24 +128,41 @@ class SinglePassLDA(OnlineEMLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        doc_topic_prior="auto",
-        prior_shape=1.0,
-        prior_rate=1.0,
-        topic_word_prior=None,
-        max_iter=1,
-        batch_size=100,
-        total_samples=None,
-        shuffle=True,
-        max_doc_update_iter=10,
-        mean_change_tol=1e-3,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=2,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        doc_topic_prior: float | ArrayLike | str | None = "auto",
+        prior_shape: float = 1.0,
+        prior_rate: float = 1.0,
+        topic_word_prior: float | None = None,
+        max_iter: int = 1,
+        batch_size: int = 100,
+        total_samples: float | None = None,
+        shuffle: bool = True,
+        max_doc_update_iter: int = 10,
+        mean_change_tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.prior_shape = prior_shape
+        self.prior_rate = prior_rate
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.shuffle = shuffle
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

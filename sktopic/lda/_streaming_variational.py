@@ -1,11 +1,14 @@
 """Streaming variational Bayes for LDA (Broderick et al., 2013)."""
 
-from sktopic._parameters import describe_parameters
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sktopic.lda._minibatch import SummedStatistics
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 
 
-@describe_parameters
 class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
     """Latent Dirichlet allocation by streaming variational Bayes.
 
@@ -17,8 +20,13 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
 
     Parameters
     ----------
-    @n_components
-    @doc_topic_prior
+    n_components : int, default=10
+        Number of topics, K in the literature.
+    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
+        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
+        the default, which counts like ten batches, and the first update does not learn.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average over all
         batches, or by a Newton step along the gradient of each batch t, scaled by 1 / t.
@@ -28,17 +36,63 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
     max_iter : int, default=1
         Passes over the corpus in `fit`. The posterior is that of a corpus with so many copies of each
         document.
-    @batch_size=256
-    @shuffle
-    @variational
-    @loop
+    batch_size : int, default=256
+        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+    shuffle : bool, default=True
+        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+    max_doc_update_iter : int, default=100
+        Limit of the iterations over a document.
+    mean_change_tol : float, default=1e-3
+        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
+        below it.
+    early_stopping : bool, default=False
+        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
+        longer rises.
+    validation_fraction : float, default=0.1
+        Share of the documents held out for early stopping, in (0, 1).
+    n_iter_no_change : int, default=2
+        Passes without improvement before early stopping.
+    tol : float, default=1e-3
+        Nats per word that count as an improvement.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial topics, of sampling and of shuffling.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and after each pass.
 
     Attributes
     ----------
-    @fitted
-    @topic_word_posterior_
-    @total_samples_
-    @validation_scores_
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
+    topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
+        Expected number of tokens of each word in each topic over the whole corpus, without the
+        pseudo-count.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
+    topic_word_prior_ : float
+        Pseudo-count in use.
+    n_components_ : int
+        Number of topics.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
+    n_iter_ : int
+        Passes made by `fit`.
+    n_batch_iter_ : int
+        Updates made.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
+        Parameters of the topics' Dirichlet posteriors, lambda in the literature:
+        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+    total_samples_ : float
+        Size of the corpus at the last update.
+    validation_scores_ : ndarray of shape (n_iter_,)
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------
@@ -70,22 +124,37 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        doc_topic_prior=None,
-        prior_update="fixed-point",
-        topic_word_prior=None,
-        max_iter=1,
-        batch_size=256,
-        shuffle=True,
-        max_doc_update_iter=100,
-        mean_change_tol=1e-3,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=2,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        doc_topic_prior: float | ArrayLike | str | None = None,
+        prior_update: Literal["fixed-point", "gradient"] = "fixed-point",
+        topic_word_prior: float | None = None,
+        max_iter: int = 1,
+        batch_size: int = 256,
+        shuffle: bool = True,
+        max_doc_update_iter: int = 100,
+        mean_change_tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.prior_update = prior_update
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

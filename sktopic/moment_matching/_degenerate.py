@@ -1,11 +1,14 @@
 """The degenerate Dirichlet model (Hsu and Poupart, 2016)."""
 
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sktopic._kernels._moment_matching import DEGENERATE
-from sktopic._parameters import describe_parameters
 from sktopic.moment_matching._number import NumberOfTopics
 
 
-@describe_parameters
 class DegenerateDirichletLDA(NumberOfTopics):
     """Topic model with a posterior over the number of topics: the degenerate Dirichlet model (DDM).
 
@@ -16,16 +19,68 @@ class DegenerateDirichletLDA(NumberOfTopics):
 
     Parameters
     ----------
-    @n_components_limit
-    @n_components_prior
-    @filter
-    @job
+    n_components : int, default=100
+        Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
+    n_components_prior : 'uniform', 'exponential' or array-like of shape (n_components,), default='uniform'
+        Probabilities of 1 to n_components topics before any data, up to a common factor; 'exponential' is
+        exp(-T) for T topics. A number of topics with probability zero is out of the question for ever.
+    doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
+        topic, by matching the moments of the proportions of every 64 documents (fewer teach nothing); with
+        'auto-symmetric', one for all topics.
+    topic_word_prior : float or None, default=None
+        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
+        ``n_features ** -0.5``.
+    second_moment : {'first', 'sum'}, default='sum'
+        Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
+        first topic or word, as published; the result then depends on the order of the columns. 'sum': the
+        sum over all of them.
+    shuffle : {'corpus', 'document'} or None, default='document'
+        Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
+        all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
+        document word by word.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``) of `transform` and `score`;
+        training goes token by token, in one. The results are the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffles, and of the initial topics where these are not all alike.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and at its end.
 
     Attributes
     ----------
-    @filtered
-    @number
-    @counted
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
+    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
+        Parameters of the topics' Dirichlet posteriors, beta in the literature. components_ is their mean.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
+    topic_word_prior_ : float
+        Parameter of the topics' prior.
+    n_components_ : int
+        Most probable number of topics; the first so many are in use.
+    n_components_posterior_ : ndarray of shape (n_components,)
+        Probabilities of 1 to n_components topics.
+    n_components_prior_ : ndarray of shape (n_components,)
+        Probabilities of 1 to n_components topics before any data.
+    trace_n_components_ : ndarray of shape (n_notes,)
+        Most probable number of topics at these times.
+    trace_n_tokens_ : ndarray of shape (n_notes,)
+        Numbers of tokens after which the most probable number of topics was noted: one after the other at
+        first, then about 44 times while they double.
+    log_evidence_ : float
+        Sum over all tokens of the log probability, in nats, of each given those before: the filter's
+        estimate of the logarithm of the evidence.
+    n_tokens_seen_ : float
+        Tokens (total count) treated.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
 
     See Also
     --------
@@ -66,18 +121,26 @@ class DegenerateDirichletLDA(NumberOfTopics):
 
     def __init__(
         self,
-        n_components=100,
+        n_components: int = 100,
         *,
-        n_components_prior="uniform",
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        second_moment="sum",
-        shuffle="document",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        n_components_prior: float | ArrayLike | str = "uniform",
+        doc_topic_prior: float | ArrayLike | str | None = None,
+        topic_word_prior: float | None = None,
+        second_moment: Literal["first", "sum"] = "sum",
+        shuffle: Literal["corpus", "document"] | None = "document",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.n_components_prior = n_components_prior
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.second_moment = second_moment
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _alpha_under(self, alpha, n_topics):
         return alpha[:, :n_topics]

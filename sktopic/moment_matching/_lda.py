@@ -1,10 +1,13 @@
 """Online Bayesian moment matching for LDA with a fixed number of topics (Hsu and Poupart, 2016)."""
 
-from sktopic._parameters import describe_parameters
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sktopic.moment_matching._filter import MomentMatchingModel
 
 
-@describe_parameters
 class MomentMatchingLDA(MomentMatchingModel):
     """Latent Dirichlet allocation by online Bayesian moment matching.
 
@@ -16,15 +19,56 @@ class MomentMatchingLDA(MomentMatchingModel):
 
     Parameters
     ----------
-    @n_components
-    @filter
-    @job
+    n_components : int, default=10
+        Number of topics, K in the literature.
+    doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
+        topic, by matching the moments of the proportions of every 64 documents (fewer teach nothing); with
+        'auto-symmetric', one for all topics.
+    topic_word_prior : float or None, default=None
+        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
+        ``n_features ** -0.5``.
+    second_moment : {'first', 'sum'}, default='sum'
+        Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
+        first topic or word, as published; the result then depends on the order of the columns. 'sum': the
+        sum over all of them.
+    shuffle : {'corpus', 'document'} or None, default='document'
+        Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
+        all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
+        document word by word.
+    n_jobs : int or None, default=None
+        Threads (or workers of the backend chosen with ``joblib.parallel_config``) of `transform` and `score`;
+        training goes token by token, in one. The results are the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffles, and of the initial topics where these are not all alike.
+    verbose : int, default=0
+        If positive, `fit` prints its progress every few seconds and at its end.
 
     Attributes
     ----------
-    @filtered
-    @n_components_
-    @counted
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Probability of each word in each topic; rows sum to one. Computed at the first access after
+        training, and read-only.
+    topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
+        Parameters of the topics' Dirichlet posteriors, beta in the literature. components_ is their mean.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Dirichlet parameters of a document's topic proportions.
+    topic_word_prior_ : float
+        Parameter of the topics' prior.
+    n_components_ : int
+        Number of topics.
+    log_evidence_ : float
+        Sum over all tokens of the log probability, in nats, of each given those before: the filter's
+        estimate of the logarithm of the evidence.
+    n_tokens_seen_ : float
+        Tokens (total count) treated.
+    n_samples_seen_ : int
+        Documents treated, counting each as often as it was.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had any.
 
     See Also
     --------
@@ -66,14 +110,21 @@ class MomentMatchingLDA(MomentMatchingModel):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        second_moment="sum",
-        shuffle="document",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        doc_topic_prior: float | ArrayLike | str | None = None,
+        topic_word_prior: float | None = None,
+        second_moment: Literal["first", "sum"] = "sum",
+        shuffle: Literal["corpus", "document"] | None = "document",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
-        self._keep_parameters(locals())
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.second_moment = second_moment
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

@@ -1,0 +1,94 @@
+"""Docstrings of the estimators: the same parameter in the same words, and defaults as in the signature."""
+
+import ast
+import inspect
+import re
+from collections import defaultdict
+
+import pytest
+
+import sktopic
+
+NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
+
+# What an estimator says in words of its own, where others of its kind say something else: the parameter does
+# more there, or another thing.
+OWN = {
+    "CollapsedGibbsHDP": "doc_topic_prior_ evaluate_every log_likelihood_ n_components n_components_ n_jobs "
+    "topic_word_counts_ topic_word_prior",
+    "DirectAssignmentHDP": "doc_concentration doc_concentration_ doc_concentration_prior doc_topic_prior_ "
+    "learning_method n_components n_components_ topic_concentration topic_concentration_ "
+    "topic_concentration_prior topic_ids_ topic_weights_ topic_word_prior topic_word_prior_",
+    "HybridHDP": "doc_concentration doc_concentration_ doc_topic_prior_ n_components n_components_ "
+    "topic_concentration topic_concentration_ topic_ids_ topic_weights_",
+    "HybridLDA": "topic_word_prior",
+    "LangevinLDA": "components_ learning_decay learning_offset topic_word_prior topic_word_prior_",
+    "MomentMatchingLDA": "n_components n_components_",
+    "OnlineCVB0LDA": "doc_topic_prior max_doc_update_iter",
+    "OnlineEMHDP": "doc_concentration doc_topic_prior_ n_components n_components_ topic_concentration "
+    "topic_ids_ topic_weights_ topic_word_prior",
+    "OnlineEMLDA": "prior_rate prior_shape prior_update topic_word_prior",
+    "OnlineOPELDA": "doc_topic_prior max_doc_update_iter",
+    "OnlineVariationalHDP": "doc_concentration doc_topic_prior_ n_components n_components_ "
+    "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_",
+    "OnlineVariationalLDA": "prior_update topic_word_prior",
+    "SinglePassLDA": "max_doc_update_iter",
+    "StreamingGibbsLDA": "doc_burn_in max_iter",
+    "StreamingVariationalLDA": "max_iter topic_word_prior",
+    "TruncationFreeHDP": "doc_burn_in doc_sweeps doc_topic_prior_ n_components n_components_ "
+    "topic_word_prior topic_word_prior_",
+}
+
+
+def kind_of(name):
+    """Estimators of one kind describe their parameters alike."""
+    if name.startswith("CollapsedGibbs"):
+        return "batch samplers"
+    return "filters" if "moment_matching" in getattr(sktopic, name).__module__ else "mini-batch methods"
+
+
+def described(name):
+    """Yield name, type, default and description of the parameters and fitted attributes of an estimator."""
+    docstring = inspect.getdoc(getattr(sktopic, name))
+    for title in ("Parameters", "Attributes"):
+        section = docstring.split(f"\n{title}\n{'-' * len(title)}\n")[1].split("\n\n")[0]
+        entries = re.split(r"\n(?! )", section)
+        for head, *text in (entry.split("\n") for entry in entries):
+            match = ENTRY.fullmatch(head)
+            for described_name in match["names"].split(", "):
+                yield described_name, match["kind"], match["default"], " ".join(map(str.strip, text))
+
+
+def test_the_same_is_said_in_the_same_words():
+    descriptions = defaultdict(dict)
+    for name in NAMES:
+        for described_name, kind, _, text in described(name):
+            descriptions[kind_of(name), described_name][name] = kind, text
+    for (_, described_name), by_estimator in descriptions.items():
+        shared = defaultdict(list)
+        for name, description in by_estimator.items():
+            if described_name not in OWN.get(name, "").split():
+                shared[description].append(name)
+        assert len(shared) <= 1, f"{described_name} in different words: {list(shared.values())}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_and_defaults_are_those_of_the_signature(name):
+    parameters = inspect.signature(getattr(sktopic, name)).parameters
+    stated = {
+        described_name: ast.literal_eval(default)
+        for described_name, _, default, _ in described(name)
+        if not described_name.endswith("_")
+    }
+    assert stated == {key: parameter.default for key, parameter in parameters.items()}
+    assert list(stated) == list(parameters)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_constructor_only_keeps_its_arguments(name):
+    """As scikit-learn wants it: one assignment for each parameter, in their order."""
+    cls = getattr(sktopic, name)
+    assignments = inspect.getsource(cls.__init__).split("):\n")[1].split()
+    expected = [word for key in inspect.signature(cls).parameters for word in (f"self.{key}", "=", key)]
+    assert assignments == expected
