@@ -56,8 +56,8 @@ def traced(model, trace, test, hook):
     """The model, of a class that notes its scores whenever hook, a method, returns."""
     kind = type(model)
 
-    def run(self, *arguments):
-        result = getattr(kind, hook)(self, *arguments)
+    def run(self, *arguments, **keywords):
+        result = getattr(kind, hook)(self, *arguments, **keywords)
         if trace.due():
             note(trace, self, test)
         trace.check()

@@ -18,7 +18,7 @@ from _corpora import load
 from _study import Study, new_parser
 
 import sktopic
-from sktopic._prior import default_prior, default_smoothing
+from sktopic._prior import default_prior, default_topic_word_prior
 from sktopic.metrics import document_completion
 
 CORPORA = ["kos", "nips1740", "reuters21578", "20news", "arxiv_0"]
@@ -30,14 +30,14 @@ def em_variants(n_components, max_iter):
 
     Those that matter most come in every setting, the others for a single pass only.
     """
-    prior, smoothing = default_prior(n_components), default_smoothing(n_components)
+    prior, word_prior = default_prior(n_components), default_topic_word_prior(n_components)
     yield "default", "", {}
     for value in (0.5, 0.6, 0.7, 0.8):
         yield "learning_decay", value, {"learning_decay": value}
     for factor in (0.5, 2.0):
         yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
     for factor in (0.25, 4.0):
-        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * smoothing}
+        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * word_prior}
     yield "batch_size", 100, {"batch_size": 100}
     if max_iter > 1:
         return
@@ -56,7 +56,7 @@ def em_variants(n_components, max_iter):
 
 def minibatch_variants(n_components, decays):
     """What the two methods below have in common."""
-    prior, smoothing = default_prior(n_components), default_smoothing(n_components)
+    prior, word_prior = default_prior(n_components), default_topic_word_prior(n_components)
     yield "default", "", {}
     for value in decays:
         yield "learning_decay", value, {"learning_decay": value}
@@ -66,7 +66,7 @@ def minibatch_variants(n_components, decays):
     for factor in (0.5, 2.0):
         yield "doc_topic_prior", f"{factor} x default", {"doc_topic_prior": factor * prior}
     for factor in (0.25, 4.0):
-        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * smoothing}
+        yield "topic_word_prior", f"{factor} x default", {"topic_word_prior": factor * word_prior}
 
 
 def ope_variants(n_components, _):

@@ -38,11 +38,12 @@ from _study import Pool, Study, finish, new_parser, panels, styles
 from _traces import PEER_TRACES, SEED, completion, trace_of
 
 from sktopic import OnlineEMLDA
-from sktopic._document_steps import GibbsStep, TableStep
+from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
+from sktopic.hdp._table_step import TableStep
 
 LARGEST = 5000  # documents in the first two figures
 PASSES = 2
@@ -125,7 +126,7 @@ def measure_time(short, corpus, method, n_components):
         model = kind(n_components, **{**settings, "max_iter": MOST_PASSES, "random_state": SEED})
         return {"trace": trace_of(model, "_global_step", train, test, seconds)}
     if method in GIBBS:
-        return {"trace": trace_of(new_gibbs(method, n_components), "_note", train, test, seconds)}
+        return {"trace": trace_of(new_gibbs(method, n_components), "_after_sweep", train, test, seconds)}
     most = None if corpus == "kos" else seconds
     return {"trace": PEER_TRACES[method](train, test, 10 if short else most)}
 
@@ -140,7 +141,7 @@ def measure_start(short, n_components):
     train, test = documents_of("kos", short)
     seconds = 10 if short else START_SECONDS
     model = new_gibbs("table indicators", n_components)
-    return {"trace": trace_of(model, "_note", train, test, seconds)}
+    return {"trace": trace_of(model, "_after_sweep", train, test, seconds)}
 
 
 STEPS = {"collapsed": GibbsStep(5, 5), "sparse": TableStep(5, 5, True), "dense": TableStep(5, 5, False)}
@@ -152,6 +153,8 @@ def measure_steps(short, n_components):
     train, _ = documents_of("kos", short, 1000)
     model = HybridHDP(n_components, max_iter=2, random_state=SEED).fit(train)
     prior = model.doc_concentration_ * model._root_weights(model.total_samples_)
+    unit = model._unit(model.total_samples_)
+    probabilities = model._statistics.probabilities(unit, model.topic_word_prior_)
     reader = DocumentReader(canonical_counts(train.astype(float)))
     times = {name: [] for name in (*STEPS, "sparse, tables")}
     with Workers(1) as workers:
@@ -159,7 +162,7 @@ def measure_steps(short, n_components):
             sums, n_draws = dict.fromkeys(times, 0.0), 0
             for first in range(0, train.shape[0], 100):
                 batch = reader.batch(np.arange(first, min(first + 100, train.shape[0])))
-                topics = model._read_topics(model.total_samples_).gather(batch.words, prior, workers)
+                topics = probabilities.gather(batch.words, prior, workers)
                 keys = position_keys(SEED, first, batch.n_documents)
                 n_draws += 10 * batch.n_clumps
                 for name, step in STEPS.items():

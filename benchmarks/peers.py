@@ -84,9 +84,9 @@ def _short(value):
     return f"{value:.4g}" if isinstance(value, float) else value
 
 
-def timed(function, *arguments):
+def timed(function, *arguments, **keywords):
     start = time.perf_counter()
-    result = function(*arguments)
+    result = function(*arguments, **keywords)
     return result, time.perf_counter() - start
 
 
@@ -223,24 +223,24 @@ def one_pass(report, train, test, n_components):
 
 def overhead(report, train, test, n_components):
     """Share of the mini-batch loop outside kernels."""
-    import sktopic._document_steps as steps
+    import sktopic._document_steps._gibbs as gibbs
     import sktopic._documents as documents
-    import sktopic._topic_word as topic_word
+    import sktopic._topics as topics
 
     inside = [0.0]
 
     def counting(kernel):
-        def run(*arguments):
-            result, seconds = timed(kernel, *arguments)
+        def run(*arguments, **keywords):
+            result, seconds = timed(kernel, *arguments, **keywords)
             inside[0] += seconds
             return result
 
         return run
 
     places = [
-        (steps, "sweep_documents"),
-        (steps, "add_sampled_counts"),
-        (topic_word, "gather_topics"),
+        (gibbs, "sweep_documents"),
+        (gibbs, "add_sampled_counts"),
+        (topics, "gather_topics"),
         (documents.kernels, "gather_documents"),
     ]
     originals = [getattr(module, name) for module, name in places]

@@ -28,8 +28,9 @@ a process of one thread, without scoring.
 
 import json
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import product
+from unittest import mock
 
 import numpy as np
 from _corpora import N_TEST, load
@@ -43,7 +44,9 @@ from sktopic._document_steps import VariationalStep
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._parallel import Workers
 from sktopic.datasets import make_bars
-from sktopic.hdp._direct_assignment import fit_weights
+from sktopic.hdp import _direct_assignment
+from sktopic.hdp._corpus_topics import fit_weights
+from sktopic.hdp._moves import Moves
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 BARS_FIXED = (20, 50)
@@ -111,7 +114,7 @@ def documents_of(corpus, short):
 
 def hook_of(method):
     """The method that a trace is taken behind: of an update, or a sweep."""
-    return "_note" if method in ("CGS", "CollapsedGibbsHDP") else "_update"
+    return "_after_sweep" if method in ("CGS", "CollapsedGibbsHDP") else "_update"
 
 
 # The runs.
@@ -182,34 +185,47 @@ def measure_moves(short, n_components, max_iter):
     """Seconds of training and of what moves take of them, on two cores."""
     train, _ = documents_of("nips1740", short)
     start = time.perf_counter()
-    plain = hdp.DirectAssignmentHDP(n_components, max_iter=max_iter, n_jobs=2, random_state=SEED)
-    plain.fit(train)
+    model = hdp.DirectAssignmentHDP(n_components, max_iter=max_iter, n_jobs=2, random_state=SEED)
+    model.fit(train)
     wall = time.perf_counter() - start
-    clock = Clock(plain, ("_merge", "_dissolve", "_move_weights", "_split"))
     start = time.perf_counter()
-    clock.model.fit(train)
+    with Clock(MOVING) as clock:
+        model.fit(train)
     timed = time.perf_counter() - start
     return {
         "wall": round(wall, 2),
         "share": round(clock.seconds / timed, 3),
-        "topics": int(clock.model.n_components_),
+        "topics": int(model.n_components_),
     }
 
 
-class Clock:
-    """Adds up the wall time of some methods of a model."""
+# What moves topics and their weights; none of it calls another.
+MOVING = (
+    *((Moves, name) for name in ("merge", "_drop", "propose_splits", "split")),
+    (_direct_assignment, "fit_weights"),
+)
 
-    def __init__(self, model, names):
-        self.seconds, kind = 0.0, type(model)
-        methods = {name: self._timed(getattr(kind, name)) for name in names}
-        timed = type(kind.__name__, (kind,), {**methods, "__init__": kind.__init__})
-        self.model = timed(**model.get_params())
+
+class Clock:
+    """Adds up the wall time of some functions (place, name), as long as it is entered."""
+
+    def __init__(self, functions):
+        self.seconds, self._functions, self._patches = 0.0, functions, ExitStack()
+
+    def __enter__(self):
+        for place, name in self._functions:
+            timed = self._timed(getattr(place, name))
+            self._patches.enter_context(mock.patch.object(place, name, timed))
+        return self
+
+    def __exit__(self, *_):
+        self._patches.close()
 
     def _timed(self, function):
-        def run(*arguments):
+        def run(*arguments, **keywords):
             start = time.perf_counter()
             try:
-                return function(*arguments)
+                return function(*arguments, **keywords)
             finally:
                 self.seconds += time.perf_counter() - start
 
@@ -221,10 +237,10 @@ def measure_steps(short, corpus, n_components):
     train, _ = documents_of(corpus, short)
     model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
     model.fit(train[:2000])
-    prior, times = model._prior(), []
+    corpus_topics = model._corpus_topics(model.total_samples_)
+    prior, topics, times = corpus_topics.prior(), corpus_topics.geometric(), []
     reader = DocumentReader(canonical_counts(train.astype(float)))
-    topics = model._geometric_topics(model.total_samples_)
-    step = VariationalStep(STEP_ITERATIONS, 0.0, model._rest())
+    step = VariationalStep(STEP_ITERATIONS, 0.0, corpus_topics.rest())
     with Workers(1) as workers:
         for first in range(0, min(1000, train.shape[0]), 200):
             batch = reader.batch(np.arange(first, min(first + 200, train.shape[0])))
@@ -258,7 +274,7 @@ def measure_weights(short, corpus, n_components):
     reader = DocumentReader(canonical_counts(train.astype(float)))
     batch = reader.batch(np.arange(200))
     with Workers(1) as workers:
-        counts = model._infer(batch, model._geometric_topics(model.total_samples_), workers)
+        counts = model._inference()(batch, model._corpus_topics(model.total_samples_), workers)
     tokens = np.maximum(counts.gamma - counts.prior, 0.0)
     start = np.full(n_components, 0.9 / n_components)
     given = model.doc_concentration_, model.topic_concentration_, train.shape[0] / 200

@@ -1,26 +1,26 @@
-"""The mini-batch loop: epochs, batches, step sizes, continuation, early stop."""
+"""The mini-batch loop: epochs, batches, continuation, early stop."""
 
 from abc import abstractmethod
 from contextlib import nullcontext
-from numbers import Integral, Real
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from sktopic._base import TopicModel
-from sktopic._compat import CallbackSupportMixin, Interval, with_callbacks
+from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
-from sktopic._document_steps import DenseCounts
+from sktopic._document_steps import DenseCounts, ExpectedCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
 from sktopic._fitted_arrays import FLOAT
 from sktopic._interrupt import complete_or_undone, uninterrupted
 from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._statistics import TopicWordStatistics
+from sktopic._statistics_updates import DocumentAverage
+from sktopic._step_size import StepSize, whole_step
 
-# What the kernels' integers hold.
-MOST_TOPICS = 2**31 - 1
 # Entries of statistics that a global step visits without a look for Ctrl-C: some tenths of a second.
 LONG_WORK = 200_000_000
 # Tell the streams of one seed apart.
@@ -30,6 +30,45 @@ SHUFFLE_KEY = 0x73687566
 VALIDATION_KEY = 0x76616C69
 
 
+@dataclass(frozen=True)
+class Update:
+    """One update of a call of fit or partial_fit.
+
+    Attributes
+    ----------
+    number : updates since training began, before this one
+    epoch : passes of the call before this one
+    is_first_visit : whether the documents may be new: not in the second and later passes of fit
+    is_last_pass : whether it is in the last of several passes
+    is_whole_corpus : whether the batch is the whole corpus
+    total_samples : documents of the corpus that the batch is a sample of
+    """
+
+    number: int
+    epoch: int
+    is_first_visit: bool
+    is_last_pass: bool
+    is_whole_corpus: bool
+    total_samples: float
+
+
+@dataclass(frozen=True)
+class BatchCounts:
+    """What a document step has found of a batch.
+
+    Attributes
+    ----------
+    counts : expected counts of words in topics
+    words : (n_words,) the columns that the words of the counts belong to
+    n_documents, n_tokens : of the batch
+    """
+
+    counts: ExpectedCounts
+    words: np.ndarray
+    n_documents: int
+    n_tokens: float
+
+
 class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     """Base class of models trained on one mini-batch after another.
 
@@ -37,25 +76,9 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     batch), `_document_step` (a pure function of the state and a batch) and `_global_step` (the update of
     the state). The loop keeps the promise that training is the same for any
     ``n_jobs``, and that ``fit`` with one epoch and no shuffling equals a sequence of ``partial_fit`` calls.
-    """
 
-    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        "n_components": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    Two more say how a batch enters the statistics: `_step_size` and `_statistics_update`.
+    """
 
     _fitted_arrays = {  # noqa: RUF012
         "_store": (FLOAT, "features", "topics"),
@@ -68,8 +91,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
     # Documents whose expected counts are held in memory at once; a larger batch is summed in groups.
     _group_size = GROUP_SIZE
-    # Whether the global step learns the prior of topic proportions.
-    _learns_prior = False
+    # Whether the global step is to have the sufficient statistics of the prior of topic proportions.
+    _wants_prior_statistics = False
     # Whether the last pass of fit is another than those before, and comes after an early stop, too.
     _finishes = False
     # Size of the corpus, where that is a parameter.
@@ -84,12 +107,33 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """Let partial_fit go on with parameters that were changed since the last call."""
 
     @abstractmethod
-    def _document_step(self, batch, keys, total_samples, workers):
-        """Return the expected counts of a batch (see _document_steps), changing nothing."""
+    def _document_step(self, batch, keys, update, workers):
+        """Return the expected counts of a DocumentBatch (see _document_steps), changing nothing."""
 
     @abstractmethod
-    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
-        """Update the fitted state from the expected counts of a batch, whose words are given."""
+    def _global_step(self, batch, update, workers):
+        """Update the fitted state from the BatchCounts of a batch."""
+
+    def _step_size(self):
+        """Return the step size of the updates (see _step_size.py)."""
+        return StepSize(self.learning_offset, self.learning_decay)
+
+    def _statistics_update(self):
+        """Return how a batch enters the statistics (see _statistics_updates.py)."""
+        return DocumentAverage()
+
+    def _rho(self, update, t):
+        """The step size of the update, t = 1, 2, ..."""
+        return (whole_step if update.is_whole_corpus else self._step_size())(t)
+
+    def _update_statistics(self, statistics, batch, update, workers):
+        """Let a batch enter the statistics."""
+        t = self._n_topic_updates + 1
+        self._statistics_update()(statistics, batch, self._rho(update, t), t == 1, workers)
+
+    def _unit(self, total_samples):
+        """What one unit of the statistics stands for, in tokens of the corpus."""
+        return self._statistics_update().unit(total_samples)
 
     @trains
     @with_callbacks
@@ -120,7 +164,6 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         counts = self._begin_anew(X, self._check_corpus)
-        self._whole_corpus = self._fits_whole_corpus()
         with Workers(self.n_jobs) as workers:
             self._run_epochs(X, y, counts, workers)
         return self
@@ -157,14 +200,13 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             with updating(self):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()
-        self._whole_corpus = False
-        self._first_visit, self._last_visit = True, False
         monitor = FitMonitor(self, counts.shape[0])
         with Workers(self.n_jobs) as workers:
             reader = DocumentReader(counts)
-            for rows in self._batches(np.arange(counts.shape[0])):
+            for rows in _batches(np.arange(counts.shape[0]), int(self.batch_size)):
                 total_samples = self.total_samples or self._corpus_size + len(rows)
-                self._update(reader, rows, total_samples, len(rows), monitor, workers)
+                update = Update(self.n_batch_iter_, 0, True, False, False, total_samples)
+                self._update(reader, rows, update, monitor, workers, n_new=len(rows))
         if self.verbose:
             monitor.after_epoch()
         return self
@@ -217,14 +259,6 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     def _key(self, *names):
         return combine_keys(self._seed, *names)
 
-    def _updates_size(self, n_rows):
-        """Documents of one update."""
-        return max(n_rows, 1) if self._whole_corpus else int(self.batch_size)
-
-    def _batches(self, rows):
-        size = self._updates_size(len(rows))
-        return (rows[first : first + size] for first in range(0, len(rows), size))
-
     def _order(self, rows, epoch):
         """The rows in the order of an epoch."""
         if not self.shuffle:
@@ -248,19 +282,20 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             def evaluate():
                 return self._completion(held_out, workers)
 
-        reader = DocumentReader(counts)
+        reader, whole = DocumentReader(counts), self._fits_whole_corpus()
         self._corpus_size = len(rows)
         total_samples = self.total_samples or len(rows)
+        size = max(len(rows), 1) if whole else int(self.batch_size)
         monitor = FitMonitor(self, len(rows) * int(self.max_iter), evaluate)
-        tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // self._updates_size(len(rows))))
+        tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // size))
         stop = False
         for epoch in range(self.max_iter):
-            stopped, last = stop, stop or epoch == self.max_iter - 1
-            self._first_visit, self._last_visit = epoch == 0, epoch > 0 and last
+            stopped, is_last = stop, epoch > 0 and (stop or epoch == self.max_iter - 1)
             tasks.begin_epoch()
-            for batch_rows in self._batches(self._order(rows, epoch)):
+            for batch_rows in _batches(self._order(rows, epoch), size):
                 tasks.begin_update()
-                self._update(reader, batch_rows, total_samples, 0, monitor, workers)
+                update = Update(self.n_batch_iter_, epoch, epoch == 0, is_last, whole, total_samples)
+                self._update(reader, batch_rows, update, monitor, workers)
                 if tasks.end_update():
                     break
             self.n_iter_ = epoch + 1
@@ -271,38 +306,42 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
                 break
         tasks.end()
 
-    def _update(self, reader, rows, total_samples, n_new, monitor, workers):
+    def _update(self, reader, rows, update, monitor, workers, n_new=0):
         """One mini-batch, n_new of whose documents were not counted before."""
-        key = self._key(FIT_KEY, self.n_batch_iter_)
-        counts, words, n_tokens = self._batch_counts(reader, rows, key, total_samples, workers)
+        key = self._key(FIT_KEY, update.number)
+        batch = self._batch_counts(reader, rows, key, update, workers)
         # Ctrl-C waits for the global step; or, where that may take long, stops it, and leaves no trace.
-        short = self._global_work(counts) < LONG_WORK
+        short = self._global_work(batch, update) < LONG_WORK
         with changing(self), uninterrupted() if short else nullcontext(), complete_or_undone(self):
             if not short:
                 self._statistics = self._statistics.duplicate()
-            self._global_step(counts, words, len(rows), n_tokens, total_samples, workers)
+            self._global_step(batch, update, workers)
             self.n_batch_iter_ += 1
             self.n_samples_seen_ += len(rows)
             self._corpus_size += n_new
-        monitor.after_update(len(rows), n_tokens)
+        monitor.after_update(batch.n_documents, batch.n_tokens)
 
-    def _global_work(self, counts):
+    def _global_work(self, batch, update):
         """Operations of a global step, roughly."""
-        return counts.work() + (0 if self.n_batch_iter_ else self._store.size)
+        return batch.counts.work() + (0 if self.n_batch_iter_ else self._statistics.size)
 
-    def _batch_counts(self, reader, rows, key, total_samples, workers):
-        """Expected counts of a batch, the columns they belong to, and its number of tokens."""
+    def _batch_counts(self, reader, rows, key, update, workers):
+        """The BatchCounts of some documents; of a large batch, summed over groups."""
         if len(rows) <= self._group_size:
             batch = reader.batch(rows)
             keys = position_keys(key, 0, len(rows))
-            counts = self._document_step(batch, keys, total_samples, workers)
-            return counts, batch.words, batch.lengths.sum()
-        dense = DenseCounts(self.n_features_in_, self._n_trained, self._learns_prior)
+            counts = self._document_step(batch, keys, update, workers)
+            return BatchCounts(counts, batch.words, len(rows), batch.lengths.sum())
+        dense = DenseCounts(self.n_features_in_, self._n_trained, self._wants_prior_statistics)
         n_tokens = 0.0
         for first in range(0, len(rows), self._group_size):
             group = rows[first : first + self._group_size]
             batch = reader.batch(group)
             keys = position_keys(key, first, len(group))
-            dense.include(self._document_step(batch, keys, total_samples, workers), batch.words, workers)
+            dense.include(self._document_step(batch, keys, update, workers), batch.words, workers)
             n_tokens += batch.lengths.sum()
-        return dense, np.arange(self.n_features_in_, dtype=np.int32), n_tokens
+        return BatchCounts(dense, np.arange(self.n_features_in_, dtype=np.int32), len(rows), n_tokens)
+
+
+def _batches(rows, size):
+    return (rows[first : first + size] for first in range(0, len(rows), size))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 from sktopic._base import TopicModel
 from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
 from sktopic._prior import check_prior
-from sktopic._topic_word import TopicProbabilities
+from sktopic._topics import TopicProbabilities
 
 
 def _is_estimator(value):

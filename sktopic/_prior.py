@@ -25,7 +25,7 @@ def default_prior(n_components):
     return n_components**-0.55
 
 
-def default_smoothing(n_components):
+def default_topic_word_prior(n_components):
     """The default pseudo-count of a word in a topic: 2 / n_components, at most 0.1."""
     return min(0.1, 2.0 / n_components)
 
@@ -57,7 +57,7 @@ def check_prior(value, n_components, name="doc_topic_prior"):
     return prior.copy()
 
 
-def check_smoothing(value):
+def check_topic_word_prior(value):
     """Raise ValueError for a topic_word_prior that is neither None, a string, zero nor within the bounds."""
     if isinstance(value, str) or value is None or value == 0:
         return
@@ -68,7 +68,7 @@ def check_smoothing(value):
 
 
 @dataclass
-class PriorEvidence:
+class PriorStatistics:
     """Sums over documents with words of what tells about the prior alpha of their proportions theta.
 
     Attributes
@@ -100,7 +100,7 @@ class PriorEvidence:
         return cls(log_theta, prior * gains, total_gain, n)
 
     def plus(self, other):
-        return PriorEvidence(
+        return PriorStatistics(
             self.log_theta + other.log_theta,
             self.topic_gains + other.topic_gains,
             self.total_gain + other.total_gain,
@@ -136,15 +136,15 @@ class PriorLearner:
             return np.append(prior, 1.0)
         return digamma(prior) - digamma(prior.sum())
 
-    def update(self, averages, prior, evidence, rho, n_documents):
+    def update(self, averages, prior, statistics, rho, n_documents):
         """Return the averages after a step of size rho towards those of a batch, and the prior that follows.
 
-        evidence (PriorEvidence) is that of the batch, n_documents the size of the corpus.
+        statistics (PriorStatistics) are those of the batch, n_documents the size of the corpus.
         """
         if self.rule == "gamma":
-            batch = np.append(evidence.topic_gains, evidence.total_gain) / evidence.n_documents
+            batch = np.append(statistics.topic_gains, statistics.total_gain) / statistics.n_documents
         else:
-            batch = evidence.log_theta / evidence.n_documents
+            batch = statistics.log_theta / statistics.n_documents
         averages = (1.0 - rho) * averages + rho * batch
         if self.rule == "gradient":
             return averages, self._newton_step(batch, prior, rho)
@@ -199,7 +199,7 @@ def move(value, step):
     return np.clip(np.clip(value + step, value / 2, value * 2), SMALLEST_LEARNED, LARGEST_LEARNED)
 
 
-def learned_smoothing(rule, mean_log_phi, n_features, value, rho):
+def learned_topic_word_prior(rule, mean_log_phi, n_features, value, rho):
     """The symmetric Dirichlet parameter of topics that follows from the mean of E[log phi]."""
     if rule == "fixed-point":
         return fit_symmetric_dirichlet(mean_log_phi, n_features, value, MAX_ITER, TOL)

@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.utils import Bunch
 
+from sktopic._minibatch import Update
+
 VARIABLE = "SKTOPIC_DATA"
 
 
@@ -51,6 +53,18 @@ def load_corpus():
 def state(model):
     """A copy of all that an estimator keeps."""
     return pickle.loads(pickle.dumps(vars(model)))
+
+
+def next_update(model, total_samples):
+    """The update that partial_fit would make next, by a sample of a corpus of so many documents."""
+    return Update(
+        number=model.n_batch_iter_,
+        epoch=0,
+        is_first_visit=True,
+        is_last_pass=False,
+        is_whole_corpus=False,
+        total_samples=total_samples,
+    )
 
 
 def assert_same_state(one, other):

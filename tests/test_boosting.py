@@ -13,25 +13,25 @@ from sktopic._kernels._rng import combine_each, combine_keys, position_keys
 from sktopic._minibatch import FIT_KEY
 from sktopic._parallel import Workers
 from sktopic._prior import MAX_ITER, TOL
-from sktopic._topic_word import TopicProbabilities
+from sktopic._statistics import N_PARTS, CountsTarget, no_average
+from sktopic._topics import TopicProbabilities
 from sktopic.datasets import make_bars
-from sktopic.lda import OnlineEMLDA
-from sktopic.lda._minibatch import MinibatchLDA
+from sktopic.lda import OnlineEMLDA, _minibatch
 
 from .reference.dirichlet import fit_dirichlet
 
 X = make_bars(24, size=4, doc_length=30, random_state=0).data.toarray().astype(float)
-N_TOPICS, N_WORDS, SIZE, CORPUS, SMOOTHING = 3, 16, 8, 500.0, 0.01
+N_TOPICS, N_WORDS, SIZE, CORPUS, ETA = 3, 16, 8, 500.0, 0.01
 
 
 def make_model(**settings):
-    common = {"boost": True, "topic_word_prior": SMOOTHING, "total_samples": CORPUS, "batch_size": SIZE}
+    common = {"boost": True, "topic_word_prior": ETA, "total_samples": CORPUS, "batch_size": SIZE}
     common |= {"max_iter": 1, "shuffle": False, "random_state": 3, "doc_topic_prior": 0.3}
     return OnlineEMLDA(N_TOPICS, **(common | settings))
 
 
 def smoothed(statistics):
-    counts = CORPUS * statistics + SMOOTHING
+    counts = CORPUS * statistics + ETA
     return counts / counts.sum(axis=1, keepdims=True)
 
 
@@ -60,7 +60,7 @@ def learned(mean_log, prior):
 
 @pytest.mark.parametrize("prior", [0.3, "auto"])
 def test_boosted_variational_updates_equal_their_numpy_twin(monkeypatch, prior):
-    monkeypatch.setattr(MinibatchLDA, "_prior_inertia", 0)  # a start that counts for more hides the rest
+    monkeypatch.setattr(_minibatch, "PRIOR_INERTIA", 0)  # a start that counts for more hides the rest
     n_iterations = 4
     model = make_model(
         inference="variational", max_doc_update_iter=n_iterations, mean_change_tol=0.0, doc_topic_prior=prior
@@ -115,9 +115,8 @@ def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between():
                 step_keys = combine_each(keys, iteration)
                 counts = GibbsStep(0, 1)(batch, gathered, alpha, step_keys, workers, assignments=assignments)
                 dense = np.zeros((N_WORDS, N_TOPICS))
-                none = np.empty((0, N_TOPICS))
-                totals = np.zeros((16, N_TOPICS))
-                counts.add_to(dense, batch.words, 1.0, totals, none, none[:, 0], workers)
+                target = CountsTarget(dense, np.zeros((N_PARTS, N_TOPICS)), *no_average(N_TOPICS))
+                counts.add_to(target, batch.words, 1.0, workers)
                 kept = [*kept, dense.T] if iteration >= burn_in else [dense.T]
                 present = (1 - rho) * s + rho * np.mean(kept, axis=0) / SIZE
                 if iteration < burn_in:

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_gibbs
-from sktopic.hdp._collapsed_gibbs import draw_concentration
+from sktopic.hdp._concentrations import draw_concentration
 from sktopic.hdp._restaurants import Restaurants
 
 SAMPLERS = ["table_indicator", "sparse_table_indicator", "direct_assignment"]
@@ -40,11 +40,18 @@ def started(model, counts, z=None):
     """The model and its call just after the start, at assignments z if these are given."""
     counts = model._validate_counts(counts, reset=True)
     model._start(counts.shape[1])
-    call = model._begin(counts)
+    call = model._begin_call(counts)
     model._assign_at_random(call)
+    model._enter(call, counts.shape[0])
     if z is not None:
         settle(model, call, z)
     return model, call
+
+
+def sweep(model, call):
+    """One sweep; the next one has other random numbers."""
+    model._sweep(call, None)
+    model._n_sweeps += 1
 
 
 def settle(model, call, z):
@@ -65,8 +72,8 @@ def watched(monkeypatch, look):
     seen = []
     original = CollapsedGibbsHDP._sweep
 
-    def sweep(self, call):
-        original(self, call)
+    def sweep(self, call, workers):
+        original(self, call, workers)
         seen.append(look(self, call))
 
     monkeypatch.setattr(CollapsedGibbsHDP, "_sweep", sweep)
@@ -198,7 +205,7 @@ def log_joint(documents, n_topics_size, z, slots, beta, b0, b1, n_features):
 def test_trace_is_the_joint_probability(sampler):
     model, call = started(make_model(sampler=sampler, topic_word_prior=0.3), X[:8])
     for _ in range(3):
-        model._sweep(call)
+        sweep(model, call)
         document, used = slots_of(call.documents)
         topic, _, tables = call.documents.slots[used].T
         slots = dict(zip(zip(document.tolist(), topic.tolist()), tables.tolist()))
@@ -300,7 +307,7 @@ def test_joint_distribution(sampler, drawn_from_prior):
             model, call = started(model, sp.csr_array(counts))
             model.topic_concentration_, model.doc_concentration_ = b0, b1
         call, places = replaced(model, counts, z, words, None if i == 0 else call)
-        model._sweep(call)
+        sweep(model, call)
         z = call.documents.z[places]
         tables = int(model._tables.sum())
         chain[i] = prior.summary(model.topic_concentration_, model.doc_concentration_, z, words, tables)
@@ -320,8 +327,7 @@ def replaced(model, counts, z, words, call):
         n_tables[document, call.documents.slots[used, 0]] = call.documents.slots[used, 2]
     for array in (model._counts, model._totals, model._tables):
         array[:] = 0.0
-    call = model._begin(sp.csr_array(counts))
-    call.entered = True
+    call = model._begin_call(sp.csr_array(counts))
     places = np.empty_like(z)
     theirs, ours = tokens_of(call.documents), (Prior.DOCUMENT, words)
     places[np.lexsort(ours)] = np.lexsort(theirs)

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sktopic import _concurrency
 from sktopic._monitor import FitMonitor
 from sktopic._plug_in import plug_in_model
-from sktopic._topic_word import TopicProbabilities
+from sktopic._topics import TopicProbabilities
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, StreamingVariationalLDA

@@ -13,11 +13,12 @@ from scipy.special import gammaln
 
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._parallel import Workers
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import DirectAssignmentHDP, _direct_assignment
-from sktopic.hdp._direct_assignment import fit_concentration, fit_weights, start_without
-from sktopic.hdp._split_merge import BatchTopics, describe, divide, merge_gain
+from sktopic.hdp import DirectAssignmentHDP, _moves
+from sktopic.hdp._corpus_topics import fit_concentration, fit_weights
+from sktopic.hdp._moves import Moves, start_without
+from sktopic.hdp._split_merge import BatchTopics, divide, merge_gain, topic_of
 from sktopic.metrics import document_completion
 from tests.reference import direct_assignment as reference
 
@@ -59,7 +60,7 @@ def test_twin_of_the_bound_is_golden(golden, size):
 
 
 def state_of(model):
-    """lambda, beta with its rest, alpha, gamma and eta of all slots."""
+    """lambda, beta with its rest, alpha, gamma and eta of all topics."""
     weight = model.total_samples_ * model._store_scale[0]
     lam = model._store.T * weight + model.topic_word_prior_
     beta = np.append(model._weights, 1.0 - model._weights.sum())
@@ -124,15 +125,16 @@ def test_batch_never_lowers_the_bound(monkeypatch, start, given, split_merge):
     seen = []
     original = DirectAssignmentHDP._document_step
 
-    def step(self, batch, keys, total_samples, workers):
-        counts = original(self, batch, keys, total_samples, workers)
+    def step(self, batch, keys, update, workers):
+        counts = original(self, batch, keys, update, workers)
         if self._n_topic_updates > 0:
             topics = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
             prior = 0.0
             if given == "learned":  # densities of the priors of logarithms belong to it
                 gamma, alpha = self.topic_concentration_, self.doc_concentration_
                 prior = np.log(alpha) - alpha + 20.0 * np.log(gamma) - gamma
-            seen.append(counts.bound() + topics + self._weights_bound() + prior)
+            weights = self._corpus_topics(self.total_samples_).weights_bound()
+            seen.append(counts.bound() + topics + weights + prior)
         return counts
 
     monkeypatch.setattr(DirectAssignmentHDP, "_document_step", step)
@@ -148,13 +150,21 @@ def test_batch_never_lowers_the_bound(monkeypatch, start, given, split_merge):
 # Moves
 
 
+def corpus_topics(model):
+    return model._corpus_topics(model.total_samples_)
+
+
+def moves_of(model, workers):
+    """Moves by documents, of which the corpus has three times as many."""
+    return Moves(corpus_topics(model), model._inference(), 3.0, model._n_topic_updates, workers)
+
+
 def batch_topics(model, documents=X):
     """The topics of documents under a model, as of a corpus three times as large."""
     with Workers(None) as workers:
         batch = DocumentReader(canonical_counts(documents)).batch(np.arange(documents.shape[0]))
-        topics = model._geometric_topics(model.total_samples_)
-        counts = model._infer(batch, topics, workers)
-    return model._batch_topics(counts, 3.0)
+        counts = model._inference()(batch, corpus_topics(model), workers)
+        return moves_of(model, workers).batch_topics(counts)
 
 
 def phi_of(topics):
@@ -191,8 +201,8 @@ def test_gain_of_a_merge_is_that_of_the_whole_bound(pair):
     after = whole_bound(
         merged[0][..., kept], merged[1][kept], np.append(merged[2][kept], beta[-1]), alpha, eta, topics.scale
     )
-    column = model._columns()
-    one, other = (describe(topics, k, model._weights[k], column(k)) for k in pair)
+    column = corpus_topics(model).expected_counts
+    one, other = (topic_of(topics, k, model._weights[k], column(k)) for k in pair)
     gain, _, _ = merge_gain(topics, one, other)
     assert gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
 
@@ -205,7 +215,7 @@ def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho):
     topics = batch_topics(model)
     lam, beta, alpha, gamma, eta = state_of(model)
     hat = fit_weights(topics.tokens, beta[:-1], alpha, gamma, topics.scale)
-    split = divide(topics, k, beta[k], hat[k], rho, model._columns()(k))
+    split = divide(topics, k, beta[k], hat[k], rho, corpus_topics(model).expected_counts(k))
     phi, words = phi_of(topics), (X.toarray()[..., None] * phi_of(topics)).sum(axis=0)
     lam = eta + (1 - rho) * (lam - eta) + rho * topics.scale * words.T
     beta = np.append((1 - rho) * beta[:-1] + rho * hat, 0.0)
@@ -236,17 +246,18 @@ def test_gain_of_a_drop_is_that_of_the_whole_bound():
     for k in np.argsort(model._weights)[:3]:
         kept = np.arange(6) != k
         with Workers(1) as workers:
-            without = model._without(counts, kept, workers)
-        gain, _ = model._drop_gain(k, counts, without, topics.scale)
-        other = pickle.loads(pickle.dumps(model))
-        other._keep(kept)
+            moves = moves_of(model, workers)
+            without = moves._inferred_without(counts, kept)
+            gain, _ = moves._drop_gain(k, counts, without)
+        before, after = corpus_topics(model), corpus_topics(pickle.loads(pickle.dumps(model)))
+        after.keep(kept)
         bounds = [
             topics.scale * documents.bound()
-            + one._statistics.posterior_bound(one.total_samples_, one.topic_word_prior_)
-            + one._weights_bound()
-            for one, documents in ((model, counts), (other, without))
+            + corpus.statistics.posterior_bound(corpus.total_samples, corpus.eta)
+            + corpus.weights_bound()
+            for corpus, documents in ((before, counts), (after, without))
         ]
-        part = topics.part(topics.cells(k), 0.0, model._columns()(k))
+        part = topics.part(topics.cells(k), 0.0, before.expected_counts(k))
         phi = model._statistics.probabilities(model.total_samples_, model.topic_word_prior_)
         phi = phi.components().T
         others = (phi * np.where(kept, model._weights, 0.0)).sum(axis=1) / model._weights[kept].sum()
@@ -266,8 +277,8 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
     for column, is_gain in ((model._store[:, 1].copy(), False), (model._store[:, 0].copy(), True)):
         model._store[:, 1] = column
         topics = batch_topics(model, X[:3])
-        columns = model._columns()
-        one, other = (describe(topics, k, model._weights[k], columns(k)) for k in (0, 1))
+        column_of = corpus_topics(model).expected_counts
+        one, other = (topic_of(topics, k, model._weights[k], column_of(k)) for k in (0, 1))
         for topic in (one, other):  # as if no document had it
             topic.part.documents[:] = topic.part.words[:] = topic.cells.tokens[:] = 0.0
         gain, unseen, error = merge_gain(topics, one, other)
@@ -344,19 +355,19 @@ def test_small_batches_and_remainders_do_no_harm(batch_size):
 
 def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
     sizes = []
-    original = DirectAssignmentHDP._split
+    original = Moves.split
 
     def split(self, splits, counts, words):
         parts = [(s.topic, s.first.column.sum(), s.second.column.sum()) for s in splits]
-        before = self._slot_ids
+        before = self.topics.ids
         tokens = original(self, splits, counts, words)
         for i, (k, first, second) in enumerate(parts):
             new = len(before) + i
-            assert self._slot_ids[k if first >= second else new] == before[k]
+            assert self.topics.ids[k if first >= second else new] == before[k]
             sizes.append(first >= second)
         return tokens
 
-    monkeypatch.setattr(DirectAssignmentHDP, "_split", split)
+    monkeypatch.setattr(Moves, "split", split)
     make_model(2, learning_method="batch", max_iter=20).fit(make_bars(300, random_state=0).data)
     assert len(sizes) > 5
 
@@ -377,7 +388,7 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
     model._births = model._births - 1000
-    monkeypatch.setattr(_direct_assignment, "TRIED", 200)
+    monkeypatch.setattr(_moves, "TRIED", 200)
     before = pickle.dumps(model)
     # What follows when all has been computed.
     tried = []
@@ -387,12 +398,12 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as context:
-        context.setattr(TopicWordStatistics, "columns", fail)
+        context.setattr(TopicWordStatistics, "of_topics", fail)
         with pytest.raises(MemoryError):
             model.partial_fit(bars[:100])
     assert len(tried) == 1
     other = pickle.loads(before)
-    for name in ("_store", "_store_totals", "_weights", "_slot_ids", "_births", "move_history_"):
+    for name in ("_store", "_store_totals", "_weights", "_ids", "_births", "move_history_"):
         assert_array_equal(getattr(model, name), getattr(other, name), err_msg=name)
 
 

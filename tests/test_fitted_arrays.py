@@ -25,8 +25,6 @@ REPORTS = {
     "move_history_",
     "validation_scores_",
     "_prior_averages",
-    "topic_weights_",
-    "topic_ids_",
     "root_stick_posterior_",
 }
 

@@ -12,12 +12,12 @@ from scipy.special import digamma
 from sktopic._document_steps import DenseCounts, GibbsStep
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._parallel import Workers
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars, make_hdp_documents, make_lda_documents
 from sktopic.hdp import HybridHDP
 from sktopic.metrics import document_completion
 
-from .conftest import assert_same_state, state
+from .conftest import assert_same_state, next_update, state
 
 SAMPLERS = ["collapsed", "sparse", "dense"]
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
@@ -51,18 +51,18 @@ def watched(monkeypatch):
     original, assigned = HybridHDP._document_step, []
     call = GibbsStep.__call__
 
-    def sweep(self, batch, topics, prior, keys, workers, with_evidence=False, assignments=None):
+    def sweep(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
         assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
         assigned.append(assignments)
-        return call(self, batch, topics, prior, keys, workers, with_evidence, assignments)
+        return call(self, batch, topics, prior, keys, workers, with_prior_statistics, assignments)
 
-    def step(self, batch, keys, total_samples, workers):
-        n_features, n_slots = self.n_features_in_, self.n_components
+    def step(self, batch, keys, update, workers):
+        n_features, n_topics = self.n_features_in_, self.n_components
         start = self._statistics.expected_counts(1.0)
-        found = original(self, batch, keys, total_samples, workers)
-        dense = DenseCounts(n_features, n_slots, True)
+        found = original(self, batch, keys, update, workers)
+        dense = DenseCounts(n_features, n_topics, True)
         dense.include(found, batch.words, workers)
-        tokens = np.zeros((batch.n_documents, n_slots))
+        tokens = np.zeros((batch.n_documents, n_topics))
         if assigned:  # of the one sweep that is kept
             document = np.repeat(np.arange(batch.n_documents), np.diff(batch.clump_indptr))
             np.add.at(tokens, (document, assigned.pop()), 1)
@@ -136,10 +136,10 @@ def test_drawn_tables_are_expected_ones_on_average(sampler):
         model.set_params(sampler=name, doc_burn_in=50, doc_sweeps=2000)
         with Workers(None) as workers:
             keys = batch.content_keys(7)
-            counts = model._document_step(batch, keys, 60, workers)
+            counts = model._document_step(batch, keys, next_update(model, 60), workers)
             dense = DenseCounts(25, 6, True)
             dense.include(counts, batch.words, workers)
-        found[name] = dense.counts.sum(axis=0), counts.prior_evidence().topic_gains
+        found[name] = dense.counts.sum(axis=0), counts.prior_statistics().topic_gains
     for one, other in zip(found["collapsed"], found[sampler]):
         assert_allclose(other, one, rtol=0.05, atol=0.5)
 
@@ -207,8 +207,10 @@ def test_concentration_of_documents_is_recovered_given_the_topics(concentration,
     )
     settings = {"sampler": sampler, "total_samples": 2000, "learning_decay": 0.6}
     model = make_model(**settings).partial_fit(corpus.data[:20])
-    counts, none = np.ascontiguousarray(10.0 * components.T), np.empty((0, 6))
-    model._statistics = TopicWordStatistics(counts, counts.sum(axis=0), np.ones(1), none, np.zeros(6))
+    statistics = TopicWordStatistics.empty(30, 6)
+    statistics.store[:] = 10.0 * components.T
+    statistics.totals[:] = statistics.store.sum(axis=0)
+    model._statistics = statistics
     model.partial_fit(corpus.data)
     assert concentration / 1.2 < model.doc_concentration_ < concentration * 1.2
 
@@ -291,7 +293,7 @@ def test_equal_ids_are_the_same_topic_over_partial_fits():
     assert np.median(distances) < 0.2
 
 
-def test_ids_given_to_slots_leave_earlier_answers_as_they_were():
+def test_ids_given_to_columns_leave_earlier_answers_as_they_were():
     model = make_model(100, max_iter=5).fit(SMALL)
     ids, copy = model.topic_ids_, model.topic_ids_.copy()
     for _ in range(10):

@@ -12,10 +12,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic import _document_steps, _minibatch
+from sktopic import _minibatch
+from sktopic._document_steps import VariationalStep, _gibbs, _variational
+from sktopic._documents import DocumentBatch
 from sktopic._interrupt import complete_or_undone
 from sktopic._parallel import Workers
-from sktopic._topic_word import TopicWordStatistics
+from sktopic._statistics import TopicWordStatistics
+from sktopic._topics import GatheredTopics
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -23,11 +26,14 @@ from sktopic.hdp import (
     OnlineEMHDP,
     OnlineVariationalHDP,
     TruncationFreeHDP,
-    _direct_assignment,
-    _online_variational,
+    _collapsed_gibbs,
+    _corpus_topics,
     _restaurants,
     _split_merge,
+    _stick_breaking,
+    _table_step,
 )
+from sktopic.hdp._moves import Moves
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -37,7 +43,9 @@ from sktopic.lda import (
     OnlineOPELDA,
     OnlineVariationalLDA,
     StreamingVariationalLDA,
-    _collapsed_gibbs,
+    _cvb0,
+    _ope,
+    _shards,
 )
 from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
 
@@ -108,16 +116,16 @@ def assert_same_state(model, state):
 STEPS = {
     "variational": (
         partial(OnlineVariationalLDA, max_doc_update_iter=4000, mean_change_tol=0.0),
-        (_document_steps, "update_documents"),
+        (_variational, "update_documents"),
     ),
     "atoms": (
         partial(OnlineVariationalHDP, max_doc_update_iter=400, bound_tol=0.0),
-        (_online_variational, "update_documents"),
+        (_stick_breaking, "update_documents"),
     ),
-    "gibbs": (partial(OnlineEMLDA, doc_sweeps=4000), (_document_steps, "sweep_documents")),
-    "tables": (partial(HybridHDP, sampler="dense", doc_sweeps=4000), (_document_steps, "sweep_tables")),
-    "ope": (partial(OnlineOPELDA, max_doc_update_iter=30000), (_document_steps, "maximise_documents")),
-    "cvb0": (partial(OnlineCVB0LDA, max_doc_update_iter=2000), (_document_steps, "collapse_documents")),
+    "gibbs": (partial(OnlineEMLDA, doc_sweeps=4000), (_gibbs, "sweep_documents")),
+    "tables": (partial(HybridHDP, sampler="dense", doc_sweeps=4000), (_table_step, "sweep_tables")),
+    "ope": (partial(OnlineOPELDA, max_doc_update_iter=30000), (_ope, "maximise_documents")),
+    "cvb0": (partial(OnlineCVB0LDA, max_doc_update_iter=2000), (_cvb0, "collapse_documents")),
     "chain": (partial(TruncationFreeHDP, doc_sweeps=4000), (_restaurants, "sweep_cells")),
 }
 
@@ -141,12 +149,12 @@ def test_transform_and_elbo_stop_soon(monkeypatch):
     model.set_params(max_doc_update_iter=4000, mean_change_tol=0.0)
     for call in (model.transform, model.score, model.elbo):
         with monkeypatch.context() as patch:
-            assert_stops_soon(interrupt(patch, _document_steps, "update_documents"), lambda c=call: c(LONG))
+            assert_stops_soon(interrupt(patch, _variational, "update_documents"), lambda c=call: c(LONG))
 
 
 def test_other_threads_of_a_team_stop_soon():
-    step = _document_steps.VariationalStep(10**6, 0.0)
-    batch = _document_steps.DocumentBatch(
+    step = VariationalStep(10**6, 0.0)
+    batch = DocumentBatch(
         *(np.array(a) for a in ([0, 400], [0, 400])),
         np.arange(400, dtype=np.int32),
         np.ones(400),
@@ -156,7 +164,7 @@ def test_other_threads_of_a_team_stop_soon():
         np.array([400.0]),
     )
     rng = np.random.default_rng(0)
-    topics = _document_steps.GatheredTopics(rng.random((400, 100), dtype=np.float32), None, None)
+    topics = GatheredTopics(rng.random((400, 100), dtype=np.float32), None, None)
     started = threading.Event()
 
     def piece(first):
@@ -180,11 +188,12 @@ UPDATES = {
     "summed": (partial(StreamingVariationalLDA, n_components=5), (TopicWordStatistics, "add")),
     "langevin": (partial(LangevinLDA, n_components=5), (LangevinLDA, "_update_statistics")),
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
-    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
+    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_move_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (TopicWordStatistics, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (TopicWordStatistics, "add")),
-    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_split")),
+    "splits": (partial(DirectAssignmentHDP, n_components=5), (Moves, "split")),
+    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_take_over")),
 }
 
 
@@ -246,7 +255,7 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
         expected.partial_fit(FEW[: 4 * (update - 1)])
     monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
-        call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
+        call = {"_learned_prior": update - 1, "_move_root": update - 1}.get(place[1], update)
         if call == 0:
             pytest.skip("the first update has no such part")
         interrupt(patch, *place, call=call, delay=None)
@@ -297,34 +306,34 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     tokens, weights = rng.gamma(0.1, size=(50, 9)), np.full(9, 0.1)
     given = tokens, weights, 1.0, 1.0, 2.0
     settings = weights, 1.0, tokens.sum(axis=1), 2.0, 1.0, 1.0
-    expected = _direct_assignment.fit_weights(*given)
-    alpha = _direct_assignment.fit_concentration(tokens, *settings)
+    expected = _corpus_topics.fit_weights(*given)
+    alpha = _corpus_topics.fit_concentration(tokens, *settings)
     models = [OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)]
-    monkeypatch.setattr("sktopic._topic_word.BLOCK_ENTRIES", 40)
+    monkeypatch.setattr("sktopic._arrays.BLOCK_ENTRIES", 40)
     models.append(OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW))
-    assert_array_equal(_direct_assignment.fit_weights(*given), expected)
-    assert _direct_assignment.fit_concentration(tokens, *settings) == alpha
+    assert_array_equal(_corpus_topics.fit_weights(*given), expected)
+    assert _corpus_topics.fit_concentration(tokens, *settings) == alpha
     assert_same_state(models[1], state_of(models[0]))
     statistics = models[1]._statistics
-    assert_array_equal(statistics.columns([3, 0]).store, statistics.store[:, [3, 0]])
-    more = rng.random((400, 2))
-    assert_array_equal(statistics.extended(more).store, np.hstack([statistics.store, more]))
+    assert_array_equal(statistics.of_topics([3, 0]).store, statistics.store[:, [3, 0]])
+    extended = statistics.of_topics(slice(None), n_spare=2)
+    assert_array_equal(extended.store, np.hstack([statistics.store, np.zeros((400, 2))]))
 
 
 SAMPLERS = {
-    "LDA": (partial(CollapsedGibbsLDA, n_components=40), (_collapsed_gibbs, "sweep_words")),
+    "LDA": (partial(CollapsedGibbsLDA, n_components=40), (_shards, "sweep_words")),
     "LDA in shards": (
         partial(CollapsedGibbsLDA, n_components=40, n_shards=2, n_jobs=2),
-        (_collapsed_gibbs, "sweep_words"),
+        (_shards, "sweep_words"),
     ),
     "LDA, learned": (
         partial(CollapsedGibbsLDA, n_components=40, doc_topic_prior="auto", prior_interval=1),
-        (_collapsed_gibbs, "sweep_words"),
+        (_shards, "sweep_words"),
     ),
     "table indicators": (partial(CollapsedGibbsHDP, n_components=40), (_restaurants, "sweep_cells")),
     "direct assignment": (
         partial(CollapsedGibbsHDP, n_components=40, sampler="direct_assignment", split_merge=2),
-        (_restaurants, "draw_tables"),
+        (_collapsed_gibbs, "draw_tables"),
     ),
 }
 
@@ -338,19 +347,20 @@ def sweep_wide(n_repeats=1):
 @pytest.mark.parametrize("scale", [1.0, 0.3])
 def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
     make, (module, kernel) = SAMPLERS[name]
-    if not hasattr(module, kernel):
-        module = __import__("sktopic.hdp._collapsed_gibbs", fromlist=["_"])
     settings = {"random_state": 0} | ({"n_kept": 1} if "LDA" in name else {})
     calls_a_sweep = {"LDA in shards": 2, "direct assignment": 2}.get(name, 1)
     for sweep in (1, 3):
         expected = make(max_iter=2, **settings).fit(FEW * scale)
         model = make(max_iter=9, **settings)
+        before = state_of(model)
         with monkeypatch.context() as patch:
             interrupt(patch, module, kernel, call=calls_a_sweep * (sweep - 1) + 1, delay=None)
             with pytest.raises(KeyboardInterrupt):
                 model.fit(FEW * scale)
-        assert model.n_samples_seen_ == (0 if sweep == 1 else FEW.shape[0])
-        if sweep == 3:
+        if sweep == 1:
+            assert_same_state(model, before)
+        else:
+            assert model.n_samples_seen_ == FEW.shape[0]
             assert model.n_iter_ == 2
             for attribute in ("_counts", "_totals", "_tables", "_ids", "doc_topic_prior_"):
                 if hasattr(expected, attribute):
@@ -363,10 +373,10 @@ def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
 def test_long_sweep_stops_soon(name, monkeypatch):
     make, (module, kernel) = SAMPLERS[name]
     model = make(max_iter=3, random_state=0).set_params(n_components=500)
+    before = state_of(model)
     with monkeypatch.context() as patch:
         assert_stops_soon(interrupt(patch, module, kernel, delay=0.2), lambda: model.fit(sweep_wide(4)))
-    assert model.n_samples_seen_ == 0
-    assert not model.topic_word_counts_.any()
+    assert_same_state(model, before)
 
 
 def test_long_document_stops_soon(monkeypatch):

@@ -46,12 +46,12 @@ def recorded_counts(monkeypatch):
     recorded = []
     original = LangevinLDA._update_statistics
 
-    def update(self, statistics, counts, words, *arguments):
-        dense = DenseCounts(self.n_features_in_, self.n_components, with_evidence=False)
+    def update(self, statistics, batch, *arguments):
+        dense = DenseCounts(self.n_features_in_, self.n_components, with_prior_statistics=False)
         with Workers(1) as workers:
-            dense.include(counts, words, workers)
+            dense.include(batch.counts, batch.words, workers)
         recorded.append(dense.counts)
-        original(self, statistics, counts, words, *arguments)
+        original(self, statistics, batch, *arguments)
 
     monkeypatch.setattr(LangevinLDA, "_update_statistics", update)
     return recorded

@@ -10,10 +10,13 @@ from scipy.stats import kstest
 from sktopic._documents import DocumentReader
 from sktopic._kernels._rng import position_keys, uniforms
 from sktopic._parallel import Workers
+from sktopic._statistics import N_PARTS, CountsTarget, no_average
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _online_em
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import online_em_hdp as reference
+
+from .conftest import next_update
 
 X = sp.csr_array(
     make_lda_documents(90, n_features=25, n_components=4, mean_length=20, random_state=0).data,
@@ -28,12 +31,12 @@ def make_model(**params):
 def counts_of(model, dense, seed=0):
     """The document step for dense documents, and what it adds to words and topics, those to come last."""
     batch = DocumentReader(sp.csr_array(np.asarray(dense, dtype=np.float64))).batch(np.arange(len(dense)))
-    total, added = model.total_samples_, np.zeros((np.shape(dense)[1], model._n_trained))
-    none = np.empty((0, added.shape[1]))
+    update, n_topics = next_update(model, model.total_samples_), model._n_trained
+    added = np.zeros((np.shape(dense)[1], n_topics))
+    target = CountsTarget(added, np.zeros((N_PARTS, n_topics)), *no_average(n_topics))
     with Workers(1) as workers:
-        counts = model._document_step(batch, position_keys(seed, 0, len(dense)), total, workers)
-        totals = np.zeros((16, added.shape[1]))
-        counts.add_to(added, batch.words, 1.0, totals, none, none[:, 0], workers)
+        counts = model._document_step(batch, position_keys(seed, 0, len(dense)), update, workers)
+        counts.add_to(target, batch.words, 1.0, workers)
     return counts, added
 
 
@@ -95,7 +98,7 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
     words = 24
     store = np.zeros((25, 4))
     store[np.arange(words), np.arange(words) % 3] = 1.0
-    model._statistics = model._statistics.columns([0, 0, 0, 0])
+    model._statistics = model._statistics.of_topics([0, 0, 0, 0])
     model._store[:], model._store_totals[:] = store, store.sum(axis=0)
     model._store_scale[0] = 20.0 / store.sum()
     model._alpha = np.array([3.0, 2.0, 3.0])
@@ -114,10 +117,10 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
         n[:, w % 3] += dense[:, w]
     hat = np.zeros((25, 3))
     hat[np.arange(words), np.arange(words) % 3] = dense[:, :words].sum(axis=0) / 30
-    rho = model._step_size(t)
+    rho = model._step_size()(t)
     expected = (1 - rho) * before[:, :3] + rho * hat
     assert_allclose(model._store[:, :3] * model._store_scale[0], expected, rtol=1e-5, atol=1e-12)
-    rho = model._step_size(_online_em.INERTIA + t - 1)
+    rho = model._step_size()(_online_em.INERTIA + t - 1)
     averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
     assert_allclose(model._log_theta, averages, rtol=1e-6)
     fitted = digamma(model._alpha) - digamma(model._alpha.sum())
@@ -143,19 +146,24 @@ def test_sticks_of_new_topics_have_their_law():
 
 def births(model, monkeypatch):
     """(alpha before, alpha after, left before, topics to come that were drawn, key) of every update."""
-    seen = []
-    original = OnlineEMHDP._end_births
+    seen, moving = [], []
+    move, original = OnlineEMHDP._move, OnlineEMHDP._end_births
 
-    def end_births(self, counts):
-        before, left = self._alpha, self._left()
+    def watched_move(self, batch, update, workers):
+        moving.append(batch.counts)
+        move(self, batch, update, workers)
+
+    def end_births(self, topics, update):
+        before, left, counts = self._alpha, self._left(), moving[-1]
         drawn = set(counts.column_topic[counts.column_topic >= len(before)].tolist())
         columns = self._store[:, sorted(drawn)].copy()
-        original(self, counts)
+        original(self, topics, update)
         seen.append((before, self._alpha, left, drawn, self._key(_online_em.BIRTH_KEY, self.n_batch_iter_)))
         if len(self._alpha) > len(before):
             assert_array_equal(self._store[:, len(before) : len(self._alpha)], columns)
         assert not np.any(self._store[:, len(self._alpha) :])  # those to come have nothing
 
+    monkeypatch.setattr(OnlineEMHDP, "_move", watched_move)
     monkeypatch.setattr(OnlineEMHDP, "_end_births", end_births)
     model.fit(X)
     return seen

@@ -12,14 +12,14 @@ from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
 from sktopic._prior import (
-    PriorEvidence,
     PriorLearner,
+    PriorStatistics,
     check_prior,
-    learned_smoothing,
+    learned_topic_word_prior,
     move,
     symmetric_newton_step,
 )
-from sktopic._topic_word import TopicProbabilities
+from sktopic._topics import TopicProbabilities
 
 from .reference.documents import clump_weights
 
@@ -41,47 +41,47 @@ def documents_with_topics(alpha, n_documents=300, mean_length=20, seed=0):
     return np.array([rng.multinomial(n, rng.dirichlet(alpha)) for n in lengths], dtype=np.float64)
 
 
-def evidence_of(n, prior):
-    """The evidence of documents whose topic counts (n_documents, n_components) are known."""
-    return PriorEvidence.from_gains(prior, (digamma(prior + n) - digamma(prior)).sum(axis=0), n.sum(axis=1))
+def statistics_of(n, prior):
+    """The PriorStatistics of documents whose topic counts (n_documents, n_components) are known."""
+    return PriorStatistics.from_gains(prior, (digamma(prior + n) - digamma(prior)).sum(axis=0), n.sum(axis=1))
 
 
 def telling(mean_log_theta, n_documents=7.0):
-    """Evidence of documents that have E[log theta] on average."""
+    """PriorStatistics of documents that have E[log theta] on average."""
     none = np.zeros(len(mean_log_theta))
-    return PriorEvidence(n_documents * mean_log_theta, none, 0.0, n_documents)
+    return PriorStatistics(n_documents * mean_log_theta, none, 0.0, n_documents)
 
 
-def assert_same_evidence(one, other, rtol=1e-12):
+def assert_same_statistics(one, other, rtol=1e-12):
     for name, value in vars(one).items():
         assert_allclose(getattr(other, name), value, rtol=rtol, err_msg=name)
 
 
-# Evidence
+# Sufficient statistics
 
 
 @every_prior
-def test_evidence_is_what_its_definition_says(alpha):
+def test_statistics_are_what_their_definition_says(alpha):
     n = documents_with_topics(alpha, 30)
-    evidence = evidence_of(n, alpha)
+    statistics = statistics_of(n, alpha)
     posterior = alpha + n
     log_theta = digamma(posterior) - digamma(posterior.sum(axis=1, keepdims=True))
-    assert_allclose(evidence.log_theta, log_theta.sum(axis=0), rtol=1e-11)
+    assert_allclose(statistics.log_theta, log_theta.sum(axis=0), rtol=1e-11)
     assert_allclose(
-        evidence.topic_gains, (alpha * (digamma(posterior) - digamma(alpha))).sum(axis=0), rtol=1e-11
+        statistics.topic_gains, (alpha * (digamma(posterior) - digamma(alpha))).sum(axis=0), rtol=1e-11
     )
     total_gain = digamma(posterior.sum(axis=1)) - digamma(alpha.sum())
-    assert_allclose(evidence.total_gain, total_gain.sum(), rtol=1e-11)
-    assert evidence.n_documents == 30
+    assert_allclose(statistics.total_gain, total_gain.sum(), rtol=1e-11)
+    assert statistics.n_documents == 30
 
 
-def test_evidence_adds_up_document_by_document():
+def test_statistics_add_up_document_by_document():
     alpha = np.array([0.2, 0.5, 0.9])
     n = documents_with_topics(alpha, 20)
-    total = PriorEvidence.none(3)
+    total = PriorStatistics.none(3)
     for row in n:
-        total = total.plus(evidence_of(row[None], alpha))
-    assert_same_evidence(evidence_of(n, alpha), total)
+        total = total.plus(statistics_of(row[None], alpha))
+    assert_same_statistics(statistics_of(n, alpha), total)
 
 
 @pytest.fixture
@@ -111,64 +111,64 @@ class Batch:
         return step(batch, topics, self.PRIOR, keys, self.workers, True, **given)
 
 
-def test_variational_evidence_is_that_of_the_posteriors(workers):
+def test_variational_statistics_are_those_of_the_posteriors(workers):
     counts = Batch(workers).infer(VariationalStep(50, 1e-6))
     gamma = counts.gamma[counts.batch.lengths > 0]
     assert len(gamma) == 13
-    evidence = counts.prior_evidence()
+    statistics = counts.prior_statistics()
     log_theta = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
-    assert_allclose(evidence.log_theta, log_theta.sum(axis=0), rtol=1e-9)
+    assert_allclose(statistics.log_theta, log_theta.sum(axis=0), rtol=1e-9)
     gains = Batch.PRIOR * (digamma(gamma) - digamma(Batch.PRIOR)).sum(axis=0)
-    assert_allclose(evidence.topic_gains, gains, rtol=1e-9)
+    assert_allclose(statistics.topic_gains, gains, rtol=1e-9)
     total = Batch.PRIOR.sum()
-    assert_allclose(evidence.total_gain, (digamma(gamma.sum(axis=1)) - digamma(total)).sum(), rtol=1e-9)
-    assert evidence.n_documents == 13
+    assert_allclose(statistics.total_gain, (digamma(gamma.sum(axis=1)) - digamma(total)).sum(), rtol=1e-9)
+    assert statistics.n_documents == 13
 
 
 @pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
-def test_sampled_evidence_is_that_of_the_assignments(drawn, workers):
-    """After each of three sweeps, with its own document's counts; the evidence is their mean."""
+def test_sampled_statistics_are_those_of_the_assignments(drawn, workers):
+    """After each of three sweeps, with its own document's counts; the statistics are their mean."""
     case = Batch(workers)
     batch = case.batch
     weights = np.concatenate([clump_weights(c) for c in batch.cell_count])
     document = np.repeat(np.arange(15), np.diff(batch.clump_indptr))
     z = np.full(batch.n_clumps, -1, dtype=np.int32)
     for _ in range(3):
-        evidence = case.infer(GibbsStep(0, 1, drawn), assignments=z).prior_evidence()
+        statistics = case.infer(GibbsStep(0, 1, drawn), assignments=z).prior_statistics()
         n = np.zeros((15, 4))
         np.add.at(n, (document, z), weights)
-        assert_same_evidence(evidence_of(n[n.sum(axis=1) > 0], Batch.PRIOR), evidence, rtol=1e-9)
-    kept = [case.infer(GibbsStep(burn_in, 1, drawn)).prior_evidence() for burn_in in range(3)]
-    together = case.infer(GibbsStep(0, 3, drawn)).prior_evidence()
+        assert_same_statistics(statistics_of(n[n.sum(axis=1) > 0], Batch.PRIOR), statistics, rtol=1e-9)
+    kept = [case.infer(GibbsStep(burn_in, 1, drawn)).prior_statistics() for burn_in in range(3)]
+    together = case.infer(GibbsStep(0, 3, drawn)).prior_statistics()
     for name in ("log_theta", "topic_gains", "total_gain", "n_documents"):
-        mean = np.mean([getattr(evidence, name) for evidence in kept], axis=0)
+        mean = np.mean([getattr(statistics, name) for statistics in kept], axis=0)
         assert_allclose(getattr(together, name), mean, rtol=1e-9, err_msg=name)
 
 
 def test_groups_of_documents_tell_what_the_whole_tells(workers):
     case = Batch(workers)
-    whole = case.infer(VariationalStep(5, 0.0)).prior_evidence()
+    whole = case.infer(VariationalStep(5, 0.0)).prior_statistics()
     dense = DenseCounts(20, 4, True)
     for rows in (np.arange(6), np.arange(6, 7), np.arange(7, 15)):
         group = case.infer(VariationalStep(5, 0.0), rows)
         dense.include(group, group.batch.words, workers)
-    assert_same_evidence(whole, dense.prior_evidence())
+    assert_same_statistics(whole, dense.prior_statistics())
 
 
 def test_documents_without_words_tell_nothing(workers):
     for step in (VariationalStep(5, 0.0), GibbsStep(1, 1)):
-        evidence = Batch(workers).infer(step, np.array([0, 6])).prior_evidence()
-        assert_same_evidence(PriorEvidence.none(4), evidence)
+        statistics = Batch(workers).infer(step, np.array([0, 6])).prior_statistics()
+        assert_same_statistics(PriorStatistics.none(4), statistics)
 
 
 # The fixed point
 
 
-def repeat(learner, evidence, prior, n=200, n_documents=1000.0):
-    """The prior after updates that forget all before them; evidence follows from the prior, or is given."""
+def repeat(learner, statistics, prior, n=200, n_documents=1000.0):
+    """The prior after updates that forget all before them; statistics follow from the prior, or are given."""
     averages = learner.initial(prior)
     for _ in range(n):
-        given = evidence(prior) if callable(evidence) else evidence
+        given = statistics(prior) if callable(statistics) else statistics
         averages, prior = learner.update(averages, prior, given, 1.0, n_documents)
     return prior
 
@@ -267,9 +267,9 @@ def test_step_solves_the_dense_hessian(alpha):
 def test_full_steps_of_newton_reach_the_fixed_point(alpha, kind):
     rng = np.random.default_rng(1)
     mean_log_theta = mean_log_of(alpha) - rng.gamma(1.0, 0.02, len(alpha))  # of no Dirichlet exactly
-    start, evidence = np.full(len(alpha), 0.5), telling(mean_log_theta)
-    by_newton = repeat(PriorLearner(kind, "gradient"), evidence, start, 60)
-    by_fixed_point = repeat(PriorLearner(kind, "fixed-point"), evidence, start, 3000)
+    start, statistics = np.full(len(alpha), 0.5), telling(mean_log_theta)
+    by_newton = repeat(PriorLearner(kind, "gradient"), statistics, start, 60)
+    by_fixed_point = repeat(PriorLearner(kind, "fixed-point"), statistics, start, 3000)
     assert_allclose(by_newton, by_fixed_point, rtol=1e-3 if kind == "auto-symmetric" else 1e-5)
     fitted = mean_log_of(by_newton)
     if kind == "auto-symmetric":  # where iterations of the fixed point end at 1e-4, Newton goes on
@@ -305,7 +305,7 @@ def test_gamma_rule_rests_at_the_mode_of_the_posterior(shape, rate, truth):
     n = documents_with_topics(truth)
     start, n_documents = np.full(len(truth), 0.5), float(len(n))
     learner = PriorLearner("auto", "gamma", shape, rate)
-    learned = repeat(learner, lambda prior: evidence_of(n, prior), start, 3000, n_documents)
+    learned = repeat(learner, lambda prior: statistics_of(n, prior), start, 3000, n_documents)
     gradient = dirichlet_multinomial(learned, n)[1] + (shape - 1.0) / learned - rate
     assert np.all(np.abs(gradient * learned) < 1e-6 * n_documents)
 
@@ -324,7 +324,7 @@ def test_symmetric_gamma_rule_rests_at_the_maximum_of_the_likelihood(truth):
     n = documents_with_topics(truth)
     learner = PriorLearner("auto-symmetric", "gamma", 1.0, 0.0)
     learned = repeat(
-        learner, lambda prior: evidence_of(n, prior), np.full(len(truth), 2.0), 3000, float(len(n))
+        learner, lambda prior: statistics_of(n, prior), np.full(len(truth), 2.0), 3000, float(len(n))
     )
     assert len(set(learned)) == 1
     assert abs(dirichlet_multinomial(learned, n)[1].sum() * learned[0]) < 1e-6 * len(n)
@@ -334,19 +334,19 @@ def test_gamma_prior_outweighs_few_documents():
     """A sharp prior around 3 wins over what ten documents of a small alpha say, not over a million."""
     n, start = documents_with_topics([0.1, 0.1, 0.1], 10), np.full(3, 1.0)
     learner = PriorLearner("auto", "gamma", 3001.0, 1000.0)
-    few = repeat(learner, lambda prior: evidence_of(n, prior), start, n_documents=10.0)
-    many = repeat(learner, lambda prior: evidence_of(n, prior), start, 3000, n_documents=1e6)
+    few = repeat(learner, lambda prior: statistics_of(n, prior), start, n_documents=10.0)
+    many = repeat(learner, lambda prior: statistics_of(n, prior), start, 3000, n_documents=1e6)
     assert np.all(np.abs(few - 3.0) < 0.1)
     assert np.all(many < 0.5)
 
 
 def test_gamma_rule_averages_what_batches_say():
     prior, n = np.array([0.3, 0.6]), documents_with_topics([0.2, 0.9], 20)
-    evidence = evidence_of(n, prior)
+    statistics = statistics_of(n, prior)
     learner = PriorLearner("auto", "gamma", 2.0, 5.0)
-    averages, learned = learner.update(np.array([1.0, 2.0, 3.0]), prior, evidence, 0.25, 400.0)
-    above = 0.75 * np.array([1.0, 2.0]) + 0.25 * evidence.topic_gains / 20
-    below = 0.75 * 3.0 + 0.25 * evidence.total_gain / 20
+    averages, learned = learner.update(np.array([1.0, 2.0, 3.0]), prior, statistics, 0.25, 400.0)
+    above = 0.75 * np.array([1.0, 2.0]) + 0.25 * statistics.topic_gains / 20
+    below = 0.75 * 3.0 + 0.25 * statistics.total_gain / 20
     assert_allclose(averages, [*above, below], rtol=1e-14)
     assert_allclose(learned, (1.0 + 400.0 * above) / (5.0 + 400.0 * below), rtol=1e-14)
 
@@ -361,10 +361,10 @@ def test_prior_stays_where_batches_say_what_is_known(alpha, rule, kind):
     alpha = np.full(len(alpha), alpha.mean()) if kind == "auto-symmetric" else alpha
     learner = PriorLearner(kind, rule, 1.0, 0.0)
     averages = learner.initial(alpha)
-    evidence = telling(mean_log_of(alpha))
-    evidence.topic_gains, evidence.total_gain = 7.0 * averages[: len(alpha)], 7.0
+    statistics = telling(mean_log_of(alpha))
+    statistics.topic_gains, statistics.total_gain = 7.0 * averages[: len(alpha)], 7.0
     for rho in (1.0, 0.3):
-        after, learned = learner.update(averages, alpha, evidence, rho, 1000.0)
+        after, learned = learner.update(averages, alpha, statistics, rho, 1000.0)
         assert_allclose(after, averages, rtol=1e-12)
         assert_allclose(learned, alpha, rtol=1e-9)
 
@@ -375,10 +375,10 @@ def test_learned_priors_stay_inside_their_range(rule, kind):
     for mean_log, gain, bound in ((-1e12, 0.0, 1e-6), (-1e-12, 1e12, 1e4)):
         learner, prior = PriorLearner(kind, rule, 1.0, 0.0), np.full(4, 0.5)
         averages = learner.initial(prior)
-        evidence = telling(np.full(4, mean_log))
-        evidence.topic_gains, evidence.total_gain = np.full(4, gain), 1.0
+        statistics = telling(np.full(4, mean_log))
+        statistics.topic_gains, statistics.total_gain = np.full(4, gain), 1.0
         for _ in range(200):
-            averages, prior = learner.update(averages, prior, evidence, 1.0, 1000.0)
+            averages, prior = learner.update(averages, prior, statistics, 1.0, 1000.0)
             assert np.all((prior >= 1e-6) & (prior <= 1e4))
         assert_allclose(prior, bound)
 
@@ -390,7 +390,7 @@ def test_prior_of_one_topic_stays_as_it_is(rule, kind):
     prior = np.array([0.7])
     learner = PriorLearner(kind, rule, 1.0, 0.0)
     _, learned = learner.update(
-        learner.initial(prior), prior, evidence_of(np.array([[3.0], [8.0]]), prior), 1.0, 9.0
+        learner.initial(prior), prior, statistics_of(np.array([[3.0], [8.0]]), prior), 1.0, 9.0
     )
     assert_allclose(learned, prior, rtol=1e-9)
 
@@ -400,18 +400,18 @@ def test_prior_of_one_topic_stays_as_it_is(rule, kind):
 
 @pytest.mark.parametrize("rule", ["fixed-point", "gradient"])
 @pytest.mark.parametrize(("eta", "n_features"), [(0.01, 500), (0.1, 50), (2.0, 30)])
-def test_smoothing_of_given_logarithms_is_recovered(eta, n_features, rule):
+def test_topic_word_prior_of_given_logarithms_is_recovered(eta, n_features, rule):
     mean_log_phi = digamma(eta) - digamma(n_features * eta)
     value = 0.3
     for _ in range(300):
-        value = learned_smoothing(rule, mean_log_phi, n_features, value, 1.0)
+        value = learned_topic_word_prior(rule, mean_log_phi, n_features, value, 1.0)
     assert isinstance(value, float)
     # Iterations of the fixed point end when they change less than 1e-4.
     assert_allclose(value, eta, rtol=1e-3 if rule == "fixed-point" else 1e-9)
-    assert_allclose(learned_smoothing(rule, mean_log_phi, n_features, eta, 0.5), eta, rtol=1e-9)
+    assert_allclose(learned_topic_word_prior(rule, mean_log_phi, n_features, eta, 0.5), eta, rtol=1e-9)
 
 
-def test_smoothing_of_one_word_stays_as_it_is():
+def test_topic_word_prior_of_one_word_stays_as_it_is():
     """Its probability is one in every topic."""
     for rule in ("fixed-point", "gradient"):
-        assert_allclose(learned_smoothing(rule, 0.0, 1, 0.3, 1.0), 0.3, rtol=1e-9)
+        assert_allclose(learned_topic_word_prior(rule, 0.0, 1, 0.3, 1.0), 0.3, rtol=1e-9)

@@ -89,8 +89,8 @@ def test_counts_add_up_to_the_words_seen():
 
 def with_fixed_reading(monkeypatch, topics_of):
     """Let documents be read with the topics of one model, whatever was learned since."""
-    fixed = topics_of._read_topics(1.0, geometric=True)
-    monkeypatch.setattr(StreamingVariationalLDA, "_read_topics", lambda self, *_: fixed)
+    fixed = topics_of._topics(1.0)
+    monkeypatch.setattr(StreamingVariationalLDA, "_topics", lambda self, *_: fixed)
 
 
 def test_batches_read_with_the_same_topics_add_up_in_any_order(monkeypatch):

@@ -12,7 +12,7 @@ from scipy.stats import beta
 from sktopic._documents import DocumentReader
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import TruncationFreeHDP
-from sktopic.hdp._truncation_free import BatchChain
+from sktopic.hdp._batch_chain import BatchChain
 from tests.kernels.test_hdp_gibbs import EXACT, assert_law_is_that_of_the_golden_posterior
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import truncation_free as reference
@@ -51,18 +51,19 @@ def test_updates_are_those_in_print(monkeypatch):
         seen.append(counts)
         return counts
 
-    def global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
+    def global_step(self, batch, update, workers):
         first = self._n_topic_updates == 0
         lam, (a, b) = self.topic_word_counts_ + 0.05, self._sticks
         if first:
             lam, a, b = lam[:0], a[:0], b[:0]
-        step(self, counts, words, n_documents, n_tokens, total_samples, workers)
-        if n_tokens == 0:
+        step(self, batch, update, workers)
+        if batch.n_tokens == 0:
             return
+        counts = batch.counts
         tokens = np.zeros((len(counts.tables), 25))
-        tokens[:, words] = counts.counts.T / 3
-        rho = 1.0 if first else self._step_size(self._n_topic_updates)
-        given = rho, total_samples / n_documents, 0.05, 50.0
+        tokens[:, batch.words] = counts.counts.T / 3
+        rho = 1.0 if first else self._step_size()(self._n_topic_updates)
+        given = rho, update.total_samples / batch.n_documents, 0.05, 50.0
         lam, a, b = reference.update(lam, a, b, tokens, counts.tables, *given)
         kept = (lam - 0.05).sum(axis=1) >= 1.0
         assert_allclose(self.topic_word_posterior_, lam[kept], rtol=1e-10)

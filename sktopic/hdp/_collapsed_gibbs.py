@@ -1,46 +1,40 @@
 """Gibbs sampling for the hierarchical Dirichlet process over a corpus."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from scipy.special import gammaln
 from sklearn.utils import check_random_state
 
-from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
-from sktopic._base import TopicModel
-from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
-from sktopic._concurrency import changing, trains, updating
+from sktopic._arrays import columns_of, rows_of
+from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
+from sktopic._compat import Interval, StrOptions
+from sktopic._constraints import ANY_NUMBER, POSITIVE, SHARED
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._hdp_split_merge import split_merge
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._monitor import FitMonitor, FitTasks
-from sktopic._prior import LARGEST, SMALLEST, check_smoothing
-from sktopic._topic_word import TopicWordStatistics, columns_of, rows_of
-from sktopic.hdp._concentrations import CONSTRAINTS, NAMES, adopt_concentrations, check_concentration_priors
-from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
-from sktopic.lda._minibatch import MinibatchLDA
-
-SHARED_PARAMETERS = (
-    "n_components",
-    "max_iter",
-    "transform_burn_in",
-    "transform_sweeps",
-    "n_jobs",
-    "random_state",
-    "verbose",
+from sktopic._statistics import TopicWordStatistics
+from sktopic._token_counts import counts_exactly, log_rising
+from sktopic.hdp._concentrations import (
+    LEARNED_CONCENTRATIONS,
+    NAMES,
+    adopt_concentrations,
+    check_concentration_priors,
+    draw_concentration,
 )
+from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
+
 # Tell the streams of one seed apart.
 CONCENTRATION_KEY = 0x636F6E63
 SPLIT_MERGE_KEY = 0x73706C6974
 # Words in fewer documents do not gain from alias tables.
 COMMON = 64
-DEFAULT_SMOOTHING = 0.05
+DEFAULT_TOPIC_WORD_PRIOR = 0.05
 # Each may need room for a topic.
 MOST_PROPOSALS = 1000
 # Restricted sweeps before a split is proposed.
@@ -55,19 +49,19 @@ def _log_root(tables, b0):
 
 @dataclass
 class Call:
-    """What one call of fit or partial_fit samples.
+    """The documents of one call of fit or partial_fit.
 
     Attributes
     ----------
     documents : Restaurants
-    rows : ndarray of int32, the words that the documents have
+    words : ndarray of int32, those that the documents have
     counts, totals, tables : what earlier documents have: of these words in topics, of all words, of tables
     exact : whether adding and removing tokens rounds nothing
     entered : whether the documents are in the counts yet
     """
 
     documents: Restaurants
-    rows: np.ndarray
+    words: np.ndarray
     counts: np.ndarray
     totals: np.ndarray
     tables: np.ndarray
@@ -75,7 +69,7 @@ class Call:
     entered: bool = False
 
 
-class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
+class CollapsedGibbsHDP(BatchSampler):
     """Hierarchical Dirichlet process by Gibbs sampling over a corpus.
 
     A Markov chain over the topics of all tokens and the tables of all documents, whose stationary law is the
@@ -218,21 +212,22 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED_PARAMETERS},
+        **SHARED,
         "sampler": [StrOptions(set(SAMPLERS))],
-        **CONSTRAINTS,
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
+        **LEARNED_CONCENTRATIONS,
+        "topic_word_prior": [POSITIVE, None],
         "split_merge": [Interval(Integral, 0, MOST_PROPOSALS, closed="both")],
-        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
+        "evaluate_every": [ANY_NUMBER],
     }
 
     _fitted_arrays = {  # noqa: RUF012
-        "_counts": (FLOAT, "features", "topics"),
-        "_totals": (FLOAT, "topics"),
+        **BatchSampler._fitted_arrays,
         "_tables": (FLOAT, "topics"),
         "_ids": (INT, "topics"),
         "_lengths": (INT, 2, None),
     }
+
+    _traces = {"log_likelihood_": np.float64, "n_components_trace_": np.int64}  # noqa: RUF012
 
     def __init__(
         self,
@@ -271,71 +266,6 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @trains
-    @with_callbacks
-    def fit(self, X, y=None):
-        """Sample the topics of a corpus, from scratch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
-            left as it was.
-        RuntimeError
-            If another thread is training this object.
-        KeyboardInterrupt
-            Is passed on; the state is that of the last complete sweep.
-        """
-        self._check_settings()
-        counts = self._begin_anew(X)
-        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1))
-        return self
-
-    @trains
-    def partial_fit(self, X, y=None):
-        """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-
-        Raises
-        ------
-        ValueError, RuntimeError
-            As in `fit`.
-        """
-        self._check_settings()
-        if not hasattr(self, "n_samples_seen_"):
-            counts = self._begin_anew(X)
-        else:
-            counts = self._checked()._validate_counts(X, reset=False)
-            with updating(self):
-                for name in ("_counts", "_totals", "_tables", "_ids"):
-                    setattr(self, name, np.require(getattr(self, name), requirements="W"))
-                self._adopt_settings()
-        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
-        return self
-
     @property
     def n_components_(self):
         return len(self._read()._in_use())
@@ -362,10 +292,14 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         model = self._read()
         return np.ascontiguousarray(model._counts[:, model._in_use()].T)
 
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
     def _check_settings(self):
         super()._check_settings()
-        check_smoothing(self.topic_word_prior)
         check_concentration_priors(self)
+
+    # The state
 
     def _in_use(self):
         """The places of the topics in use, in the order of their ids; without any, one that is empty."""
@@ -376,13 +310,8 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
 
     def _topic_probabilities(self):
         used = self._in_use()
-        none = np.empty((0, len(used)))
-        counts, totals = columns_of(self._counts, used), self._totals[used]
-        statistics = TopicWordStatistics(counts, totals, np.ones(1), none, none[:, 0])
+        statistics = TopicWordStatistics.of_counts(columns_of(self._counts, used), self._totals[used])
         return statistics.probabilities(1.0, self.topic_word_prior_)
-
-    def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
 
     def _start(self, n_features):
         size = -(-(int(self.n_components) + 1) // ROOM) * ROOM
@@ -393,89 +322,75 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
         self._next_id = 0
         self._lengths = np.zeros((2, 0), dtype=np.int64)
         self.n_samples_seen_ = self._n_sweeps = self.n_iter_ = 0
-        self.log_likelihood_, self.n_components_trace_ = np.empty(0), np.empty(0, dtype=np.int64)
+        self._clear_traces()
         for name in NAMES:
             shape, rate = getattr(self, f"{name}_prior")
             setattr(self, f"{name}_", shape / rate)
         self._adopt_settings()
 
     def _adopt_settings(self):
-        """Let partial_fit go on with parameters that were changed since the last call."""
         adopt_concentrations(self)
         given = self.topic_word_prior
-        self.topic_word_prior_ = DEFAULT_SMOOTHING if given is None else float(given)
+        self.topic_word_prior_ = DEFAULT_TOPIC_WORD_PRIOR if given is None else float(given)
 
-    def _sample(self, counts, tasks):
-        """All sweeps over some documents, which enter the counts with the first of them."""
-        call = self._begin(counts)
-        n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
-        first_documents = self.n_samples_seen_ == 0
-        monitor = FitMonitor(self, n_documents * int(self.max_iter))
-        for sweep in range(1, self.max_iter + 1):
-            tasks.begin_epoch()
-            tasks.begin_update()
-            with changing(self), self._complete_or_undone(call):
-                if sweep == 1 and first_documents:
-                    self._assign_at_random(call)
-                self._sweep(call)
-                if sweep == 1:
-                    self.log_likelihood_, self.n_components_trace_ = np.empty(0), np.empty(0, dtype=np.int64)
-                self.n_iter_ = sweep
-            self._note(sweep, call)
-            monitor.after_update(n_documents, n_tokens)
-            stop = tasks.end_update()
-            if tasks.end_epoch() or stop:
-                break
-        if self.verbose:
-            monitor.after_epoch()
-        tasks.end()
+    # A sweep
 
-    def _complete_or_undone(self, call):
-        """If Ctrl-C or want of memory stops a sweep, let the state be that of before it."""
-        counts, before, z = self._counts, call.counts, call.documents.z.copy()
-        small = [(array, array.copy()) for array in (self._totals, self._tables, self._ids)]
-
-        def undo():
-            counts[call.rows] = before
-            call.documents.z[:] = z
-            call.documents.add_to(counts)
-            for array, values in small:
-                array[:] = values
-
-        return complete_or_undone(self, undo)
-
-    def _begin(self, counts):
-        documents = Restaurants.of(DocumentReader(counts).batch(np.arange(counts.shape[0])))
-        rows = np.sort(documents.words)
-        before = rows_of(self._counts, rows)
-        exact = counts_exactly(counts.data, before)
-        return Call(documents, rows, before, self._totals.copy(), self._tables.copy(), exact)
+    def _begin_call(self, X):
+        documents = Restaurants.of(DocumentReader(X).batch(np.arange(X.shape[0])))
+        words = np.sort(documents.words)
+        before = rows_of(self._counts, words)
+        exact = counts_exactly(X.data, before)
+        return Call(documents, words, before, self._totals.copy(), self._tables.copy(), exact)
 
     def _assign_at_random(self, call):
-        """Start from uniformly random topics."""
         documents = call.documents
         draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY), len(documents.z))
         documents.assign((draws * self.n_components).astype(np.int32))
         self._recount(call)
         self._tables[:] = documents.tables(len(self._ids))
-        self._enter(call)
 
-    def _enter(self, call):
-        """Note that the documents are in the counts from now on."""
-        if call.entered:
-            return
+    def _enter(self, call, n_documents):
+        super()._enter(call, n_documents)
         lengths = call.documents.n_customers
         values, inverse = np.unique(np.append(self._lengths[0], lengths), return_inverse=True)
         weights = np.append(self._lengths[1], np.ones_like(lengths))
         self._lengths = np.array([values, np.bincount(inverse, weights=weights)], dtype=np.int64)
-        self.n_samples_seen_ += len(lengths)
-        call.entered = True
+
+    def _undo(self, call):
+        counts, before, z = self._counts, call.counts, call.documents.z.copy()
+        small = [(array, array.copy()) for array in (self._totals, self._tables, self._ids)]
+
+        def undo():
+            counts[call.words] = before
+            call.documents.z[:] = z
+            call.documents.add_to(counts)
+            for array, values in small:
+                array[:] = values
+
+        return undo
+
+    def _sweep(self, call, workers):
+        used = np.flatnonzero(self._tables)
+        if len(self._ids) > 4 * (len(used) + ROOM):
+            self._arrange(call, used, -(-(len(used) + ROOM) // ROOM) * ROOM)
+        key = self._sweep_key()
+        if self.sampler == "direct_assignment":
+            self._sweep_weights(call, key)
+        else:
+            call.documents.weigh(True)
+            self._tables = self._sweep_cells(call, self._tables.copy(), self.topic_concentration_, key)[0]
+        if self.split_merge:
+            self._split_merge(call, combine_keys(key, SPLIT_MERGE_KEY))
+        if not call.exact:  # count anew what adding and removing has rounded
+            self._recount(call)
+        self._name_topics()
+        self._draw_concentrations(generator_of(key, CONCENTRATION_KEY))
 
     def _recount(self, call):
         """Count all tokens of the call anew."""
-        self._counts[call.rows] = call.counts
+        self._counts[call.words] = call.counts
         call.documents.add_to(self._counts)
-        self._totals[:] = call.totals + (self._counts[call.rows] - call.counts).sum(axis=0)
+        self._totals[:] = call.totals + (self._counts[call.words] - call.counts).sum(axis=0)
 
     def _arrange(self, call, kept, size):
         """Keep the topics in some places only, in that order, with room for size topics."""
@@ -491,26 +406,6 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
                 setattr(owner, name, padded(array[kept], size) if small else columns_of(array, kept, size))
         self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
         call.documents.rename(place)
-
-    def _sweep(self, call):
-        """Draw the topic of every token once, then what hangs on them."""
-        used = np.flatnonzero(self._tables)
-        if len(self._ids) > 4 * (len(used) + ROOM):
-            self._arrange(call, used, -(-(len(used) + ROOM) // ROOM) * ROOM)
-        key = combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)
-        if self.sampler == "direct_assignment":
-            self._sweep_weights(call, key)
-        else:
-            call.documents.weigh(True)
-            self._tables = self._sweep_cells(call, self._tables.copy(), self.topic_concentration_, key)[0]
-        if self.split_merge:
-            self._split_merge(call, combine_keys(key, SPLIT_MERGE_KEY))
-        if not call.exact:  # count anew what adding and removing has rounded
-            self._recount(call)
-        self._name_topics()
-        self._n_sweeps += 1
-        self._enter(call)
-        self._draw_concentrations(generator_of(key, CONCENTRATION_KEY))
 
     def _sweep_weights(self, call, key):
         """Direct assignment: weights of topics, then topics of tokens, then tables."""
@@ -598,36 +493,15 @@ class CollapsedGibbsHDP(CallbackSupportMixin, TopicModel):
                 self.doc_concentration_, total, *self._lengths, shape, rate, generator
             )
 
-    def _note(self, sweep, call):
-        if self.evaluate_every and sweep % self.evaluate_every == 0:
-            self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(call))
-            self.n_components_trace_ = np.append(self.n_components_trace_, self.n_components_)
+    def _trace(self, call):
+        return [self._log_joint(call), self.n_components_]
 
     def _log_joint(self, call):
         """log p(words, topics and tables of the documents | counts and tables of earlier ones)."""
         beta, size, documents = self.topic_word_prior_, len(self._counts), call.documents
         b0, b1 = self.topic_concentration_, self.doc_concentration_
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals + size * beta)
-        total = log_rising(self._counts[call.rows], beta) - log_rising(call.counts, beta) - norm.sum()
+        total = log_rising(self._counts[call.words], beta) - log_rising(call.counts, beta) - norm.sum()
         total += _log_root(self._tables, b0) - _log_root(call.tables, b0)
         total += log_seatings(*documents.lists) + (self._tables - call.tables).sum() * np.log(b1)
         return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()
-
-
-def draw_concentration(value, n_tables, sizes, times, shape, rate, generator):
-    """A draw of the concentration of Chinese restaurants under a Gamma prior (Teh et al., 2006).
-
-    Parameters
-    ----------
-    value : the present concentration
-    n_tables : number of tables in all restaurants
-    sizes, times : numbers of customers, and of restaurants that have so many
-    shape, rate : parameters of the prior
-    generator : RandomState
-    """
-    some = sizes > 0
-    n = np.repeat(sizes[some], times[some].astype(np.int64)).astype(np.float64)
-    log_share = np.log(np.maximum(generator.beta(value + 1.0, n), 1e-300)).sum()
-    ahead = np.count_nonzero(generator.uniform(size=len(n)) * (n + value) < n)
-    drawn = generator.gamma(shape + n_tables - ahead) / (rate - log_share)
-    return float(np.clip(drawn, SMALLEST, LARGEST))

@@ -2,11 +2,13 @@
 
 from numbers import Real
 
+import numpy as np
+
 from sktopic._compat import Interval, StrOptions
 from sktopic._prior import LARGEST, SMALLEST
 
 NAMES = ("topic_concentration", "doc_concentration")
-CONSTRAINTS = {
+LEARNED_CONCENTRATIONS = {
     **{name: [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"})] for name in NAMES},
     **{f"{name}_prior": [tuple, list] for name in NAMES},
 }
@@ -29,3 +31,22 @@ def adopt_concentrations(model):
     for name in NAMES:
         if getattr(model, name) != "auto":
             setattr(model, f"{name}_", float(getattr(model, name)))
+
+
+def draw_concentration(value, n_tables, sizes, times, shape, rate, generator):
+    """A draw of the concentration of Chinese restaurants under a Gamma prior (Teh et al., 2006).
+
+    Parameters
+    ----------
+    value : the present concentration
+    n_tables : number of tables in all restaurants
+    sizes, times : numbers of customers, and of restaurants that have so many
+    shape, rate : parameters of the prior
+    generator : RandomState
+    """
+    some = sizes > 0
+    n = np.repeat(sizes[some], times[some].astype(np.int64)).astype(np.float64)
+    log_share = np.log(np.maximum(generator.beta(value + 1.0, n), 1e-300)).sum()
+    ahead = np.count_nonzero(generator.uniform(size=len(n)) * (n + value) < n)
+    drawn = generator.gamma(shape + n_tables - ahead) / (rate - log_share)
+    return float(np.clip(drawn, SMALLEST, LARGEST))

@@ -6,124 +6,30 @@ from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
-from scipy.special import digamma, polygamma
-from sklearn.utils import check_scalar
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._document_steps import VariationalStep
-from sktopic._documents import document_groups
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
-from sktopic._parallel import Workers
-from sktopic._prior import LARGEST, SMALLEST, learned_smoothing
-from sktopic._topic_word import GatheredTopics, TopicWordStatistics, by_blocks, columns_of
-from sktopic.hdp._concentrations import CONSTRAINTS, adopt_concentrations, check_concentration_priors
-from sktopic.hdp._split_merge import (
-    TRIED,
-    BatchTopics,
-    propose_merges,
-    propose_splits,
-    sure,
-    unseen_loss,
+from sktopic._minibatch import INITIAL_KEY, BatchCounts
+from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
+from sktopic._statistics import TopicWordStatistics
+from sktopic._topic_posteriors import EvidenceLowerBound
+from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, check_concentration_priors
+from sktopic.hdp._corpus_topics import (
+    SMALLEST_WEIGHT,
+    WEIGHT_ITERATIONS,
+    CorpusTopics,
+    DocumentInference,
+    fit_concentration,
+    fit_weights,
 )
-from sktopic.hdp._topics_in_use import GrowingTopics
-from sktopic.lda._minibatch import AveragedStatistics, MinibatchLDA
+from sktopic.hdp._minibatch import GrowingHDP
+from sktopic.hdp._moves import Moves, moves_work
 
-# Least weight of a topic, and of all that are out of reach; and the largest of these.
-SMALLEST_WEIGHT, LARGEST_REST = 1e-10, 1.0 - 1e-6
-# Below a concentration of 1 the bound would have all weight on topics in use: these tables are the others'.
-LEAST_REST = 0.1
-WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
-# Topics that a batch of the last pass tries to do without.
-DISSOLVED_TRIED = 3
-# Pairs that a batch of the last pass tries to merge, for each topic.
-PAIRS_PER_TOPIC = 4
-# A topic is not merged before it has had so many passes, or updates, to become what it is.
-GRACE_PASSES, GRACE_UPDATES = 4, 50
-# Part of a word's tokens, the loss of which lets a document start from equal shares of the topics left.
-STRONG = 0.5
-NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
 MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other", "i8"), ("gain", "f8")])
-SHARED = ("total_samples", "learning_decay", "learning_offset", "max_doc_update_iter", "mean_change_tol")
 
 
-def trigamma(x):
-    return polygamma(1, x)
-
-
-def fit_weights(tokens, weights, alpha, gamma, scale):
-    """beta that maximises the bound, by Minka's fixed point; each iteration raises it.
-
-    Parameters
-    ----------
-    tokens : (n_documents, n_topics) expected tokens of topics in documents
-    weights : (n_topics,) the start
-    alpha, gamma : concentrations of documents and root
-    scale : documents of the corpus for each of these
-
-    Returns
-    -------
-    weights : (n_topics,); what they leave to one belongs to all other topics.
-    """
-    rest = max(gamma - 1.0, LEAST_REST * gamma)
-    for _ in range(WEIGHT_ITERATIONS):
-        prior = alpha * weights
-        gains = by_blocks(lambda n, prior=prior: digamma(prior + n), tokens) - digamma(prior)
-        gains = np.maximum(gains, 0.0)  # rounding
-        tables = scale * prior * gains.sum(axis=0)
-        left = min(max(rest / (tables.sum() + rest), SMALLEST_WEIGHT), LARGEST_REST)
-        updated = np.maximum((1.0 - left) * tables / max(tables.sum(), 1e-300), SMALLEST_WEIGHT)
-        updated *= (1.0 - left) / updated.sum()
-        change = np.abs(updated - weights).max()
-        weights = updated
-        if change < WEIGHT_TOL:
-            break
-    return weights
-
-
-def fit_concentration(tokens, weights, value, lengths, scale, shape, rate):
-    """alpha that maximises the bound under a Gamma prior, by Newton's method for its logarithm.
-
-    Parameters
-    ----------
-    tokens, weights, scale : as of fit_weights
-    value : the start
-    lengths : (n_documents,) of the documents, > 0
-    shape, rate : of the prior
-    """
-    x, (document, topic) = math.log(value), np.nonzero(tokens > 0)
-    tokens, b = tokens[document, topic], weights[topic]
-    for _ in range(NEWTON_ITERATIONS):
-        a = math.exp(x)
-        prior = a * b
-        first = (b * (by_blocks(digamma, prior + tokens) - by_blocks(digamma, prior))).sum()
-        first -= (digamma(a + lengths) - digamma(a)).sum()
-        second = (b * b * (by_blocks(trigamma, prior + tokens) - by_blocks(trigamma, prior))).sum()
-        second -= (trigamma(a + lengths) - trigamma(a)).sum()
-        slope = scale * a * first + shape - a * rate
-        curvature = scale * (a * first + a * a * second) - a * rate
-        step = -slope / curvature if curvature < 0 else math.copysign(1.0, slope)
-        step = min(max(step, -1.0), 1.0)
-        x = min(max(x + step, math.log(SMALLEST)), math.log(LARGEST))
-        if abs(step) < NEWTON_TOL:
-            break
-    return math.exp(x)
-
-
-def start_without(batch, tokens, kept):
-    """Tokens (n_documents, n_kept) of some of the topics, for documents to start from without the others.
-
-    Where what the others leave may be all tokens of a word, those kept start equal: from where they are,
-    inference might be far from words that none of them has.
-    """
-    lost, smallest = tokens[:, ~kept].sum(axis=1), np.full(batch.n_documents, np.inf)
-    np.minimum.at(smallest, batch.cell_document(), batch.cell_count)
-    even = np.broadcast_to(batch.lengths[:, None] / kept.sum(), (batch.n_documents, kept.sum()))
-    return np.where((lost > STRONG * smallest)[:, None], even, tokens[:, kept])
-
-
-class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel):
+class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     """Hierarchical Dirichlet process that finds its number of topics, by variational inference with moves.
 
     Documents draw their proportions directly from weights of the topics that all share, and topics have
@@ -279,9 +185,8 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchTopicModel._parameter_constraints,
-        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED},
-        **CONSTRAINTS,
+        **GrowingHDP._parameter_constraints,
+        **LEARNED_CONCENTRATIONS,
         "learning_method": [StrOptions({"online", "batch"})],
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
@@ -290,11 +195,10 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
     }
 
     _fitted_arrays = {  # noqa: RUF012
-        **MinibatchTopicModel._fitted_arrays,
+        **GrowingHDP._fitted_arrays,
         "_weights": (FLOAT, "topics"),
-        "_slot_ids": (INT, "topics"),
+        "_ids": (INT, "topics"),
         "_births": (INT, "topics"),
-        "_used": (INT, "components"),
         "_document_tokens": (FLOAT, None, None),
     }
 
@@ -356,58 +260,6 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def topic_word_posterior_(self):
-        model = self._read()
-        return model.topic_word_counts_ + model.topic_word_prior_
-
-    def elbo(self, X, y=None, *, total_samples=None):
-        """Evidence lower bound of a corpus under the fitted posterior of topics and their weights, in nats.
-
-        A bound on the log marginal likelihood of all of X, documents and topics together: it grows with
-        the number of rows, and bounds of different models say little about their predictions. Use `score` to
-        compare models.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative.
-        y : None
-            Ignored.
-        total_samples : float or None, default=None
-            Size of the corpus that X is a sample of, > 0: the documents' part is scaled up to it. None:
-            X is the corpus.
-
-        Returns
-        -------
-        elbo : float
-            Total nats, natural logarithm (equation 2, with the density of the sticks for that of beta).
-        """
-        model = self._read()
-        model._check_settings()
-        check_scalar(total_samples, "total_samples", (Real, type(None)))
-        if total_samples is not None and not 0 < total_samples < math.inf:
-            raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        counts = model._validate_counts(X, reset=False)
-        topics, documents = model._geometric_topics(model.total_samples_), []
-        with Workers(model.n_jobs) as workers:
-            for _, _, batch in document_groups(counts):
-                documents.append(model._infer(batch, topics, workers, dtype=np.float64).bound())
-        scale = 1.0 if total_samples is None else float(total_samples) / counts.shape[0]
-        posteriors = model._statistics.posterior_bound(model.total_samples_, model.topic_word_prior_)
-        return scale * math.fsum(documents) + posteriors + model._weights_bound()
-
-    def _weights_bound(self):
-        """log p(beta), the density of the sticks."""
-        gamma = self.topic_concentration_
-        return len(self._weights) * math.log(gamma) + (gamma - 1.0) * math.log(self._weight_left())
-
-    def _weight_left(self):
-        """What the weights leave to one."""
-        return max(1.0 - float(self._weights.sum()), SMALLEST_WEIGHT)
-
-    # Parameters and state
-
     def _check_settings(self):
         super()._check_settings()
         check_concentration_priors(self)
@@ -417,6 +269,61 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
                 "allowed."
             )
 
+    # The state
+
+    def _initialize(self, n_features, seed):
+        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
+        self._start_from(TopicWordStatistics.random(n_features, n, key, False))
+        self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
+        self._ids, self._next_id = np.arange(n), n
+        self._births, self._cursor = np.zeros(n, dtype=np.int64), 0
+        self.move_history_ = np.empty(0, dtype=MOVE)
+        self._document_tokens = np.empty((0, n))
+        self.topic_concentration_ = self.doc_concentration_ = 1.0
+        self.topic_word_prior_ = 0.1
+        self._adopt_settings()
+        self._report_topics()
+
+    def _topic_weights(self):
+        return self._weights
+
+    def _topic_ids(self):
+        return self._ids
+
+    def _corpus_topics(self, total_samples):
+        parameters = self.doc_concentration_, self.topic_concentration_, self.topic_word_prior_
+        given = self._statistics, self._weights, self._ids, self._births, self._next_id
+        return CorpusTopics(*given, total_samples, *parameters)
+
+    # Documents
+
+    def _inference(self):
+        return DocumentInference(self.max_doc_update_iter, self.mean_change_tol)
+
+    def _inference_topics(self):
+        return self._statistics_in_use().geometric(self.total_samples_, self.topic_word_prior_)
+
+    def _transform_step(self):
+        return self._inference().step(self._corpus_topics(self.total_samples_).rest())
+
+    def _document_step(self, batch, keys, update, workers):
+        infer, topics = self._inference(), self._corpus_topics(update.total_samples)
+        start = self.document_start or ("better" if update.is_whole_corpus else "cold")
+        if start == "cold" or len(self._document_tokens) != batch.n_documents:
+            return infer(batch, topics, workers)
+        infer = infer if start == "warm" else infer.better
+        return infer(batch, topics, workers, tokens=self._document_tokens)
+
+    def _bound_of_batch(self, batch, workers):
+        topics = self._corpus_topics(self.total_samples_)
+        return [self._inference()(batch, topics, workers, dtype=np.float64).bound()]
+
+    def _bounds_of_topics(self):
+        posteriors = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
+        return [posteriors, self._corpus_topics(self.total_samples_).weights_bound()]
+
+    # Updates
+
     @property
     def _finishes(self):
         return self.split_merge
@@ -425,74 +332,7 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
         return self.learning_method == "batch"
 
     def _order(self, rows, epoch):
-        return rows if self._whole_corpus else super()._order(rows, epoch)
-
-    def _initialize(self, n_features, seed):
-        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
-        self._statistics = TopicWordStatistics.random(n_features, n, key, False)
-        self.total_samples_ = 0.0
-        self._n_topic_updates = 0
-        self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
-        self._slot_ids, self._n_ids = np.arange(n), n
-        self._cursor = 0
-        self._births = np.zeros(n, dtype=np.int64)
-        self.move_history_ = np.empty(0, dtype=MOVE)
-        self._document_tokens = np.empty((0, n))
-        self.topic_concentration_ = self.doc_concentration_ = 1.0
-        self.topic_word_prior_ = 0.1
-        self._adopt_settings()
-        self._report_topics()
-
-    def _adopt_settings(self):
-        adopt_concentrations(self)
-        if self.topic_word_prior != "auto":
-            self.topic_word_prior_ = float(self.topic_word_prior)
-
-    def _report_topics(self):
-        """Set the attributes that say which topics are in use."""
-        used = np.flatnonzero(self._used_slots())
-        self._used = used
-        self.n_components_ = len(used)
-        self.topic_ids_ = self._slot_ids[used]
-        self.topic_weights_ = self._weights[used]
-        self.doc_topic_prior_ = np.maximum(self.doc_concentration_ * self.topic_weights_, SMALLEST)
-
-    # Documents
-
-    def _geometric_topics(self, total_samples):
-        return self._statistics.geometric(self._count_weight(total_samples), self.topic_word_prior_)
-
-    def _inference_topics(self):
-        return self._used_statistics().geometric(self.total_samples_, self.topic_word_prior_)
-
-    def _transform_step(self):
-        return VariationalStep(self.max_doc_update_iter, self.mean_change_tol, self._rest())
-
-    def _rest(self):
-        """The prior parameter of what no topic has."""
-        return self.doc_concentration_ * self._weight_left()
-
-    def _prior(self):
-        return np.maximum(self.doc_concentration_ * self._weights, SMALLEST)
-
-    def _infer(self, batch, topics, workers, tokens=None, dtype=np.float32):
-        """Mean-field inference of a batch, from equal shares or from tokens."""
-        prior = self._prior()
-        gathered = topics.gather(batch.words, prior, workers, dtype)
-        start = None if tokens is None else prior + tokens
-        return self._transform_step()(batch, gathered, prior, None, workers, gamma=start)
-
-    def _document_step(self, batch, keys, total_samples, workers):
-        topics = self._geometric_topics(total_samples)
-        start = self.document_start or ("better" if self._whole_corpus else "cold")
-        if start == "cold" or len(self._document_tokens) != batch.n_documents:
-            return self._infer(batch, topics, workers)
-        warm = self._infer(batch, topics, workers, self._document_tokens)
-        if start == "warm":
-            return warm
-        return self._transform_step().better(warm, self._infer(batch, topics, workers), workers)
-
-    # Updates
+        return rows if self._fits_whole_corpus() else super()._order(rows, epoch)
 
     def _run_epochs(self, X, y, counts, workers):
         try:
@@ -500,180 +340,43 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
         finally:
             self._document_tokens = np.empty((0, self._n_trained))
 
-    def _step_size(self, t):
-        return 1.0 if self._whole_corpus else (float(self.learning_offset) + t) ** -float(self.learning_decay)
+    def _global_work(self, batch, update):
+        work = super()._global_work(batch, update) + 40 * WEIGHT_ITERATIONS * batch.counts.gamma.size
+        moving = self.split_merge
+        return work + moves_work(batch.counts, self.n_features_in_, update.is_last_pass) if moving else work
 
-    def _global_work(self, counts):
-        n_documents, n_topics = counts.gamma.shape
-        work = super()._global_work(counts) + 40 * WEIGHT_ITERATIONS * counts.gamma.size
-        if self.split_merge:
-            n_pairs = PAIRS_PER_TOPIC * n_topics if self._last_visit else TRIED
-            work += (10 + n_documents // 8) * n_topics**2
-            work += 10 * (n_pairs + 10 * TRIED) * (self.n_features_in_ + len(counts.share))
-        return work
+    def _move(self, batch, update, workers):
+        scale, rho = update.total_samples / batch.n_documents, self._rho(update, self._n_topic_updates + 1)
+        topics, counts = self._corpus_topics(self.total_samples_), batch.counts
+        moves = Moves(topics, self._inference(), scale, self._n_topic_updates, workers)
+        moving = self.split_merge and self._n_topic_updates > 0  # topics are random before
+        if moving:
+            counts = moves.finish(counts) if update.is_last_pass else moves.merge(counts, is_last_pass=False)
+        before = topics.weights
+        best = fit_weights(moves.batch_topics(counts).tokens, before, topics.alpha, topics.gamma, scale)
+        topics.weights = (1.0 - rho) * before + rho * best
+        splits = []
+        if moving and self.max_splits > 0 and not update.is_last_pass:
+            given = counts, before, best, rho, self.max_splits, self._cursor
+            splits, self._cursor = moves.propose_splits(*given)
+        found = BatchCounts(counts, batch.words, batch.n_documents, batch.n_tokens)
+        self._update_statistics(topics.statistics, found, update, workers)
+        tokens = moves.split(splits, counts, batch.words)
+        self._take_over(topics, moves.made)
+        self._learn(tokens, counts.batch.lengths, scale, rho, update, workers)
+        if update.is_whole_corpus:
+            self._document_tokens = tokens
 
-    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
-        self.total_samples_ = float(total_samples)
-        if n_tokens > 0:
-            scale = total_samples / n_documents
-            moving = self.split_merge and self._n_topic_updates > 0  # topics are random before
-            if moving:
-                finish = self._finish if self._last_visit else self._merge
-                counts = finish(counts, scale, workers)
-            splitting = moving and self.max_splits > 0 and not self._last_visit
-            splits = self._move_weights(counts, scale, splitting, workers)
-            self._update_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
-            tokens = self._split(splits, counts, words)
-            self._learn(tokens, counts.batch.lengths, scale, workers)
-            if self._whole_corpus:
-                self._document_tokens = tokens
-            self._n_topic_updates += 1
-        self._report_topics()
-
-    def _batch_topics(self, counts, scale):
-        return BatchTopics(counts, self.doc_concentration_, self.topic_word_prior_, scale)
-
-    def _columns(self):
-        """Expected tokens of words in the corpus, column by column."""
-        store, weight = self._store, self.total_samples_ * float(self._store_scale[0])
-        return lambda k: store[:, k] * weight
-
-    def _note(self, *moves):
-        """Add moves, (kind, topic, other, gain) each, to the history."""
+    def _take_over(self, topics, moves):
+        """Let the topics of the corpus be these, after some moves."""
+        self._statistics, self._weights = topics.statistics, topics.weights
+        self._ids, self._births, self._next_id = topics.ids, topics.births, topics.next_id
         noted = np.array([(self.n_samples_seen_, *move) for move in moves], dtype=MOVE)
         self.move_history_ = np.concatenate([self.move_history_, noted])
 
-    def _merge(self, counts, scale, workers):
-        """Merge topics where that raises the bound; returns what the batch's documents then are."""
-        topics = self._batch_topics(counts, scale)
-        young = self._n_topic_updates - self._births < min(GRACE_PASSES * scale, GRACE_UPDATES)
-        n_pairs = PAIRS_PER_TOPIC * self._n_trained if self._last_visit else TRIED
-        young &= not self._last_visit
-        merges = propose_merges(topics, self._weights, self._columns(), young, n_pairs)
-        totals, weights, tokens = self._store_totals.copy(), self._weights.copy(), topics.tokens.copy()
-        kept = np.ones(len(totals), dtype=bool)
-        into, moves = np.arange(len(totals)), []
-        for first, second, gain in merges:
-            large, small = (first, second) if totals[first] >= totals[second] else (second, first)
-            for array in (totals, weights, tokens):
-                array[..., large] += array[..., small]
-            kept[small], into[small] = False, large
-            moves.append(("merge", self._slot_ids[large], self._slot_ids[small], gain))
-        kept &= self._used_slots(totals)
-        if kept.all():
-            return counts
-        statistics, place = self._statistics.columns(kept), np.cumsum(kept) - 1
-        for small in np.flatnonzero(into != np.arange(len(into))):
-            if kept[into[small]]:
-                statistics.store[:, place[into[small]]] += self._store[:, small]
-        statistics.totals[:] = totals[kept]
-        self._weights = weights
-        self._keep(kept, statistics)
-        self._note(*moves)
-        topics = self._geometric_topics(self.total_samples_)
-        return self._infer(counts.batch, topics, workers, start_without(counts.batch, tokens, kept))
-
-    def _keep(self, kept, statistics=None):
-        """Give up the other slots; their weights are those of topics out of reach from now on."""
-        self._statistics = self._statistics.columns(kept) if statistics is None else statistics
-        self._weights, self._slot_ids = self._weights[kept], self._slot_ids[kept]
-        self._births = self._births[kept]
-
-    def _finish(self, counts, scale, workers):
-        """Merge topics and drop small ones; returns what the batch's documents then are."""
-        while True:
-            n_moves = len(self.move_history_)
-            counts = self._dissolve(self._merge(counts, scale, workers), scale, workers)
-            if len(self.move_history_) == n_moves:
-                return counts
-
-    def _dissolve(self, counts, scale, workers):
-        """Drop small topics where the bound is higher without them; returns what the batch's documents then
-        are."""
-        for identity in self._slot_ids[np.argsort(self._weights, kind="stable")[:DISSOLVED_TRIED]]:
-            k = int(np.flatnonzero(self._slot_ids == identity)[0])
-            kept = np.arange(self._n_trained) != k
-            if not kept.any():
-                break
-            without = self._without(counts, kept, workers)
-            gain, error = self._drop_gain(k, counts, without, scale)
-            if sure(gain, error):
-                self._keep(kept)
-                self._note(("drop", identity, -1, gain))
-                counts = without
-        return counts
-
-    def _drop_gain(self, k, counts, without, scale):
-        """What the bound gains without topic k, and the standard error of that."""
-        topics = self._batch_topics(counts, scale)
-        weight, rest = float(self._weights[k]), self._weight_left()
-        part = topics.part(topics.cells(k), weight, self._columns()(k))
-        read = self._statistics.probabilities(self.total_samples_, self.topic_word_prior_)
-        phi = read.store[:, k] * read.scale[k] + read.offset[k]
-        others = read.store @ (read.scale * self._weights) + read.offset @ self._weights
-        others = np.maximum(others - weight * phi, 1e-300) / (self._weights.sum() - weight)
-        change = without.bounds() - counts.bounds()
-        gain = scale * float(change.sum()) - topics.posterior(part.column)[0]
-        gain += (self.topic_concentration_ - 1.0) * math.log((rest + weight) / rest)
-        return gain - unseen_loss(part, topics, phi, others), topics.error(change)
-
-    def _without(self, counts, kept, workers):
-        """Inference of the same documents with some of their topics only."""
-        rows = columns_of(counts.topics.rows, kept)
-        topics = GatheredTopics(rows, counts.topics.cumulative, counts.topics.log_evidence)
-        prior, rest = counts.prior[kept], counts.rest + counts.prior[~kept].sum()
-        step, batch = VariationalStep(self.max_doc_update_iter, self.mean_change_tol, rest), counts.batch
-        start = start_without(batch, np.maximum(counts.gamma - counts.prior, 0.0), kept)
-        return step(batch, topics, prior, None, workers, gamma=prior + start)
-
-    def _move_weights(self, counts, scale, splitting, workers):
-        """Move the weights of topics; returns the splits that are to follow."""
-        topics = self._batch_topics(counts, scale)
-        rho, old = self._step_size(self._n_topic_updates + 1), self._weights
-        given = self.doc_concentration_, self.topic_concentration_, scale
-        hat = fit_weights(topics.tokens, old, *given)
-        self._weights = (1.0 - rho) * old + rho * hat
-        if not splitting:
-            return []
-        given = topics, old, hat, rho, self._columns(), self.max_splits, self._cursor
-        splits, self._cursor = propose_splits(*given, workers)
-        return splits
-
-    def _split(self, splits, counts, words):
-        """Take the second halves of topics out of them, when the batch is in the statistics; returns the
-        tokens of the batch's documents."""
-        tokens = np.maximum(counts.gamma - counts.prior, 0.0)
-        if not splits:
-            return tokens
-        unit = self.total_samples_ * float(self._store_scale[0])
-        columns, halves = np.zeros((len(self._store), len(splits))), []
-        weights = np.append(self._weights, [split.second.weight for split in splits])
-        ids = np.append(self._slot_ids, self._n_ids + np.arange(len(splits)))
-        births, moves = np.append(self._births, np.zeros(len(splits), dtype=np.int64)), []
-        for i, split in enumerate(splits):
-            k, new, second = split.topic, self._n_trained + i, split.second
-            columns[words, i] = np.minimum(second.column[words] / unit, self._store[words, k])
-            weights[k] = split.first.weight
-            tokens[:, k] = split.first.documents
-            halves.append(second.documents)
-            moves.append(("split", ids[k], ids[new], split.gain))
-            if second.column.sum() > split.first.column.sum():  # the larger keeps its identity
-                ids[k], ids[new] = ids[new], ids[k]
-            births[[k, new]] = self._n_topic_updates
-        statistics = self._statistics.extended(columns)
-        for i, split in enumerate(splits):
-            statistics.store[words, split.topic] -= columns[words, i]
-            statistics.totals[split.topic] = statistics.store[:, split.topic].sum()
-        self._statistics = statistics
-        self._weights, self._slot_ids, self._births = weights, ids, births
-        self._n_ids += len(splits)
-        self._note(*moves)
-        return np.column_stack([tokens, *halves])
-
-    def _learn(self, tokens, lengths, scale, workers):
+    def _learn(self, tokens, lengths, scale, rho, update, workers):
         """Move the parameters that are learned towards their best values for a batch."""
-        rho = self._step_size(self._n_topic_updates + 1)
-        if self._n_topic_updates == 0 and not self._whole_corpus:
+        if self._n_topic_updates == 0 and not update.is_whole_corpus:
             return  # the very first batch has read random topics
         if self.doc_concentration == "auto":
             old, some = self.doc_concentration_, lengths > 0
@@ -682,10 +385,11 @@ class DirectAssignmentHDP(GrowingTopics, AveragedStatistics, MinibatchTopicModel
             self.doc_concentration_ = math.exp((1.0 - rho) * math.log(old) + rho * math.log(best))
         if self.topic_concentration == "auto":
             shape, rate = self.topic_concentration_prior
-            best = (shape + len(self._weights)) / (rate - math.log(self._weight_left()))
+            left = self._corpus_topics(self.total_samples_).weight_left()
+            best = (shape + len(self._weights)) / (rate - math.log(left))
             self.topic_concentration_ = (1.0 - rho) * self.topic_concentration_ + rho * best
         if self.topic_word_prior == "auto":
-            weight, eta = self._count_weight(self.total_samples_), self.topic_word_prior_
-            mean = self._statistics.mean_log_probability(weight, eta, workers)
-            best = learned_smoothing("fixed-point", mean, self.n_features_in_, eta, rho)
+            eta = self.topic_word_prior_
+            mean = self._statistics.mean_log_probability(self._unit(self.total_samples_), eta, workers)
+            best = learned_topic_word_prior("fixed-point", mean, self.n_features_in_, eta, rho)
             self.topic_word_prior_ = math.exp((1.0 - rho) * math.log(eta) + rho * math.log(best))

@@ -6,30 +6,20 @@ import numpy as np
 from scipy.special import digamma
 
 from sktopic._compat import StrOptions
-from sktopic._document_steps import GibbsStep, TableStep
+from sktopic._document_steps import GibbsStep
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
-from sktopic._prior import LARGEST, SMALLEST, check_smoothing, default_prior, default_smoothing
-from sktopic._topic_word import TopicWordStatistics
-from sktopic.hdp._concentrations import CONSTRAINTS, adopt_concentrations, check_concentration_priors
-from sktopic.hdp._topics_in_use import TopicsInUse
-from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA
+from sktopic._minibatch import INITIAL_KEY
+from sktopic._prior import LARGEST, SMALLEST, default_prior, default_topic_word_prior
+from sktopic._statistics import TopicWordStatistics
+from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, check_concentration_priors
+from sktopic.hdp._minibatch import MinibatchHDP
+from sktopic.hdp._table_step import TableStep
 
 # Kernels take logarithms of the weights of topics at the root, and divide by them.
 SMALLEST_WEIGHT = 1e-100
 # Batches that the start of the root counts for: the first batches see topics that are still random and alike.
 INERTIA = 10
-SHARED = (
-    "topic_word_prior",
-    "total_samples",
-    "learning_decay",
-    "learning_offset",
-    "doc_burn_in",
-    "doc_sweeps",
-    "transform_burn_in",
-    "transform_sweeps",
-)
 
 
 def _mode(above, below):
@@ -37,7 +27,7 @@ def _mode(above, below):
     return float(np.clip(above / below, SMALLEST, LARGEST))
 
 
-class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicModel):
+class HybridHDP(MinibatchHDP):
     """Hierarchical Dirichlet process topic model, online: Gibbs sampling in documents, averages across them.
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
@@ -191,24 +181,21 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchTopicModel._parameter_constraints,
-        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED},
+        **MinibatchHDP._parameter_constraints,
+        **LEARNED_CONCENTRATIONS,
         "sampler": [StrOptions({"collapsed", "sparse", "dense"})],
         "root_weight": [StrOptions({"mean", "paper"})],
-        **CONSTRAINTS,
         "revive": ["boolean"],
     }
 
     _fitted_arrays = {  # noqa: RUF012
-        **MinibatchTopicModel._fitted_arrays,
+        **MinibatchHDP._fitted_arrays,
         "_tables": (FLOAT, "topics"),
-        "_slot_ids": (INT, "topics"),
-        "_used": (INT, "components"),
+        "_ids": (INT, "topics"),
     }
 
-    # Document steps are to say how many tables there are.
-    _learns_prior = True
-    _step_size = MinibatchLDA._step_size
+    # Tells how many tables there are.
+    _wants_prior_statistics = True
 
     def __init__(
         self,
@@ -267,91 +254,88 @@ class HybridHDP(TopicsInUse, GibbsInference, AveragedStatistics, MinibatchTopicM
         self.random_state = random_state
         self.verbose = verbose
 
+    def _training_step(self):
+        if self.sampler == "collapsed":
+            return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+        return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse")
+
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
     def _check_settings(self):
         super()._check_settings()
-        check_smoothing(self.topic_word_prior)
         check_concentration_priors(self)
 
     # The state
 
+    @property
+    def _default_topic_word_prior(self):
+        return default_topic_word_prior(self.n_components)
+
     def _initialize(self, n_features, seed):
-        n_slots = self.n_components
-        key = combine_keys(seed, INITIAL_KEY)
-        self._statistics = TopicWordStatistics.random(n_features, n_slots, key, False)
-        self.total_samples_ = 0.0
-        self._n_topic_updates = 0
-        self.topic_concentration_, self.doc_concentration_ = 1.0, n_slots * default_prior(n_slots)
+        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
+        self._start_from(TopicWordStatistics.random(n_features, n, key, False))
+        self.topic_concentration_, self.doc_concentration_ = 1.0, n * default_prior(n)
         # Means over documents: tables of each topic, and how their number grows with the concentration.
-        self._tables, self._growth = np.full(n_slots, 1.0 / n_slots), 0.0
-        self._slot_ids, self._n_ids = np.arange(n_slots), n_slots
-        self._used = np.arange(n_slots)
+        self._tables, self._growth = np.full(n, 1.0 / n), 0.0
+        self._ids, self._next_id = np.arange(n), n
+        self._in_use = np.arange(n)
         self._adopt_settings()
         self._report_topics()
 
-    def _adopt_settings(self):
-        given = self.topic_word_prior
-        self.topic_word_prior_ = default_smoothing(self.n_components) if given is None else float(given)
-        adopt_concentrations(self)
-
     def _root_weights(self, total_samples):
-        """r of each slot: the probability that a new table in a document is of its topic."""
+        """r of each topic: the probability that a new table in a document is of it."""
         tables, b0 = self._tables * max(total_samples, 1.0), self.topic_concentration_
         weights = tables if self.root_weight == "mean" else tables**2 / (tables + 1.0)
         if self.revive:
             weights = weights + b0 / len(tables)
         return np.maximum(weights / (tables.sum() + b0), SMALLEST_WEIGHT)
 
-    def _prior(self, weights):
-        """Dirichlet parameters of proportions, whose sum is not below what any prior may be."""
+    def _topic_weights(self):
+        return self._root_weights(self.total_samples_)
+
+    def _topic_ids(self):
+        return self._ids
+
+    def _doc_topic_prior(self, weights):
         prior = self.doc_concentration_ * weights
-        return prior * max(1.0, SMALLEST / prior.sum())
+        return prior * max(1.0, SMALLEST / prior.sum())  # the sum is not below what any prior may be
 
     def _report_topics(self):
-        """Set the attributes that say which topics are in use."""
-        used = np.flatnonzero(self._used_slots())
-        born = np.setdiff1d(used, self._used)
-        self._slot_ids = self._slot_ids.copy()  # it may be read-only, as in a memory map
-        self._slot_ids[born] = self._n_ids + np.arange(len(born))
-        self._n_ids += len(born)
-        self._used = used
-        self.n_components_ = len(used)
-        self.topic_ids_ = self._slot_ids[used]
-        self.topic_weights_ = self._root_weights(self.total_samples_)[used]
-        self.doc_topic_prior_ = self._prior(self.topic_weights_)
+        before = self._in_use
+        super()._report_topics()
+        born = np.setdiff1d(self._in_use, before)
+        self._ids = self._ids.copy()  # it may be read-only, as in a memory map
+        self._ids[born] = self._next_id + np.arange(len(born))
+        self._next_id += len(born)
+        self.topic_ids_ = self._ids[self._in_use]
 
-    # Training
+    # Updates
 
-    def _training_step(self):
-        if self.sampler == "collapsed":
-            return GibbsStep(self.doc_burn_in, self.doc_sweeps)
-        return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse")
+    def _document_step(self, batch, keys, update, workers):
+        prior = self._doc_topic_prior(self._root_weights(update.total_samples))
+        topics = self._statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
+        gathered = topics.gather(batch.words, prior, workers)
+        return self._training_step()(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 
-    def _document_step(self, batch, keys, total_samples, workers):
-        prior = self._prior(self._root_weights(total_samples))
-        gathered = self._read_topics(total_samples).gather(batch.words, prior, workers)
-        return self._training_step()(batch, gathered, prior, keys, workers, True)
+    def _move(self, batch, update, workers):
+        total_weight = self._root_weights(update.total_samples).sum()
+        self._update_statistics(self._statistics, batch, update, workers)
+        if self._n_topic_updates > 0:  # the very first batch reads random topics
+            self._move_root(batch.counts.prior_statistics(), total_weight, batch.n_documents, update)
 
-    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
-        weights = self._root_weights(total_samples)
-        self.total_samples_ = float(total_samples)
-        if n_tokens > 0.0:
-            self._update_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
-            if self._n_topic_updates > 0:  # the very first batch reads random topics
-                self._update_root(counts.prior_evidence(), weights.sum(), n_documents)
-            self._n_topic_updates += 1
-        self._report_topics()
-
-    def _update_root(self, evidence, total_weight, n_documents):
+    def _move_root(self, statistics, total_weight, n_documents, update):
         """Move the tables of the corpus towards those of a batch, and learn the concentrations."""
-        tables, growth = evidence.topic_gains / n_documents, total_weight * evidence.total_gain / n_documents
+        tables = statistics.topic_gains / n_documents
+        growth = total_weight * statistics.total_gain / n_documents
         if self._n_topic_updates == 1:  # the start says nothing of their number
             self._tables = self._tables * (tables.sum() / self._tables.sum())
             self._growth = growth
-        rho = self._step_size(INERTIA + self._n_topic_updates)
+        rho = self._rho(update, INERTIA + self._n_topic_updates)
         self._tables = (1.0 - rho) * self._tables + rho * tables
         self._growth = (1.0 - rho) * self._growth + rho * growth
         n_samples = self.total_samples_
-        if self.doc_concentration == "auto" and self._first_visit:
+        if self.doc_concentration == "auto" and update.is_first_visit:
             shape, rate = self.doc_concentration_prior
             above = shape - 1.0 + n_samples * self._tables.sum()
             self.doc_concentration_ = _mode(above, rate + n_samples * self._growth)

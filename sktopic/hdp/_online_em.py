@@ -1,48 +1,28 @@
 """Online EM for the HDP with local Gibbs sampling (Dupuy and Bach, 2017, section 5)."""
 
 import sys
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy.special import digamma
 
 from sktopic._compat import Interval
 from sktopic._document_steps import GibbsStep
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._dirichlet import fit_dirichlet
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
-from sktopic._prior import (
-    LARGEST,
-    LARGEST_LEARNED,
-    MAX_ITER,
-    SMALLEST,
-    SMALLEST_LEARNED,
-    TOL,
-    check_smoothing,
-)
-from sktopic._topic_word import TopicWordStatistics
-from sktopic.hdp._topics_in_use import GrowingTopics
-from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA
+from sktopic._minibatch import INITIAL_KEY
+from sktopic._prior import LARGEST_LEARNED, MAX_ITER, SMALLEST, SMALLEST_LEARNED, TOL
+from sktopic._statistics import TopicWordStatistics
+from sktopic.hdp._minibatch import GrowingHDP
 
 BIRTH_KEY = 0x6269727468
 # Batches that the start of the averages counts for: the first see topics that are still alike.
 INERTIA = 10
-DEFAULT_SMOOTHING = 0.02
 MOST_BIRTHS = 1000
-SHARED = (
-    "topic_word_prior",
-    "total_samples",
-    "learning_decay",
-    "learning_offset",
-    "doc_burn_in",
-    "doc_sweeps",
-    "transform_burn_in",
-    "transform_sweeps",
-)
 
 
-class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTopicModel):
+class OnlineEMHDP(GrowingHDP):
     """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM); topics are born.
 
     Topics and their weights are parameters that are learned as `OnlineEMLDA` learns them, and documents are
@@ -169,23 +149,19 @@ class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTo
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchTopicModel._parameter_constraints,
-        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED},
-        "topic_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
-        "doc_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        **GrowingHDP._parameter_constraints,
         "max_births": [Interval(Integral, 0, MOST_BIRTHS, closed="both")],
     }
 
     _fitted_arrays = {  # noqa: RUF012
-        **MinibatchTopicModel._fitted_arrays,
+        **GrowingHDP._fitted_arrays,
         "_alpha": (FLOAT, "born"),
         "_log_theta": (FLOAT, "born"),
-        "_used": (INT, "components"),
     }
 
     # Births are those of a batch as a whole.
     _group_size = sys.maxsize
-    _step_size = MinibatchLDA._step_size
+    _default_topic_word_prior = 0.02
 
     def __init__(
         self,
@@ -236,17 +212,17 @@ class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTo
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_settings(self):
-        super()._check_settings()
-        check_smoothing(self.topic_word_prior)
+    def _training_step(self):
+        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
 
-    # State
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
+    # The state
 
     def _initialize(self, n_features, seed):
         n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
-        self._statistics = TopicWordStatistics.random(n_features, n, key, False)
-        self.total_samples_ = 0.0
-        self._n_topic_updates = 0
+        self._start_from(TopicWordStatistics.random(n_features, n, key, False))
         # As after a table for each.
         share = float(self.doc_concentration) / (n + float(self.topic_concentration))
         self._alpha = np.full(n, max(share, SMALLEST))
@@ -255,60 +231,55 @@ class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTo
         self._report_topics()
 
     def _adopt_settings(self):
-        given = self.topic_word_prior
-        self.topic_word_prior_ = DEFAULT_SMOOTHING if given is None else float(given)
-        self.topic_concentration_ = float(self.topic_concentration)
-        self.doc_concentration_ = float(self.doc_concentration)
-        if self._n_trained - len(self._alpha) != self.max_births:
-            self._make_places(np.arange(len(self._alpha)))
+        super()._adopt_settings()
+        if self._n_spare != self.max_births:
+            self._keep(np.arange(len(self._alpha)))
 
-    def _make_places(self, kept):
+    @property
+    def _n_spare(self):
+        """Columns behind those of the topics, for topics to come."""
+        return self._n_trained - len(self._alpha)
+
+    def _keep(self, topics):
         """Keep some columns, and have empty ones behind them for topics to come."""
-        places = np.zeros((len(self._store), self.max_births))
-        self._statistics = self._statistics.columns(kept).extended(places)
+        self._statistics = self._statistics.of_topics(topics, n_spare=self.max_births)
 
     def _left(self):
         """The part of the concentration that no topic has."""
         return max(self.doc_concentration_ - float(self._alpha.sum()), 0.0)
 
-    def _report_topics(self):
-        self._used = np.flatnonzero(self._used_slots()[: len(self._alpha)])
-        self.topic_ids_ = self._used.copy()
-        self.n_components_ = len(self._used)
-        self.doc_topic_prior_ = self._alpha[self._used]
-        self.topic_weights_ = self.doc_topic_prior_ / max(self.doc_concentration_, self._alpha.sum())
+    def _columns_in_use(self):
+        return super()._columns_in_use()[: len(self._alpha)]
 
-    # Training
+    def _doc_topic_prior(self, weights):
+        return self._alpha[self._in_use]
 
-    def _training_step(self):
-        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+    def _topic_weights(self):
+        return self._alpha / max(self.doc_concentration_, self._alpha.sum())
 
-    def _document_step(self, batch, keys, total_samples, workers):
-        n_places = self._n_trained - len(self._alpha)
-        share = max(self._left() / max(n_places, 1), SMALLEST)
-        prior = np.append(self._alpha, np.full(n_places, share))
-        gathered = self._read_topics(total_samples).gather(batch.words, prior, workers)
-        return self._training_step()(batch, gathered, prior, keys, workers, True)
+    # Updates
 
-    def _global_work(self, counts):
-        return super()._global_work(counts) + 2 * self._store.size  # topics come
+    def _document_step(self, batch, keys, update, workers):
+        share = max(self._left() / max(self._n_spare, 1), SMALLEST)
+        prior = np.append(self._alpha, np.full(self._n_spare, share))
+        topics = self._statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
+        gathered = topics.gather(batch.words, prior, workers)
+        return self._training_step()(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 
-    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
-        self.total_samples_ = float(total_samples)
-        if n_tokens > 0.0:
-            self._update_statistics(self._statistics, counts, words, n_documents, n_tokens, workers)
-            if self._n_topic_updates > 0:  # the very first batch reads random topics
-                self._update_alpha(counts)
-            self._end_births(counts)
-            self._n_topic_updates += 1
-        self._report_topics()
+    def _global_work(self, batch, update):
+        return super()._global_work(batch, update) + 2 * self._statistics.size  # topics come
 
-    def _update_alpha(self, counts):
+    def _move(self, batch, update, workers):
+        self._update_statistics(self._statistics, batch, update, workers)
+        if self._n_topic_updates > 0:  # the very first batch reads random topics
+            self._update_alpha(batch.counts, self._rho(update, INERTIA + self._n_topic_updates))
+        self._end_births(np.unique(batch.counts.column_topic), update)
+
+    def _update_alpha(self, counts, rho):
         """Move the averages of E[log nu], and fit the parameters of the proportions to them."""
         alpha, lengths = self._alpha, counts.batch.lengths[counts.batch.lengths > 0]
-        gains = counts.prior_evidence().topic_gains[: len(alpha)] / alpha / len(lengths)
+        gains = counts.prior_statistics().topic_gains[: len(alpha)] / alpha / len(lengths)
         batch = gains + digamma(alpha) - digamma(alpha.sum() + lengths).mean()
-        rho = self._step_size(INERTIA + self._n_topic_updates)
         self._log_theta = (1.0 - rho) * self._log_theta + rho * batch
         self._alpha = alpha.copy()
         fit_dirichlet(self._log_theta, self._alpha, MAX_ITER, TOL)
@@ -317,19 +288,18 @@ class OnlineEMHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTo
         most = self.doc_concentration_ * n / (n + gamma)
         self._alpha = np.maximum(self._alpha * min(1.0, most / self._alpha.sum()), SMALLEST)
 
-    def _end_births(self, counts):
-        """Let topics to come that tokens were drawn to be topics; forget the others."""
-        n, drawn = len(self._alpha), np.unique(counts.column_topic)
-        left = self._left()
+    def _end_births(self, drawn, update):
+        """Let spare columns that tokens were drawn to be topics; forget the others."""
+        n, left = len(self._alpha), self._left()
         born = drawn[(drawn >= n) & (left > 0.0)]
         if len(born) == 0:
-            self._store[:, n:] = self._store_totals[n:] = 0.0
+            self._statistics.clear(slice(n, None))
             return
         # Sticks of Beta(1, topic_concentration) by the inverse of its distribution function.
-        u = uniforms(self._key(BIRTH_KEY, self.n_batch_iter_), len(born))
+        u = uniforms(self._key(BIRTH_KEY, update.number), len(born))
         stick = -np.expm1(np.log1p(-u) / self.topic_concentration_)
         share = left * stick * np.append(1.0, np.cumprod(1.0 - stick)[:-1])
         self._alpha = np.append(self._alpha, np.clip(share, SMALLEST_LEARNED, LARGEST_LEARNED))
         log_theta = digamma(self._alpha[n:]) - digamma(self._alpha.sum())
         self._log_theta = np.append(self._log_theta, log_theta)
-        self._make_places(np.append(np.arange(n), born))
+        self._keep(np.append(np.arange(n), born))

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sktopic._arrays import row_blocks
 from sktopic._kernels._collapsed_gibbs import move_counts
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._hdp_gibbs import list_topics, sweep_cells, weigh_lists
 from sktopic._kernels._rng import combine_keys
-from sktopic._topic_word import row_blocks
 
 # The numbers of the samplers in the kernel.
 SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}

@@ -83,13 +83,13 @@ class BatchTopics:
     Attributes
     ----------
     counts : VariationalCounts of the batch
-    concentration, smoothing : alpha and eta
+    concentration, topic_word_prior : alpha and eta
     scale : documents of the corpus for each of the batch
     """
 
     counts: object
     concentration: float
-    smoothing: float
+    topic_word_prior: float
     scale: float
 
     @property
@@ -125,7 +125,7 @@ class BatchTopics:
     def posterior(self, column):
         """E[log p(phi)] - E[log q(phi)] of a topic, E[log phi] of the words of the batch, and the sum of that
         over the column's tokens."""
-        psi, n, eta = np.empty_like(column), len(column), self.smoothing
+        psi, n, eta = np.empty_like(column), len(column), self.topic_word_prior
         terms, total = dirichlet_terms(column, eta, psi), column.sum()
         psi_total = digamma(total + n * eta)
         bound = terms + total * psi_total - gammaln(total + n * eta) + gammaln(n * eta) - n * gammaln(eta)
@@ -188,12 +188,12 @@ class Topic:
     log_tokens: float
 
 
-def describe(topics, k, weight, column):
+def topic_of(topics, k, weight, column):
     cells = topics.cells(k)
     return Topic(cells, topics.part(cells, weight, column), *topics.posterior(column))
 
 
-def sure(gain, error):
+def is_significant(gain, error):
     """Whether a gain is one."""
     return gain > LEAST_GAIN + CONFIDENCE * error
 
@@ -253,9 +253,9 @@ def propose_merges(topics, weights, column, young, most):
         if taken.isdisjoint(pair) and not young[list(pair)].any():
             for k in pair:
                 if k not in known:
-                    known[k] = describe(topics, k, float(weights[k]), column(k))
+                    known[k] = topic_of(topics, k, float(weights[k]), column(k))
             gain, unseen, error = merge_gain(topics, *(known[k] for k in pair))
-            if sure(gain + unseen, error):
+            if is_significant(gain + unseen, error):
                 merges.append((*pair, gain + unseen))
                 taken.update(pair)
     return merges
@@ -284,7 +284,7 @@ def propose_splits(topics, old, hat, rho, column, most, cursor, workers):
 
     for first in range(0, len(tried), SIDE_BY_SIDE):
         for split in workers.map_here(divided, [(k,) for k in tried[first : first + SIDE_BY_SIDE]]):
-            if split is not None and sure(split.gain, split.error):
+            if split is not None and is_significant(split.gain, split.error):
                 splits.append(split)
             if len(splits) == most:
                 return splits, 0

@@ -1,136 +1,25 @@
 """Truncation-free variational inference for the HDP (Wang and Blei, 2012)."""
 
 import sys
-from dataclasses import replace
 from numbers import Real
 
 import numpy as np
 
 from sktopic._compat import Interval
-from sktopic._document_steps import DenseCounts
+from sktopic._document_steps import GibbsStep
 from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._kernels._hdp_gibbs import draw_tables
-from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._minibatch import FIT_KEY, MinibatchTopicModel
+from sktopic._kernels._rng import combine_keys
+from sktopic._minibatch import FIT_KEY
 from sktopic._prior import LARGEST, SMALLEST
-from sktopic._topic_word import TopicWordStatistics, columns_of, row_blocks, rows_of
-from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
-from sktopic.hdp._topics_in_use import GrowingTopics
-from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA
+from sktopic._statistics import TopicWordStatistics
+from sktopic._topic_posteriors import TopicPosteriors
+from sktopic.hdp._batch_chain import BatchChain
+from sktopic.hdp._minibatch import GrowingHDP, are_in_use
 
 START_KEY = 0x7374617274
-# Weights below this would be taken for those of a free place.
-SMALLEST_WEIGHT = 1e-290
-SHARED = (
-    "total_samples",
-    "learning_decay",
-    "learning_offset",
-    "doc_burn_in",
-    "doc_sweeps",
-    "transform_burn_in",
-    "transform_sweeps",
-)
 
 
-class BatchChain:
-    """Gibbs sampling of the topics of a batch, given what documents before it say of topics and sticks.
-
-    Topics from outside come first, in their places. Behind them are those that the batch makes: they are gone
-    when their last token leaves.
-
-    Parameters
-    ----------
-    batch : DocumentBatch
-    counts : (n_words, n_known) expected tokens of the words of the batch in topics of the corpus
-    totals : (n_known,) the same of all words
-    sticks : (2, n_known) parameters a and b of the sticks' Beta posteriors
-    concentrations : of topics and of documents
-    smoothing : of topics
-    n_features : words in the vocabulary
-    """
-
-    def __init__(self, batch, counts, totals, sticks, concentrations, smoothing, n_features):
-        documents = Restaurants.of(batch)
-        self.documents = replace(documents, words=np.arange(batch.n_words, dtype=np.int32))
-        self.n_known = len(totals)
-        self._concentrations = concentrations
-        self._settings = SAMPLERS["direct_assignment"], 0, *concentrations, smoothing, n_features
-        self._counts, self._totals, self._sticks = counts, totals, sticks
-        self._ids = np.arange(self.n_known)
-        self.tables = np.zeros(self.n_known)
-        self._kept, self._kept_tables = np.zeros_like(counts, dtype=np.float64), np.zeros(self.n_known)
-        self._make_room(self.n_known + ROOM)
-
-    def _make_room(self, size):
-        for name in ("_counts", "_totals", "_ids", "_sticks", "tables", "_kept", "_kept_tables"):
-            setattr(self, name, padded(getattr(self, name), size))
-
-    def assign_at_random(self, n_topics, key):
-        """Start from uniformly random topics, behind those that there are."""
-        self._make_room(self.n_known + n_topics + ROOM)
-        draws = uniforms(key, len(self.documents.z))
-        self.documents.assign((self.n_known + draws * n_topics).astype(np.int32))
-        self.documents.add_to(self._counts)
-        self._totals[self.n_known :] = self._counts[:, self.n_known :].sum(axis=0)
-        self.tables = self.documents.tables(len(self.tables))
-
-    def live(self):
-        """Which places have a topic."""
-        return (np.arange(len(self.tables)) < self.n_known) | (self.tables > 0)
-
-    def draw_weights(self, generator):
-        """Draw the sticks given the tables; weights of topics and their rest, times that of documents.
-
-        A topic of this batch has Beta(M_k, gamma + M_>k), so that new topics have weights of the Dirichlet
-        law that they have in a corpus of their own.
-        """
-        live, (gamma, alpha) = self.live(), self._concentrations
-        tables, (a, b) = self.tables[live], self._sticks[:, live]
-        b[self.n_known :] = gamma
-        after = tables[::-1].cumsum()[::-1] - tables
-        stick = generator.beta(a + tables, b + after)
-        left = np.concatenate([[1.0], np.cumprod(1.0 - stick)])
-        weights = np.zeros(len(live))
-        weights[live] = np.maximum(alpha * stick * left[:-1], SMALLEST_WEIGHT)
-        return weights, alpha * left[-1]
-
-    def sweep(self, key, kept):
-        """Draw sticks, then the topics of all tokens, then tables; kept: whether these count."""
-        weights, rest = self.draw_weights(generator_of(key, WEIGHT_KEY))
-        self.documents.weigh(False)
-        weights, _ = self.documents.sweep(
-            lambda: (self._counts, self._totals, self._ids),
-            weights,
-            rest,
-            self._settings,
-            key,
-            self._make_room,
-        )
-        self.tables = np.zeros(len(weights))
-        draw_tables(*self.documents.lists, weights, self.tables, combine_keys(key, TABLE_KEY))
-        for array in (self._counts, self._totals, self._kept, self._kept_tables):
-            array[..., ~self.live()] = 0.0
-        if kept:
-            self.documents.add_to(self._kept)
-            self._kept_tables += self.tables
-
-    def result(self, n_kept):
-        """ChainCounts: means over sweeps that were kept, of topics that there still are."""
-        live = self.live()
-        tables = self._kept_tables[live] / n_kept
-        return ChainCounts(columns_of(self._kept, live), tables, n_kept)
-
-
-class ChainCounts(DenseCounts):
-    """Tokens of words in topics over kept sweeps, and tables of topics; new ones last."""
-
-    def __init__(self, counts, tables, n_kept):
-        super().__init__(0, len(tables), False, n_kept)
-        self.counts, self.tables = counts, tables
-        self.totals[0] = counts.sum(axis=0)
-
-
-class TruncationFreeHDP(GrowingTopics, GibbsInference, AveragedStatistics, MinibatchTopicModel):
+class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
     """Hierarchical Dirichlet process by variational inference that needs no truncation (VarGibbs).
 
     Topics have Dirichlet posteriors and their weights sticks with Beta posteriors, which mini-batches move.
@@ -265,18 +154,14 @@ class TruncationFreeHDP(GrowingTopics, GibbsInference, AveragedStatistics, Minib
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchTopicModel._parameter_constraints,
-        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED},
-        "topic_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
-        "doc_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        **GrowingHDP._parameter_constraints,
         "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both")],
     }
 
     _fitted_arrays = {  # noqa: RUF012
-        **MinibatchTopicModel._fitted_arrays,
+        **GrowingHDP._fitted_arrays,
         "_sticks": (FLOAT, 2, "topics"),
-        "_slot_ids": (INT, "topics"),
-        "_used": (INT, "components"),
+        "_ids": (INT, "topics"),
     }
 
     # A batch is one chain.
@@ -329,105 +214,81 @@ class TruncationFreeHDP(GrowingTopics, GibbsInference, AveragedStatistics, Minib
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def topic_word_posterior_(self):
-        model = self._read()
-        return model.topic_word_counts_ + model.topic_word_prior_
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
 
-    # State
+    # The state
 
     def _initialize(self, n_features, seed):
         n = self.n_components
-        self._statistics = self._statistics_of(np.zeros((n_features, n)))
-        self.total_samples_ = 0.0
-        self._n_topic_updates = 0
+        self._start_from(TopicWordStatistics.empty(n_features, n))
         self._adopt_settings()
         # As after a table for each.
         self._sticks = np.array([np.ones(n), self.topic_concentration_ + np.arange(n)[::-1]])
-        self._slot_ids, self._n_ids = np.arange(n), n
+        self._ids, self._next_id = np.arange(n), n
         self._report_topics()
 
-    def _statistics_of(self, store):
-        none = np.empty((0, store.shape[1]))
-        return TopicWordStatistics(store, store.sum(axis=0), np.ones(1), none, np.zeros(store.shape[1]))
+    def _topic_ids(self):
+        return self._ids
 
-    def _adopt_settings(self):
-        for name in ("topic_concentration", "doc_concentration", "topic_word_prior"):
-            setattr(self, f"{name}_", float(getattr(self, name)))
-
-    def _new_sticks(self, n):
-        """Parameters of n sticks without tables."""
-        return np.repeat([[1.0], [self.topic_concentration_]], n, axis=1)
-
-    def _report_topics(self):
-        self._used = np.flatnonzero(self._used_slots())
-        self.n_components_ = len(self._used)
-        self.topic_ids_ = self._slot_ids[self._used]
+    def _topic_weights(self):
         a, b = self._sticks
         left = np.concatenate([[1.0], np.cumprod(b / (a + b))[:-1]])
-        self.topic_weights_ = (a / (a + b) * left)[self._used]
-        self.doc_topic_prior_ = np.maximum(self.doc_concentration_ * self.topic_weights_, SMALLEST)
+        return a / (a + b) * left
 
-    # Training
+    def _keep(self, kept):
+        """Give up the other topics."""
+        self._statistics = self._statistics.of_topics(kept)
+        self._sticks, self._ids = self._sticks[:, kept], self._ids[kept]
 
-    def _document_step(self, batch, keys, total_samples, workers):
-        first, unit = self._n_topic_updates == 0, total_samples * float(self._store_scale[0])
+    def _add_topics(self, n):
+        """Have n topics more, without tokens or tables."""
+        if n > 0:
+            self._statistics = self._statistics.of_topics(slice(None), n_spare=n)
+            sticks = np.repeat([[1.0], [self.topic_concentration_]], n, axis=1)
+            self._sticks = np.hstack([self._sticks, sticks])
+            self._ids = np.append(self._ids, self._next_id + np.arange(n))
+            self._next_id += n
+
+    # Updates
+
+    def _document_step(self, batch, keys, update, workers):
+        first, unit = self._n_topic_updates == 0, self._unit(update.total_samples)
         known = slice(0, 0 if first else self._n_trained)
-        key = self._key(FIT_KEY, self.n_batch_iter_)
-        concentrations = self.topic_concentration_, self.doc_concentration_
-        counts = rows_of(self._store[:, known], batch.words)
-        for rows in row_blocks(counts):
-            counts[rows] *= unit
         chain = BatchChain(
             batch,
-            counts,
-            self._store_totals[known] * unit,
+            self._statistics.expected_counts_of(batch.words, known, unit),
+            self._statistics.tokens(unit)[known],
             self._sticks[:, known],
-            concentrations,
+            (self.topic_concentration_, self.doc_concentration_),
             self.topic_word_prior_,
             self.n_features_in_,
         )
+        key = self._key(FIT_KEY, update.number)
         if first:
             chain.assign_at_random(self.n_components, combine_keys(key, START_KEY))
         for sweep in range(self.doc_burn_in + self.doc_sweeps):
             chain.sweep(combine_keys(key, sweep), sweep >= self.doc_burn_in)
         return chain.result(self.doc_sweeps)
 
-    def _global_work(self, counts):
-        return super()._global_work(counts) + 2 * self._store.size  # topics come and go
+    def _rho(self, update, t):
+        return 1.0 if t == 1 else super()._rho(update, t)  # the first batch starts from nothing
 
-    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
-        self.total_samples_ = float(total_samples)
-        if n_tokens > 0.0:
-            if self._n_topic_updates == 0:  # the first batch starts from nothing
-                self._keep(np.empty(0, dtype=np.int64))
-                self._n_ids = 0
-            self._extend(len(counts.tables) - self._n_trained)
-            rho = 1.0 if self._n_topic_updates == 0 else self._step_size(self._n_topic_updates + 1)
-            statistics = self._statistics
-            statistics.decay(1.0 - rho)
-            statistics.add(counts, words, rho / n_documents, workers)
-            tables = counts.tables * (total_samples / n_documents)
-            after = tables[::-1].cumsum()[::-1] - tables
-            best = np.array([1.0 + tables, self.topic_concentration_ + after])
-            self._sticks = (1.0 - rho) * self._sticks + rho * best
-            self._n_topic_updates += 1
-            used = self._used_slots()
-            if not used.all():
-                self._keep(used)
-        self._report_topics()
+    def _global_work(self, batch, update):
+        return super()._global_work(batch, update) + 2 * self._statistics.size  # topics come and go
 
-    _step_size = MinibatchLDA._step_size
-
-    def _keep(self, kept):
-        """Give up the other slots."""
-        self._statistics = self._statistics.columns(kept)
-        self._sticks, self._slot_ids = self._sticks[:, kept], self._slot_ids[kept]
-
-    def _extend(self, n):
-        """Make n slots more."""
-        if n > 0:
-            self._statistics = self._statistics.extended(np.zeros((self.n_features_in_, n)))
-            self._sticks = np.hstack([self._sticks, self._new_sticks(n)])
-            self._slot_ids = np.append(self._slot_ids, self._n_ids + np.arange(n))
-            self._n_ids += n
+    def _move(self, batch, update, workers):
+        if self._n_topic_updates == 0:
+            self._keep(np.empty(0, dtype=np.int64))
+            self._next_id = 0
+        self._add_topics(len(batch.counts.tables) - self._n_trained)
+        rho = self._rho(update, self._n_topic_updates + 1)
+        self._statistics.decay(1.0 - rho)
+        self._statistics.add(batch.counts, batch.words, rho / batch.n_documents, workers)
+        tables = batch.counts.tables * (update.total_samples / batch.n_documents)
+        after = tables[::-1].cumsum()[::-1] - tables
+        best = np.array([1.0 + tables, self.topic_concentration_ + after])
+        self._sticks = (1.0 - rho) * self._sticks + rho * best
+        used = are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))
+        if not used.all():
+            self._keep(used)

@@ -1,7 +1,6 @@
 """Collapsed Gibbs sampling for LDA over a corpus (Griffiths and Steyvers, 2004)."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
@@ -9,164 +8,60 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma, gammaln
 from sklearn.utils import check_random_state
 
-from sktopic._assignments import ASSIGNMENT_KEY, SWEEP_KEY, counts_exactly, log_rising
-from sktopic._base import TopicModel
-from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
-from sktopic._concurrency import changing, trains, updating
+from sktopic._arrays import rows_of
+from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
+from sktopic._compat import StrOptions
+from sktopic._concurrency import changing
+from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, POSITIVE, SHARED
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT
 from sktopic._interrupt import complete_or_undone
-from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
+from sktopic._kernels._collapsed_gibbs import move_counts
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._monitor import FitMonitor, FitTasks
-from sktopic._parallel import Workers
 from sktopic._prior import (
     LARGEST_LEARNED,
     SMALLEST_LEARNED,
-    PriorEvidence,
     PriorLearner,
+    PriorStatistics,
     check_prior,
-    check_smoothing,
-    default_smoothing,
+    default_topic_word_prior,
 )
-from sktopic._topic_word import TopicWordStatistics, rows_of
-from sktopic.lda._minibatch import MinibatchLDA
+from sktopic._statistics import TopicWordStatistics
+from sktopic._token_counts import counts_exactly, log_rising
+from sktopic.lda._shards import Shard
 
-SHARED_PARAMETERS = (
-    "n_components",
-    "doc_topic_prior",
-    "max_iter",
-    "transform_burn_in",
-    "transform_sweeps",
-    "n_jobs",
-    "random_state",
-    "verbose",
-)
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
 PRIOR_ITERATIONS = 5
 
 
 @dataclass
-class Shard:
-    """Some documents with the topics of their tokens, as _kernels._collapsed_gibbs has them."""
-
-    word_indptr: np.ndarray
-    words: np.ndarray
-    cell_document: np.ndarray
-    cell_count: np.ndarray
-    lengths: np.ndarray
-    slot_start: np.ndarray
-    slot_topic: np.ndarray
-    slot_weight: np.ndarray
-    n_slots: np.ndarray
-    z: np.ndarray
-    hint: np.ndarray
-
-    @classmethod
-    def of(cls, batch, n_topics):
-        """The documents of a DocumentBatch, with no topics yet."""
-        # One more entry than topics, for the moment in which a token is in two; in multiples of four.
-        sizes = (np.minimum(np.diff(batch.clump_indptr), n_topics) + 1 + 3) // 4 * 4
-        slot_start = np.concatenate([[0], np.cumsum(sizes)])
-        n_slots = slot_start[-1]
-        return cls(
-            batch.word_indptr,
-            batch.words,
-            batch.cell_document()[batch.word_cell],
-            batch.cell_count[batch.word_cell],
-            batch.lengths,
-            slot_start,
-            np.zeros((n_slots, 2), dtype=np.int32),
-            np.zeros(n_slots),
-            np.zeros(batch.n_documents, dtype=np.int32),
-            np.full(batch.n_clumps, -1, dtype=np.int32),
-            np.zeros(batch.n_clumps, dtype=np.int32),
-        )
-
-    @property
-    def slots(self):
-        return self.slot_start, self.slot_topic, self.slot_weight, self.n_slots
-
-    def assign(self, z, counts):
-        """Give every token a topic, and count them."""
-        move_counts(self.word_indptr, self.words, self.cell_count, self.z, z, counts)
-        self.z[:] = z
-        list_topics(self.cell_document, self.cell_count, *self.slots, z)
-
-    def sweep(self, counts, alone, totals, prior, smoothing, key):
-        """Draw every token's topic once; returns the topic totals and, unless alone, the topics of before."""
-        before, totals = None if alone else self.z.copy(), totals.copy()
-        if len(self.words):
-            sweep_words(
-                self.word_indptr,
-                self.words,
-                self.cell_document,
-                self.cell_count,
-                counts,
-                alone,
-                totals,
-                prior,
-                smoothing,
-                *self.slots,
-                self.z,
-                self.hint,
-                key,
-            )
-        return totals, before
-
-    def add_to(self, counts):
-        """Count the tokens of each word in each topic."""
-        nowhere = np.full_like(self.z, -1)
-        move_counts(self.word_indptr, self.words, self.cell_count, nowhere, self.z, counts)
-
-    def recount(self, counts):
-        """Take the documents' lists anew from the assignments, and add these to counts."""
-        self.add_to(counts)
-        self.list_topics()
-
-    def list_topics(self):
-        for array in self.slots[1:]:
-            array[:] = 0
-        list_topics(self.cell_document, self.cell_count, *self.slots, self.z)
-
-    def used(self):
-        """Document, topic and weight of the lists' entries in use."""
-        document = np.repeat(np.arange(len(self.n_slots)), np.diff(self.slot_start))
-        used = np.arange(len(document)) - self.slot_start[document] < self.n_slots[document]
-        return document[used], self.slot_topic[used, 0], self.slot_weight[used]
-
-
-@dataclass
 class Call:
-    """What one call of fit or partial_fit samples.
+    """The documents of one call of fit or partial_fit.
 
     Attributes
     ----------
     shards : list of Shard
-    rows : ndarray of int32, the words that the documents have
+    words : ndarray of int32, those that the documents have
     before, totals_before : their counts in topics, and the sums over all words, of earlier documents
     exact : whether adding and removing tokens rounds nothing
+    keep : sweeps after which the counts are kept
+    kept_sum, n_kept : sum and number of those kept so far
     entered : whether the documents are in the counts yet
     """
 
     shards: list
-    rows: np.ndarray
+    words: np.ndarray
     before: np.ndarray
     totals_before: np.ndarray
     exact: bool
+    keep: range
+    kept_sum: np.ndarray | float = 0.0
+    n_kept: int = 0
     entered: bool = False
 
-    @classmethod
-    def begin(cls, shards, counts, totals, values):
-        """values are the counts of the documents' cells."""
-        rows = np.unique(np.concatenate([shard.words for shard in shards]))
-        before = rows_of(counts, rows)
-        exact = counts_exactly(values, before)
-        return cls(shards, rows, before, totals.copy(), exact)
 
-
-class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
+class CollapsedGibbsLDA(BatchSampler):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
     A Markov chain over the topics of all tokens of a corpus, with topics and proportions integrated
@@ -282,18 +177,17 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **{name: MinibatchLDA._parameter_constraints[name] for name in SHARED_PARAMETERS},
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
-        "n_kept": [Interval(Integral, 1, None, closed="left")],
-        "kept_interval": [Interval(Integral, 1, None, closed="left")],
-        "prior_interval": [Interval(Integral, 1, None, closed="left")],
-        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
-        "n_shards": [Interval(Integral, 1, None, closed="left")],
+        **SHARED,
+        "topic_word_prior": [POSITIVE, StrOptions({"auto"}), None],
+        "n_kept": [AT_LEAST_ONE],
+        "kept_interval": [AT_LEAST_ONE],
+        "prior_interval": [AT_LEAST_ONE],
+        "evaluate_every": [ANY_NUMBER],
+        "n_shards": [AT_LEAST_ONE],
     }
 
     _fitted_arrays = {  # noqa: RUF012
-        "_counts": (FLOAT, "features", "topics"),
-        "_totals": (FLOAT, "topics"),
+        **BatchSampler._fitted_arrays,
         "_gains": (FLOAT, None),
         "doc_topic_prior_": (FLOAT, "components"),
     }
@@ -331,201 +225,75 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @trains
-    @with_callbacks
-    def fit(self, X, y=None):
-        """Sample the topics of a corpus, from scratch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
-            left as it was.
-        RuntimeError
-            If another thread is training this object.
-        KeyboardInterrupt
-            Is passed on; the state is that of the last complete sweep, or the mean of the samples kept
-            so far.
-        """
-        self._check_settings()
-        counts = self._begin_anew(X)
-        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1))
-        return self
-
-    @trains
-    def partial_fit(self, X, y=None):
-        """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-
-        Raises
-        ------
-        ValueError, RuntimeError
-            As in `fit`, or if n_components was changed since sampling began.
-        """
-        self._check_settings()
-        if not hasattr(self, "n_samples_seen_"):
-            counts = self._begin_anew(X)
-        else:
-            self._checked()._check_same_number(len(self._totals))
-            counts = self._validate_counts(X, reset=False)
-            with updating(self):
-                self._counts = np.require(self._counts, requirements="W")
-                self._totals = np.require(self._totals, requirements="W")
-                self._adopt_settings()
-        self._sample(counts, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
-        return self
-
     @property
     def topic_word_counts_(self):
         return np.array(self._read()._counts.T, order="C")
 
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
-        check_smoothing(self.topic_word_prior)
 
-    def _topic_probabilities(self):
-        none = np.empty((0, len(self._totals)))
-        statistics = TopicWordStatistics(self._counts, self._totals, np.ones(1), none, none[:, 0])
-        return statistics.probabilities(1.0, self.topic_word_prior_)
+    def _check_continuation(self):
+        self._check_same_number(len(self._totals))
 
-    def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+    # The state
 
     def _start(self, n_features):
         counts = np.zeros((n_features, self.n_components))
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._counts, self._totals = counts, np.zeros(self.n_components)
         self.n_components_ = self.n_components
-        self.n_samples_seen_ = 0
-        self._n_sweeps = 0
-        self.n_iter_ = 0
-        self.log_likelihood_ = np.empty(0)
+        self.n_samples_seen_ = self._n_sweeps = self.n_iter_ = 0
+        self._clear_traces()
         self._gains = np.zeros(self.n_components + 1)
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
-        self.topic_word_prior_ = default_smoothing(self.n_components)
+        self.topic_word_prior_ = default_topic_word_prior(self.n_components)
         self._adopt_settings()
 
     def _adopt_settings(self):
-        """Let partial_fit go on with parameters that were changed since the last call."""
-        if not isinstance(self.doc_topic_prior, str):
+        if not self._learns_prior:
             self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
-        if self.topic_word_prior != "auto":
-            given = self.topic_word_prior
-            self.topic_word_prior_ = default_smoothing(self.n_components) if given is None else float(given)
+        if self.topic_word_prior is None:
+            self.topic_word_prior_ = default_topic_word_prior(self.n_components)
+        elif self.topic_word_prior != "auto":
+            self.topic_word_prior_ = float(self.topic_word_prior)
 
-    def _sample(self, counts, tasks):
-        """All sweeps over some documents, which enter the counts with the first of them."""
-        call = Call.begin(self._deal(counts), self._counts, self._totals, counts.data)
-        n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
-        first_documents = self.n_samples_seen_ == 0
-        kept = range(int(self.max_iter), 0, -int(self.kept_interval))[: self.n_kept]
-        kept_sum, n_kept = 0.0, 0
-        self.n_iter_, self.log_likelihood_ = 0, np.empty(0)
-        monitor = FitMonitor(self, n_documents * int(self.max_iter))
-        try:
-            with Workers(self.n_jobs) as workers:
-                for sweep in range(1, self.max_iter + 1):
-                    tasks.begin_epoch()
-                    tasks.begin_update()
-                    with changing(self), self._complete_or_undone(call):
-                        if sweep == 1 and first_documents:
-                            self._assign_at_random(call)
-                        self._sweep(call, workers)
-                        self.n_iter_ = sweep
-                    self._after_sweep(sweep, call)
-                    if len(kept) > 1 and sweep in kept:
-                        kept_sum = kept_sum + self._counts[call.rows]
-                        n_kept += 1
-                    monitor.after_update(n_documents, n_tokens)
-                    stop = tasks.end_update()
-                    if tasks.end_epoch() or stop:
-                        break
-        finally:  # an interrupted call keeps the documents it has swept
-            with updating(self):
-                if n_kept > 1:
-                    self._counts[call.rows] = kept_sum / n_kept
-                    self._totals = self._counts.sum(axis=0)
-                if self.n_iter_ > 0 and isinstance(self.doc_topic_prior, str):
-                    self._gains = self._gains + self._gains_of(call.shards)
-        if self.verbose:
-            monitor.after_epoch()
-        tasks.end()
+    @property
+    def _learns_prior(self):
+        return isinstance(self.doc_topic_prior, str)
 
-    def _complete_or_undone(self, call):
-        """If Ctrl-C stops a sweep, let the counts be those of before it."""
-        before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
+    def _topic_probabilities(self):
+        statistics = TopicWordStatistics.of_counts(self._counts, self._totals)
+        return statistics.probabilities(1.0, self.topic_word_prior_)
 
-        def undo():
-            self._totals[:] = totals
-            self._counts[call.rows] = call.before
-            for shard, z in zip(call.shards, before):
-                shard.z[:] = z
-                shard.add_to(self._counts)
-                if entered and isinstance(self.doc_topic_prior, str):  # which is learned from the lists
-                    shard.list_topics()
+    # A sweep
 
-        return complete_or_undone(self, undo)
-
-    def _deal(self, counts):
-        """The documents as shards, of about equally many tokens."""
-        reader = DocumentReader(counts)
-        batch = reader.batch(np.arange(counts.shape[0]))
+    def _begin_call(self, X):
+        reader = DocumentReader(X)
+        batch = reader.batch(np.arange(X.shape[0]))
         if self.n_shards == 1:
-            return [Shard.of(batch, len(self._totals))]
-        chunks = batch.chunks(self.n_shards)
-        return [Shard.of(reader.batch(np.arange(a, b)), len(self._totals)) for a, b in chunks]
-
-    def _after_sweep(self, sweep, call):
-        """Learn priors and note the joint probability, where it is time for it."""
-        if sweep % self.prior_interval == 0:
-            with changing(self), complete_or_undone(self):
-                self._learn_priors(call.shards)
-        if self.evaluate_every and sweep % self.evaluate_every == 0:
-            self.log_likelihood_ = np.append(self.log_likelihood_, self._log_joint(call))
+            batches = [batch]
+        else:  # of about equally many tokens
+            batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
+        shards = [Shard.of(each, len(self._totals)) for each in batches]
+        words = np.unique(np.concatenate([shard.words for shard in shards]))
+        before = rows_of(self._counts, words)
+        keep = range(int(self.max_iter), 0, -int(self.kept_interval))[: self.n_kept]
+        return Call(shards, words, before, self._totals.copy(), counts_exactly(X.data, before), keep)
 
     def _assign_at_random(self, call):
-        """Start from uniformly random topics."""
         self._counts[:] = 0.0
         for i, shard in enumerate(call.shards):
             draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY, i), len(shard.z))
             shard.assign((draws * len(self._totals)).astype(np.int32), self._counts)
         self._totals[:] = self._counts.sum(axis=0)
-        self._enter(call)
-
-    def _enter(self, call):
-        """Note that the documents are in the counts from now on."""
-        if not call.entered:
-            self.n_samples_seen_ += sum(len(shard.lengths) for shard in call.shards)
-            call.entered = True
 
     def _sweep(self, call, workers):
-        """Draw the topic of every token once; with several shards, against counts merged after the sweep."""
-        key = combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)
-        alone = len(call.shards) == 1
+        """With several shards, against counts that are merged after the sweep."""
+        key, alone = self._sweep_key(), len(call.shards) == 1
         given = self._counts, alone, self._totals, self.doc_topic_prior_, self.topic_word_prior_
         results = workers.map_here(
             lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))
@@ -534,15 +302,44 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             for shard, (_, before) in zip(call.shards, results):
                 move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, self._counts)
         if not call.exact:  # count anew what adding and removing has rounded
-            self._counts[call.rows] = call.before
+            self._counts[call.words] = call.before
             for shard in call.shards:
                 shard.recount(self._counts)
         if alone and call.exact:
             self._totals[:] = results[0][0]
         else:
-            self._totals[:] = call.totals_before + (self._counts[call.rows] - call.before).sum(axis=0)
-        self._n_sweeps += 1
-        self._enter(call)
+            self._totals[:] = call.totals_before + (self._counts[call.words] - call.before).sum(axis=0)
+
+    def _undo(self, call):
+        before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
+
+        def undo():
+            self._totals[:] = totals
+            self._counts[call.words] = call.before
+            for shard, z in zip(call.shards, before):
+                shard.z[:] = z
+                shard.add_to(self._counts)
+                if entered and self._learns_prior:  # from the lists
+                    shard.list_topics()
+
+        return undo
+
+    def _after_sweep(self, sweep, call):
+        if sweep % self.prior_interval == 0:
+            with changing(self), complete_or_undone(self):
+                self._learn_priors(call.shards)
+        if len(call.keep) > 1 and sweep in call.keep:
+            call.kept_sum = call.kept_sum + self._counts[call.words]
+            call.n_kept += 1
+
+    def _end_call(self, call):
+        if call.n_kept > 1:
+            self._counts[call.words] = call.kept_sum / call.n_kept
+            self._totals = self._counts.sum(axis=0)
+        if self._learns_prior:
+            self._gains = self._gains + self._gains_of(call.shards)
+
+    # Priors
 
     def _gains_of(self, shards):
         """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
@@ -552,14 +349,13 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
             gain = digamma(prior[topic] + weight) - digamma(prior[topic])
             gains += np.bincount(topic, weights=gain, minlength=len(gains))
         lengths = np.concatenate([shard.lengths for shard in shards])
-        evidence = PriorEvidence.from_gains(prior, gains, lengths[lengths > 0])
-        return np.append(evidence.topic_gains, evidence.total_gain)
+        statistics = PriorStatistics.from_gains(prior, gains, lengths[lengths > 0])
+        return np.append(statistics.topic_gains, statistics.total_gain)
 
     def _learn_priors(self, shards):
         """Minka's fixed points for the priors of proportions and of topics, where asked for."""
-        learns = isinstance(self.doc_topic_prior, str)
         learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
-        for _ in range(PRIOR_ITERATIONS if learns else 0):
+        for _ in range(PRIOR_ITERATIONS if self._learns_prior else 0):
             gains = self._gains + self._gains_of(shards)
             if gains[-1] == 0.0:  # there are no words
                 break
@@ -573,13 +369,13 @@ class CollapsedGibbsLDA(CallbackSupportMixin, TopicModel):
                 break
             self.topic_word_prior_ = float(np.clip(beta * above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
 
-    def _log_joint(self, call):
+    def _trace(self, call):
         """log p(words and topics of the documents | counts of earlier ones)."""
         prior, beta, size = self.doc_topic_prior_, self.topic_word_prior_, len(self._counts)
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
-        total = log_rising(self._counts[call.rows], beta) - log_rising(call.before, beta) - norm.sum()
+        total = log_rising(self._counts[call.words], beta) - log_rising(call.before, beta) - norm.sum()
         for shard in call.shards:
             _, topic, weight = shard.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
             total += (gammaln(prior.sum()) - gammaln(prior.sum() + shard.lengths)).sum()
-        return total
+        return [total]

@@ -1,16 +1,51 @@
 """Stochastic collapsed variational Bayes of order zero for LDA (Foulds et al., 2013)."""
 
+from dataclasses import dataclass
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
-from sktopic._document_steps import CVB0Step
-from sktopic.lda._minibatch import FIXED_PRIOR, MinibatchLDA, OneInference, TokenAveragedStatistics
+from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
+from sktopic._document_steps import WeightedCounts, document_pieces
+from sktopic._kernels._cvb0 import collapse_documents
+from sktopic._statistics_updates import TokenAverage
+from sktopic.lda._minibatch import ExpectedCountsLDA
 
 
-class OnlineCVB0LDA(OneInference, TokenAveragedStatistics, MinibatchLDA):
+@dataclass
+class CVB0Step:
+    """Collapsed variational inference of each document (see _kernels._cvb0); nothing is drawn."""
+
+    n_passes: int
+    offset: float
+    decay: float
+
+    def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
+        settings = {
+            "rows": topics.rows,
+            "prior": prior,
+            "n_passes": self.n_passes,
+            "offset": self.offset,
+            "decay": self.decay,
+        }
+        pieces = [(batch.cells(a, b), settings) for a, b in document_pieces(batch, workers)]
+        return WeightedCounts.of(batch, topics, workers.map(_collapse, pieces))
+
+
+class _Collapsed(NamedTuple):
+    weights: np.ndarray
+    share: np.ndarray
+
+
+def _collapse(cells, settings):
+    """The kernel for some documents."""
+    return _Collapsed(*collapse_documents(*cells, **settings))
+
+
+class OnlineCVB0LDA(ExpectedCountsLDA):
     """Latent Dirichlet allocation by stochastic collapsed variational Bayes (SCVB0).
 
     Topics and topic proportions are integrated out; what is kept of a document is how many of its tokens
@@ -127,10 +162,10 @@ class OnlineCVB0LDA(OneInference, TokenAveragedStatistics, MinibatchLDA):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchLDA._parameter_constraints,
-        "doc_topic_prior": FIXED_PRIOR,
+        **SHARED,
+        "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,
         "doc_learning_decay": [Interval(Real, 0, 1, closed="both")],
-        "doc_learning_offset": [Interval(Real, 0, None, closed="left")],
+        "doc_learning_offset": [NON_NEGATIVE],
     }
 
     def __init__(
@@ -178,3 +213,20 @@ class OnlineCVB0LDA(OneInference, TokenAveragedStatistics, MinibatchLDA):
 
     def _training_step(self):
         return CVB0Step(self.max_doc_update_iter, self.doc_learning_offset, self.doc_learning_decay)
+
+    def _transform_step(self):
+        return self._training_step()
+
+    def _statistics_update(self):
+        return TokenAverage(self.n_tokens_seen_ / self._n_lengths_seen if self._n_lengths_seen else 1.0)
+
+    def _initialize(self, n_features, seed):
+        super()._initialize(n_features, seed)
+        self.n_tokens_seen_ = 0.0
+        self._n_lengths_seen = 0  # documents, those of batches without words left out
+
+    def _global_step(self, batch, update, workers):
+        super()._global_step(batch, update, workers)
+        if batch.n_tokens > TokenAverage.negligible:
+            self.n_tokens_seen_ += float(batch.n_tokens)
+            self._n_lengths_seen += batch.n_documents

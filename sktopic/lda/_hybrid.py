@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic.lda._minibatch import AveragedStatistics, GibbsInference, MinibatchLDA, TopicPosteriors
+from sktopic._document_steps import GibbsStep
+from sktopic.lda._minibatch import PosteriorLDA
 
 
-class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLDA):
+class HybridLDA(PosteriorLDA):
     """Latent Dirichlet allocation by variational Bayes for topics and Gibbs sampling inside documents.
 
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
@@ -128,8 +129,6 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
     (500, 10)
     """
 
-    _drawn = True
-
     def __init__(
         self,
         n_components: int = 10,
@@ -175,5 +174,11 @@ class HybridLDA(TopicPosteriors, GibbsInference, AveragedStatistics, MinibatchLD
         self.random_state = random_state
         self.verbose = verbose
 
-    def _default_smoothing(self):
+    def _training_step(self):
+        return GibbsStep(self.doc_burn_in, self.doc_sweeps, drawn=True)
+
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
+    def _default_topic_word_prior(self):
         return min(0.3, 30.0 / self.n_components)

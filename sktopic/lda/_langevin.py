@@ -1,22 +1,72 @@
 """Stochastic gradient Riemannian Langevin dynamics for LDA (Patterson and Teh, 2013)."""
 
-from numbers import Real
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval
-from sktopic._document_steps import DenseCounts
+from sktopic._constraints import POSITIVE, SHARED
+from sktopic._document_steps import DenseCounts, GibbsStep
 from sktopic._kernels._langevin import langevin_step
 from sktopic._minibatch import FIT_KEY
-from sktopic._topic_word import N_PARTS, part_bounds
-from sktopic.lda._minibatch import GibbsInference, MinibatchLDA
+from sktopic._statistics import N_PARTS, part_bounds
+from sktopic.lda._minibatch import MinibatchLDA
 
 # Tells the noise of a step from the sampling of its documents.
 NOISE_KEY = 0x6E6F697365
 
 
-class LangevinLDA(GibbsInference, MinibatchLDA):
+@dataclass(frozen=True)
+class LangevinUpdate:
+    """One step of the chain, whose state theta is the store of the statistics.
+
+    Attributes
+    ----------
+    learning_rate : factor of the step size
+    topic_word_prior : parameter of the topics' prior
+    total_samples : documents of the corpus
+    key : names the stream of the noise
+    """
+
+    learning_rate: float
+    topic_word_prior: float
+    total_samples: float
+    key: int
+
+    negligible = 0.0
+
+    def __call__(self, statistics, batch, rho, is_first, workers):
+        n_words, (n_features, n_topics) = len(batch.words), statistics.store.shape
+        local_words, counts = np.arange(n_words, dtype=np.int32), batch.counts
+        if not isinstance(counts, DenseCounts):
+            counts = DenseCounts(n_words, n_topics, with_prior_statistics=False)
+            counts.include(batch.counts, local_words, workers)
+        row_of_word = np.full(n_features, -1, dtype=np.int32)
+        row_of_word[batch.words] = local_words
+        factor = self.total_samples / batch.n_documents
+        totals = np.empty((N_PARTS, n_topics))
+        step = partial(
+            langevin_step,
+            part_bounds=part_bounds(n_features),
+            theta=statistics.store,
+            counts=counts.counts,
+            counts_row=row_of_word,
+            factor=factor,
+            smoothing=self.topic_word_prior,
+            pull_down=1.0 + factor * counts.totals.sum(axis=0) / statistics.totals,
+            step=self.learning_rate * rho,
+            key=self.key,
+            totals=totals,
+        )
+        workers.map_here(step, workers.ranges(N_PARTS))
+        statistics.totals[:] = totals.sum(axis=0)
+
+    def unit(self, total_samples):
+        return 1.0
+
+
+class LangevinLDA(MinibatchLDA):
     """Latent Dirichlet allocation by stochastic gradient Riemannian Langevin dynamics.
 
     A Markov chain on the topics whose steps follow the gradient of the log posterior, estimated from a
@@ -130,9 +180,9 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchLDA._parameter_constraints,
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        **SHARED,
+        "topic_word_prior": [POSITIVE, None],
+        "learning_rate": [POSITIVE],
     }
 
     def __init__(
@@ -182,44 +232,22 @@ class LangevinLDA(GibbsInference, MinibatchLDA):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _training_step(self):
+        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
+    def _statistics_update(self):
+        key = self._key(FIT_KEY, self.n_batch_iter_, NOISE_KEY)
+        return LangevinUpdate(self.learning_rate, self.topic_word_prior_, self.total_samples_, key)
+
     def _initialize(self, n_features, seed):
         super()._initialize(n_features, seed)
-        statistics = self._statistics  # the chain starts around the mean of its prior
-        statistics.store *= self.topic_word_prior_
-        statistics.totals *= self.topic_word_prior_
+        self._statistics.multiply(self.topic_word_prior_)  # the chain starts around the mean of its prior
 
-    def _langevin_step_size(self):
-        """epsilon of the next update."""
-        return self.learning_rate * self._step_size(self._n_topic_updates + 1)
-
-    def _read_topics(self, total_samples, geometric=False):
+    def _topic_means(self, total_samples):
         return self._statistics.probabilities(1.0, 0.0)
 
-    def _global_work(self, counts):
-        return super()._global_work(counts) + 4 * self._store.size  # noise for every entry
-
-    def _update_statistics(self, statistics, counts, words, n_documents, n_tokens, workers):
-        """One step of the chain, whose state theta is the statistics."""
-        if not isinstance(counts, DenseCounts):
-            sampled, words_of_counts = counts, np.arange(len(words), dtype=np.int32)
-            counts = DenseCounts(len(words), self._n_trained, with_evidence=False)
-            counts.include(sampled, words_of_counts, workers)
-        counts_row = np.full(self.n_features_in_, -1, dtype=np.int32)
-        counts_row[words] = np.arange(len(words), dtype=np.int32)
-        factor = self.total_samples_ / n_documents
-        pull_down = 1.0 + factor * counts.totals.sum(axis=0) / statistics.totals
-        totals = np.empty((N_PARTS, self._n_trained))
-        settings = (
-            part_bounds(self.n_features_in_),
-            statistics.store,
-            counts.counts,
-            counts_row,
-            factor,
-            self.topic_word_prior_,
-            pull_down,
-            self._langevin_step_size(),
-            self._key(FIT_KEY, self.n_batch_iter_, NOISE_KEY),
-            totals,
-        )
-        workers.map_here(langevin_step, [(a, b, *settings) for a, b in workers.ranges(N_PARTS)])
-        statistics.totals[:] = totals.sum(axis=0)
+    def _global_work(self, batch, update):
+        return super()._global_work(batch, update) + 4 * self._statistics.size  # noise for every entry

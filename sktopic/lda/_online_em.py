@@ -1,26 +1,20 @@
 """Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
 
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval, StrOptions
-from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
-from sktopic._kernels._rng import combine_each
-from sktopic._minibatch import MinibatchTopicModel
-from sktopic.lda._minibatch import (
-    AveragedStatistics,
-    GibbsInference,
-    MinibatchLDA,
-    VariationalInference,
-)
-
-INFERENCE = {"gibbs": GibbsInference, "variational": VariationalInference}
+from sktopic._compat import StrOptions
+from sktopic._constraints import NON_NEGATIVE, POSITIVE
+from sktopic._document_steps import GibbsStep, VariationalStep
+from sktopic._documents import GROUP_SIZE
+from sktopic._minibatch import BatchCounts
+from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
+from sktopic.lda._minibatch import ExpectedCountsLDA
 
 
-class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
+class OnlineEMLDA(ExpectedCountsLDA):
     """Latent Dirichlet allocation by online expectation maximisation.
 
     Maximum likelihood for topics (and, if asked, for the prior of the topic proportions) by stochastic
@@ -170,13 +164,13 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchLDA._parameter_constraints,
+        **ExpectedCountsLDA._parameter_constraints,
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
-        "prior_update": [StrOptions({"fixed-point", "gamma"})],
-        "prior_shape": [Interval(Real, 0, None, closed="neither")],
-        "prior_rate": [Interval(Real, 0, None, closed="left")],
         "average": ["boolean"],
+        "prior_update": [StrOptions({"fixed-point", "gamma"})],
+        "prior_shape": [POSITIVE],
+        "prior_rate": [NON_NEGATIVE],
     }
 
     def __init__(
@@ -240,6 +234,16 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _training_step(self):
+        if self.inference == "variational":
+            return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
+        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+
+    def _transform_step(self):
+        if self.inference == "variational":
+            return self._training_step()
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
     def _check_continuation(self):
         super()._check_continuation()
         if self.average != self._statistics.averages:
@@ -248,69 +252,39 @@ class OnlineEMLDA(AveragedStatistics, MinibatchLDA):
                 "to start anew."
             )
 
-    @property
-    def _group_size(self):
-        # Boosting updates the topics after each sweep over the whole batch.
-        return self.batch_size if self.boost else MinibatchTopicModel._group_size
-
     def _topic_probabilities(self):
-        statistics = self._statistics
-        if statistics.averages and self._n_topic_updates > 0:
-            return statistics.average_probabilities(
-                self.total_samples_, self.topic_word_prior_, self._n_topic_updates
-            )
-        return super()._topic_probabilities()
+        if not self._statistics.averages or self._n_topic_updates == 0:
+            return super()._topic_probabilities()
+        given = self.topic_word_prior_, self._n_topic_updates
+        return self._statistics.average_probabilities(self.total_samples_, *given)
 
     def _inference_topics(self):
         return self._topic_probabilities()
 
-    def _training_step(self):
-        return INFERENCE[self.inference]._training_step(self)
+    # Boosting
 
-    def _transform_step(self):
-        return INFERENCE[self.inference]._transform_step(self)
+    @property
+    def _group_size(self):
+        return self.batch_size if self.boost else GROUP_SIZE  # topics are updated by the batch as a whole
 
-    def _document_step(self, batch, keys, total_samples, workers):
-        if self.boost and batch.n_words > 0:
-            return self._boosted_step(batch, keys, total_samples, workers)
-        return super()._document_step(batch, keys, total_samples, workers)
-
-    def _boosted_step(self, batch, keys, total_samples, workers):
-        """The document step with a provisional global step after each of its iterations (section 3.3).
-
-        Every provisional step starts from the statistics as they were before the batch. What is returned
-        are the counts of the last iteration; of Gibbs sampling, the mean over the kept sweeps.
-        """
-        before = self._statistics.subset(batch.words)
-        own_words = np.arange(batch.n_words, dtype=np.int32)
-        kept = DenseCounts(batch.n_words, self.n_components_, self._learns_prior, n_repeats=0)
-        gibbs = self.inference == "gibbs"
-        n_iterations = self.doc_burn_in + self.doc_sweeps if gibbs else self.max_doc_update_iter
-        present, prior, state = before, self.doc_topic_prior_, None
-        for iteration in range(n_iterations):
-            topics = present.probabilities(total_samples, self.topic_word_prior_)
-            gathered = topics.gather(own_words, prior, workers)
-            counts, state = self._boosted_iteration(batch, gathered, prior, keys, iteration, state, workers)
-            settled = not gibbs and counts.changes.max() < self.mean_change_tol
-            if gibbs and iteration >= self.doc_burn_in:
-                kept.n_repeats += 1
-                kept.include(counts, own_words, workers)
-                counts = kept
-            if settled or iteration == n_iterations - 1:
-                return counts
-            present = before.copy()
-            n_tokens = batch.lengths.sum()
-            self._update_statistics(present, counts, own_words, batch.n_documents, n_tokens, workers)
-            if self._learns_prior_now():
-                prior = self._learned_prior(self._prior_averages, prior, counts, total_samples)[1]
-
-    def _boosted_iteration(self, batch, gathered, prior, keys, iteration, state, workers):
-        """One sweep or iteration; the state is what the next one goes on from."""
+    def _document_step(self, batch, keys, update, workers):
+        if not self.boost or batch.n_words == 0:
+            return super()._document_step(batch, keys, update, workers)
         if self.inference == "variational":
-            counts = VariationalStep(1, 0.0)(batch, gathered, prior, keys, workers, gamma=state)
-            return counts, counts.gamma
-        if state is None:
-            state = np.full(batch.n_clumps, -1, dtype=np.int32)
-        keys = combine_each(keys, iteration)
-        step = GibbsStep(0, 1)
-        return step(batch, gathered, prior, keys, workers, self._learns_prior, assignments=state), state
+            iterations = VariationalIterations(batch, self.max_doc_update_iter, self.mean_change_tol)
+        else:
+            iterations = GibbsIterations(batch, keys, self.doc_burn_in, self.doc_sweeps, self._learns_prior)
+        words = np.arange(batch.n_words, dtype=np.int32)
+
+        def topics_of(statistics):
+            return statistics.probabilities(update.total_samples, self.topic_word_prior_)
+
+        def enter(statistics, counts):
+            found = BatchCounts(counts, words, batch.n_documents, batch.lengths.sum())
+            self._update_statistics(statistics, found, update, workers)
+
+        def learn(prior, counts):
+            return self._learned_prior(prior, counts, update)[1] if self._learns_prior_now() else prior
+
+        before, prior = self._statistics.of_words(batch.words), self.doc_topic_prior_
+        return boosted_counts(iterations, before, prior, topics_of, enter, learn, workers)

@@ -1,18 +1,17 @@
 """Online variational Bayes for LDA (Hoffman, Blei and Bach, 2010)."""
 
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval, StrOptions
-from sktopic._prior import learned_smoothing
-from sktopic.lda._minibatch import AveragedStatistics
+from sktopic._compat import StrOptions
+from sktopic._constraints import POSITIVE
+from sktopic._prior import learned_topic_word_prior
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 
 
-class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
+class OnlineVariationalLDA(VariationalBayesLDA):
     """Latent Dirichlet allocation by online variational Bayes.
 
     Mean-field inference for the topic proportions and for the topics themselves, each of which has a
@@ -144,7 +143,7 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **VariationalBayesLDA._parameter_constraints,
         "learning_method": [StrOptions({"online", "batch"})],
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
+        "topic_word_prior": [POSITIVE, StrOptions({"auto"}), None],
     }
 
     def __init__(
@@ -195,22 +194,20 @@ class OnlineVariationalLDA(AveragedStatistics, VariationalBayesLDA):
     def _fits_whole_corpus(self):
         return self.learning_method == "batch"
 
-    def _step_size(self, t):
-        return 1.0 if self._whole_corpus else super()._step_size(t)
-
-    def _given_smoothing(self):
+    def _given_topic_word_prior(self):
         if self.topic_word_prior == "auto":  # goes on from what is learned
-            return self.topic_word_prior_ if self._n_topic_updates > 0 else self._default_smoothing()
-        return super()._given_smoothing()
+            return self.topic_word_prior_ if self._n_topic_updates > 0 else self._default_topic_word_prior()
+        return super()._given_topic_word_prior()
 
-    def _global_work(self, counts):
+    def _global_work(self, batch, update):
         passes = 8 if self.topic_word_prior == "auto" else 0
-        return super()._global_work(counts) + passes * self._store.size
+        return super()._global_work(batch, update) + passes * self._statistics.size
 
-    def _global_step(self, counts, words, n_documents, n_tokens, total_samples, workers):
-        rho = self._step_size(self._n_topic_updates + 1)
-        super()._global_step(counts, words, n_documents, n_tokens, total_samples, workers)
-        if self.topic_word_prior == "auto" and n_tokens > 0:
-            weight, eta = self._count_weight(self.total_samples_), self.topic_word_prior_
-            mean = self._statistics.mean_log_probability(weight, eta, workers)
-            self.topic_word_prior_ = learned_smoothing(self.prior_update, mean, self.n_features_in_, eta, rho)
+    def _global_step(self, batch, update, workers):
+        rho = self._rho(update, self._n_topic_updates + 1)
+        super()._global_step(batch, update, workers)
+        if self.topic_word_prior == "auto" and batch.n_tokens > 0:
+            eta = self.topic_word_prior_
+            mean = self._statistics.mean_log_probability(self._unit(self.total_samples_), eta, workers)
+            given = self.prior_update, mean, self.n_features_in_, eta, rho
+            self.topic_word_prior_ = learned_topic_word_prior(*given)

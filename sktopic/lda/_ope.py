@@ -1,16 +1,46 @@
 """Online maximum a posteriori estimation for LDA (Than and Doan, 2014; Vu et al., 2018)."""
 
+from dataclasses import dataclass
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
-from sktopic._document_steps import OPEStep
-from sktopic.lda._minibatch import FIXED_PRIOR, AveragedStatistics, MinibatchLDA, OneInference
+from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
+from sktopic._document_steps import WeightedCounts, document_pieces
+from sktopic._kernels._ope import draw_choices, maximise_documents
+from sktopic.lda._minibatch import ExpectedCountsLDA
 
 
-class OnlineOPELDA(OneInference, AveragedStatistics, MinibatchLDA):
+@dataclass
+class OPEStep:
+    """Maximum a posteriori estimation of each document's proportions (see _kernels._ope)."""
+
+    bernoulli_p: float
+    n_iter: int
+
+    def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
+        settings = {"rows": topics.rows, "prior": prior, "p": self.bernoulli_p}
+        pieces = [
+            (batch.cells(a, b), keys[a:b], self.n_iter, settings) for a, b in document_pieces(batch, workers)
+        ]
+        return WeightedCounts.of(batch, topics, workers.map(_maximise, pieces))
+
+
+class _Maximised(NamedTuple):
+    weights: np.ndarray
+    share: np.ndarray
+
+
+def _maximise(cells, keys, n_iter, settings):
+    """The kernels for some documents."""
+    start, choices = draw_choices(keys, len(settings["prior"]), n_iter, settings["p"])
+    return _Maximised(*maximise_documents(*cells, start=start, choices=choices, **settings))
+
+
+class OnlineOPELDA(ExpectedCountsLDA):
     """Latent Dirichlet allocation with maximum a posteriori estimates of topic proportions (OPE).
 
     A document's topic proportions maximise their posterior density. Each iteration of the search draws
@@ -130,8 +160,8 @@ class OnlineOPELDA(OneInference, AveragedStatistics, MinibatchLDA):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchLDA._parameter_constraints,
-        "doc_topic_prior": FIXED_PRIOR,
+        **SHARED,
+        "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,
         "bernoulli_p": [Interval(Real, 0, 1, closed="neither")],
     }
 
@@ -178,3 +208,6 @@ class OnlineOPELDA(OneInference, AveragedStatistics, MinibatchLDA):
 
     def _training_step(self):
         return OPEStep(self.bernoulli_p, self.max_doc_update_iter)
+
+    def _transform_step(self):
+        return self._training_step()

@@ -6,10 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
-from sktopic.lda._minibatch import GibbsInference, MinibatchLDA, SummedStatistics
+from sktopic._constraints import SHARED
+from sktopic._document_steps import GibbsStep
+from sktopic._statistics_updates import RunningSum
+from sktopic._step_size import mean_of_all
+from sktopic.lda._minibatch import ExpectedCountsLDA
 
 
-class StreamingGibbsLDA(GibbsInference, SummedStatistics, MinibatchLDA):
+class StreamingGibbsLDA(ExpectedCountsLDA):
     """Latent Dirichlet allocation by streaming Gibbs sampling.
 
     Each document of a mini-batch is sampled with the topics held fixed; its last sample is added to
@@ -120,13 +124,9 @@ class StreamingGibbsLDA(GibbsInference, SummedStatistics, MinibatchLDA):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchLDA._parameter_constraints,
+        **SHARED,
         "decay": [Interval(Real, 0, 1, closed="right")],
     }
-
-    _drawn = True
-    # Only the last sample counts.
-    doc_sweeps = 1
 
     def __init__(
         self,
@@ -167,6 +167,14 @@ class StreamingGibbsLDA(GibbsInference, SummedStatistics, MinibatchLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _kept(self):
-        return self.decay
+    def _training_step(self):
+        return GibbsStep(self.doc_burn_in, 1, drawn=True)
+
+    def _transform_step(self):
+        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+
+    def _statistics_update(self):
+        return RunningSum(self.decay)
+
+    def _step_size(self):
+        return mean_of_all

@@ -5,11 +5,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic.lda._minibatch import SummedStatistics
+from sktopic._statistics_updates import RunningSum
+from sktopic._step_size import mean_of_all
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 
 
-class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
+class StreamingVariationalLDA(VariationalBayesLDA):
     """Latent Dirichlet allocation by streaming variational Bayes.
 
     The posterior of the topics after one mini-batch is the prior of the next (SVB in the literature): each
@@ -158,3 +159,9 @@ class StreamingVariationalLDA(SummedStatistics, VariationalBayesLDA):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _statistics_update(self):
+        return RunningSum()
+
+    def _step_size(self):
+        return mean_of_all

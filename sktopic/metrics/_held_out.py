@@ -7,7 +7,7 @@ import numpy as np
 
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._completion import HIDDEN_FRACTION, HIDING_KEY, mean_log_predictive
-from sktopic._document_steps import GibbsStep, chunks, infer_proportions
+from sktopic._document_steps import GibbsStep, document_pieces, infer_proportions
 from sktopic._documents import document_groups
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels._rng import combine_keys
@@ -191,10 +191,10 @@ def left_to_right(
         for _, _, batch in document_groups(counts):
             gathered = topics.gather(batch.words, prior, workers)
             keys = batch.content_keys(combine_keys(PARTICLE_KEY, random_state))
-            given = gathered.rows, gathered.cumulative, gathered.log_evidence, prior
+            given = gathered.rows, gathered.cumulative, gathered.log_norm, prior
             pieces = [
                 (*batch.cells(first, last), *given, keys[first:last], *settings)
-                for first, last in chunks(batch, workers)
+                for first, last in document_pieces(batch, workers)
             ]
             log_likelihood.extend(workers.map(left_to_right_kernel, pieces))
             lengths.append(batch.lengths)

@@ -2,24 +2,24 @@
 
 import math
 from itertools import pairwise
-from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sktopic._base import TopicModel
-from sktopic._compat import CallbackSupportMixin, Interval, StrOptions, with_callbacks
+from sktopic._arrays import by_blocks, columns_of, row_blocks
+from sktopic._compat import CallbackSupportMixin, StrOptions, with_callbacks
 from sktopic._concurrency import trains, updating
-from sktopic._document_steps import MomentMatchingStep
+from sktopic._constraints import POSITIVE, SHARED
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._moment_matching import FIXED, MAX_TOKENS, filter_tokens, list_tokens, permutation
 from sktopic._kernels._rng import combine_keys, position_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
-from sktopic._prior import check_prior, check_smoothing
-from sktopic._topic_word import TopicProbabilities, by_blocks, columns_of, row_blocks
-from sktopic.lda._minibatch import MinibatchLDA
+from sktopic._prior import check_prior, check_topic_word_prior
+from sktopic._topic_posteriors import TopicPosteriors
+from sktopic._topics import TopicProbabilities
+from sktopic.moment_matching._document_step import MomentMatchingStep
 from sktopic.moment_matching._prior import added, document_moments, matched_prior, moved, prior_moments
 
 # Tell the streams of one seed apart.
@@ -39,7 +39,7 @@ SLICE_WORK = 5_000_000
 LONGEST_WORK = 2 * SLICE_WORK
 
 
-class MomentMatchingModel(CallbackSupportMixin, TopicModel):
+class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     """Base class: fits the topics' Dirichlet posteriors by one pass over the tokens.
 
     A subclass sets ``_model``, which tells the kernel what it is.
@@ -48,11 +48,10 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
     _model = FIXED
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **{name: MinibatchLDA._parameter_constraints[name] for name in ("n_components", "doc_topic_prior")},
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), None],
+        **SHARED,
+        "topic_word_prior": [POSITIVE, None],
         "second_moment": [StrOptions({"first", "sum"})],
         "shuffle": [StrOptions({"corpus", "document"}), None],
-        **{name: MinibatchLDA._parameter_constraints[name] for name in ("n_jobs", "random_state", "verbose")},
     }
 
     _fitted_arrays = {  # noqa: RUF012
@@ -141,26 +140,24 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
         self._observe(counts, alpha, FitTasks(self, X, y, 1, 1, reporting=False))
         return self
 
-    @property
-    def topic_word_posterior_(self):
-        model = self._read()
-        return model.components_ * model._sums[: model.n_components_, None]
+    def _posterior_parameters(self):
+        return self.components_ * self._sums[: self.n_components_, None]
 
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
-        check_smoothing(self.topic_word_prior)
+        check_topic_word_prior(self.topic_word_prior)
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once there is a posterior."""
         self._check_same_number(len(self._sums))
-        if self._given_smoothing(self.n_features_in_) != self.topic_word_prior_:
+        if self._given_topic_word_prior(self.n_features_in_) != self.topic_word_prior_:
             raise ValueError(
                 f"topic_word_prior={self.topic_word_prior!r} differs from {self.topic_word_prior_:g}, with "
                 "which training began; set it back, or call fit to start anew."
             )
 
-    def _given_smoothing(self, n_features):
+    def _given_topic_word_prior(self, n_features):
         return n_features**-0.5 if self.topic_word_prior is None else float(self.topic_word_prior)
 
     def _topic_probabilities(self):
@@ -203,7 +200,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
         store = store.reshape(shape)
         for rows in row_blocks(store):
             store[rows] = 1.0 + noise * (2.0 * store[rows] - 1.0) if noise else 1.0
-        masses, smoothing = store.sum(axis=0), self._given_smoothing(n_features)
+        masses, topic_word_prior = store.sum(axis=0), self._given_topic_word_prior(n_features)
         for rows in row_blocks(store):
             store[rows] /= masses
         return {
@@ -212,12 +209,12 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
             "_lag": lag,
             "_store": store,
             "_scale": np.ones(n_components),
-            "_sums": smoothing * masses,
+            "_sums": topic_word_prior * masses,
             "_spread": 1.0 - by_blocks(np.square, store).sum(axis=0),
             "_prior": check_prior(self.doc_topic_prior, n_components),
             "_evidence": np.zeros(2),
             "n_samples_seen_": 0,
-            "topic_word_prior_": smoothing,
+            "topic_word_prior_": topic_word_prior,
         }
 
     def _initial_noise(self, gamma):
@@ -407,7 +404,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicModel):
                 prior = self._prior[: len(topics.scale)]
                 gathered = topics.gather(batch.words, prior, workers)
                 keys = position_keys(key, first, batch.n_documents)
-                alpha = step(batch, gathered, prior, keys, workers, with_evidence=True).alpha
+                alpha = step(batch, gathered, prior, keys, workers, with_parameters=True).alpha
                 with updating(self):
                     self._learn_prior(alpha[batch.lengths > 0])
                     if self._group_moments[-1] >= GROUP_SIZE:

@@ -84,7 +84,7 @@ def part_of(path):
     family = path.parts[1]
     if family in ("lda", "hdp", "moment_matching"):
         return "estimators"
-    return "base" if path.parent == Path("sktopic") else "functions"
+    return "base" if len(path.parts) == 2 or family.startswith("_") else "functions"
 
 
 def tokens(text, is_c):
@@ -334,7 +334,10 @@ def near(tree, fault):
     """Arguments of pytest for the tests that concern a fault most: those named as its file, those of modules
     that import it or that name it, and those of all estimators, or of the ones that it is part of."""
     path = Path(fault.path)
-    module = re.compile(rf"\b_{path.stem.strip('_')}\b")
+    names = {f"_{path.stem.strip('_')}"}
+    if part_of(path) == "base":  # one of a package is imported by the name of the package
+        names.add(Path(path.parts[1]).stem)
+    module = re.compile(rf"\b({'|'.join(sorted(names))})\b")
     files = sorted(file.relative_to(tree) for file in (tree / "tests").glob("**/test_*.py"))
     common = [file for file in files if file.stem in COMMON]
     sources = [tree / path, *(tree / "sktopic").glob("**/*.py")]

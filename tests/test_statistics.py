@@ -8,12 +8,13 @@ from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
-from sktopic._topic_word import (
+from sktopic._statistics import (
     N_PARTS,
     SMALLEST_SCALE,
     SMALLEST_SCALE_AVERAGING,
-    TopicProbabilities,
+    CountsTarget,
     TopicWordStatistics,
+    no_average,
 )
 
 N_FEATURES, N_TOPICS = 30, 4
@@ -25,11 +26,11 @@ class Counts:
     def __init__(self, array):
         self.array = array
 
-    def add_to(self, target, rows, factor, totals, averaged, average_weight, workers):
-        target[rows] += factor * self.array
-        totals[0] += factor * self.array.sum(axis=0)
-        if len(averaged):
-            averaged[rows] += factor * self.array * average_weight
+    def add_to(self, target, words, factor, workers):
+        target.store[words] += factor * self.array
+        target.totals[0] += factor * self.array.sum(axis=0)
+        if len(target.averaged):
+            target.averaged[words] += factor * self.array * target.average_weight
 
 
 class Plain:
@@ -46,8 +47,8 @@ class Plain:
         self.n_updates += 1
         self.mean += (self.s / self.s.sum(axis=0) - self.mean) / self.n_updates
 
-    def smoothed(self, s, n_documents, smoothing):
-        phi = n_documents * s + smoothing
+    def topics(self, s, weight, topic_word_prior):
+        phi = weight * s + topic_word_prior
         return (phi / phi.sum(axis=0)).T
 
 
@@ -143,7 +144,7 @@ def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
         assert_same_state(statistics, plain, 1e-10)
         topics = statistics.average_probabilities(1000, 0.01, t)
         n_tokens = 1000 * plain.s.sum(axis=0)
-        expected = plain.smoothed(plain.mean * n_tokens, 1, 0.01)
+        expected = plain.topics(plain.mean * n_tokens, 1, 0.01)
         np.testing.assert_allclose(topics.components(), expected, rtol=1e-8)
         folds += statistics.scale[0] == 1.0
 
@@ -173,43 +174,20 @@ def test_probabilities_are_smoothed_and_normalised(workers):
     statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
     plain = run(statistics, RATES["first step one"][:50], workers)
     np.testing.assert_allclose(statistics.expected_counts(300), 300 * plain.s, rtol=1e-12)
-    for smoothing in (0.0, 0.01, 3.0):
-        topics = statistics.probabilities(300, smoothing)
-        expected = plain.smoothed(plain.s, 300, smoothing)
+    for prior in (0.0, 0.01, 3.0):
+        topics = statistics.probabilities(300, prior)
+        expected = plain.topics(plain.s, 300, prior)
         np.testing.assert_allclose(topics.components(), expected, rtol=1e-11, atol=1e-300)
         np.testing.assert_allclose(topics.rows(np.array([4, 29, 4])), expected.T[[4, 29, 4]], rtol=1e-11)
-    # A word that was never seen has the smoothing alone.
-    smoothed = statistics.probabilities(300, 0.01).components()[:, 29]
-    np.testing.assert_allclose(smoothed, 0.01 / (300 * plain.s.sum(axis=0) + 0.3), rtol=1e-11)
-
-
-def test_given_components_are_gathered_as_they_are(workers):
-    components = np.random.default_rng(0).dirichlet(np.ones(N_FEATURES), N_TOPICS)
-    topics = TopicProbabilities.from_components(components)
-    np.testing.assert_allclose(topics.components(), components, rtol=1e-13)
-    prior = np.array([0.1, 0.2, 0.3, 0.4])
-    gathered = topics.gather(np.array([3, 0], dtype=np.int32), prior, workers)
-    assert gathered.rows.dtype == np.float32
-    np.testing.assert_allclose(np.exp(gathered.log_evidence), prior @ components[:, [3, 0]], rtol=1e-6)
-    np.testing.assert_allclose(
-        gathered.rows * np.exp(gathered.log_evidence)[:, None], components[:, [3, 0]].T, rtol=1e-6
-    )
-
-
-def test_gathering_does_not_depend_on_the_number_of_workers(workers):
-    topics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False).probabilities(10, 0.1)
-    words, prior = np.arange(N_FEATURES, dtype=np.int32), np.full(N_TOPICS, 0.2)
-    one = topics.gather(words, prior, workers)
-    with Workers(3) as team:
-        three = topics.gather(words, prior, team)
-    for name in ("rows", "cumulative", "log_evidence"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+    # A word that was never seen has the pseudo-count alone.
+    unseen = statistics.probabilities(300, 0.01).components()[:, 29]
+    np.testing.assert_allclose(unseen, 0.01 / (300 * plain.s.sum(axis=0) + 0.3), rtol=1e-11)
 
 
 class TestGeometric:
-    """Geometric means of topics under Dirichlet posteriors, whose parameters are smoothed counts."""
+    """Geometric means of topics under Dirichlet posteriors, whose parameters are counts and pseudo-counts."""
 
-    SMOOTHING, WEIGHT = 0.05, 300.0
+    PRIOR, WEIGHT = 0.05, 300.0
 
     @pytest.fixture
     def statistics(self, workers):
@@ -220,15 +198,15 @@ class TestGeometric:
 
     def mean_log(self, statistics):
         """E[log phi], (n_features, n_components)."""
-        posterior = self.WEIGHT * statistics.scale * statistics.store + self.SMOOTHING
+        posterior = self.WEIGHT * statistics.scale * statistics.store + self.PRIOR
         return digamma(posterior) - digamma(posterior.sum(axis=0))
 
     def test_rows_are_exponentials_of_mean_logarithms(self, statistics, workers):
         words, prior = np.array([3, 29, 0, 3], dtype=np.int32), np.array([0.1, 0.2, 0.3, 0.4])
-        topics = statistics.geometric(self.WEIGHT, self.SMOOTHING)
+        topics = statistics.geometric(self.WEIGHT, self.PRIOR)
         gathered = topics.gather(words, prior, workers, dtype=np.float64)
         phi = np.exp(self.mean_log(statistics))[words]
-        np.testing.assert_allclose(gathered.log_evidence, np.log(phi @ prior), rtol=1e-10)
+        np.testing.assert_allclose(gathered.log_norm, np.log(phi @ prior), rtol=1e-10)
         np.testing.assert_allclose(gathered.rows, phi / (phi @ prior)[:, None], rtol=1e-10)
         single = topics.gather(words, prior, workers)
         assert single.rows.dtype == np.float32
@@ -236,17 +214,17 @@ class TestGeometric:
 
     def test_rows_of_some_words_have_the_norm_of_all(self, statistics, workers):
         words, prior = np.array([3, 17, 8], dtype=np.int32), np.full(N_TOPICS, 0.2)
-        whole = statistics.geometric(self.WEIGHT, self.SMOOTHING).gather(words, prior, workers)
-        subset = statistics.subset(words).geometric(self.WEIGHT, self.SMOOTHING)
-        part = subset.gather(np.arange(3, dtype=np.int32), prior, workers)
+        whole = statistics.geometric(self.WEIGHT, self.PRIOR).gather(words, prior, workers)
+        some = statistics.of_words(words).geometric(self.WEIGHT, self.PRIOR)
+        part = some.gather(np.arange(3, dtype=np.int32), prior, workers)
         np.testing.assert_array_equal(part.rows, whole.rows)
-        np.testing.assert_array_equal(part.log_evidence, whole.log_evidence)
+        np.testing.assert_array_equal(part.log_norm, whole.log_norm)
 
     def test_mean_logarithm_is_that_of_all_words_and_topics(self, statistics, workers):
-        mean = statistics.mean_log_probability(self.WEIGHT, self.SMOOTHING, workers)
+        mean = statistics.mean_log_probability(self.WEIGHT, self.PRIOR, workers)
         np.testing.assert_allclose(mean, self.mean_log(statistics).mean(), rtol=1e-12)
         with Workers(3) as team:
-            assert statistics.mean_log_probability(self.WEIGHT, self.SMOOTHING, team) == mean
+            assert statistics.mean_log_probability(self.WEIGHT, self.PRIOR, team) == mean
 
     @pytest.mark.parametrize("max_iter", [1, 3, 500])
     def test_bound_of_documents_is_that_of_the_mean_field(self, statistics, workers, max_iter):
@@ -256,7 +234,7 @@ class TestGeometric:
         counts[[0, 5]] = 0.0
         batch = DocumentReader(canonical_counts(counts)).batch(np.arange(12))
         prior = np.array([0.1, 0.5, 0.2, 0.9])
-        topics = statistics.geometric(self.WEIGHT, self.SMOOTHING)
+        topics = statistics.geometric(self.WEIGHT, self.PRIOR)
         gathered = topics.gather(batch.words, prior, workers, dtype=np.float64)
         inferred = VariationalStep(max_iter, 1e-9)(batch, gathered, prior, position_keys(0, 0, 12), workers)
         bound = 0.0
@@ -271,55 +249,121 @@ class TestGeometric:
         np.testing.assert_allclose(inferred.bound(), bound, rtol=1e-9)
 
 
-class TestSubset:
-    """A subset has the rows of some words and the totals of all: what a provisional step needs."""
+class TestOfWords:
+    """Statistics of some words have their rows and the totals of all: what a provisional step needs."""
 
     WORDS = np.array([3, 17, 8])
 
     def test_probabilities_are_those_of_the_whole(self, workers):
         statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
         run(statistics, np.full(50, 0.3), workers)
-        subset = statistics.subset(self.WORDS)
+        some = statistics.of_words(self.WORDS)
         np.testing.assert_allclose(
-            subset.probabilities(100, 0.1).rows(np.arange(3)),
+            some.probabilities(100, 0.1).rows(np.arange(3)),
             statistics.probabilities(100, 0.1).rows(self.WORDS),
             rtol=1e-14,
         )
-        assert not subset.averages
+        assert not some.averages
 
     @pytest.mark.parametrize("scale", [1.0, 1.5 * SMALLEST_SCALE], ids=["usual", "folded in by the step"])
     def test_steps_are_those_of_the_whole(self, workers, scale):
         statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
         statistics.scale[0] = scale
-        subset = statistics.subset(self.WORDS).copy()
+        some = statistics.of_words(self.WORDS).duplicate()
         array = np.random.default_rng(0).random((3, N_TOPICS)) * scale
-        for target, words in ((statistics, self.WORDS), (subset, np.arange(3))):
+        for target, words in ((statistics, self.WORDS), (some, np.arange(3))):
             target.decay(0.5)
             target.add(Counts(array), words.astype(np.int32), 0.5, workers)
-        np.testing.assert_allclose(
-            subset.scale * subset.totals, statistics.scale * statistics.totals, rtol=1e-12
-        )
+        np.testing.assert_allclose(some.scale * some.totals, statistics.scale * statistics.totals, rtol=1e-12)
 
     @pytest.mark.parametrize("words", [WORDS, slice(2, 6), slice(None)], ids=["list", "slice", "all"])
     def test_copy_is_independent(self, words, workers):
-        subset = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False).subset(words)
-        before = subset.store.copy(), subset.totals.copy(), subset.scale.copy()
-        copy = subset.copy()
+        some = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False).of_words(words)
+        before = some.store.copy(), some.totals.copy(), some.scale.copy()
+        copy = some.duplicate()
         copy.decay(0.5)
-        rows = np.arange(len(subset.store), dtype=np.int32)
-        copy.add(Counts(np.ones_like(subset.store)), rows, 0.5, workers)
-        for array, kept in zip((subset.store, subset.totals, subset.scale), before):
+        rows = np.arange(len(some.store), dtype=np.int32)
+        copy.add(Counts(np.ones_like(some.store)), rows, 0.5, workers)
+        for array, kept in zip((some.store, some.totals, some.scale), before):
             np.testing.assert_array_equal(array, kept)
 
     def test_whole_is_left_alone(self, workers):
         statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
         before = statistics.store.copy(), statistics.totals.copy()
-        subset = statistics.subset(self.WORDS)
-        subset.decay(0.0)
-        subset.add(Counts(np.ones((3, N_TOPICS))), np.arange(3, dtype=np.int32), 1.0, workers)
+        some = statistics.of_words(self.WORDS)
+        some.decay(0.0)
+        some.add(Counts(np.ones((3, N_TOPICS))), np.arange(3, dtype=np.int32), 1.0, workers)
         np.testing.assert_array_equal(statistics.store, before[0])
         np.testing.assert_array_equal(statistics.totals, before[1])
         assert statistics.scale[0] == 1.0
+
+
+class TestOfTopics:
+    """Copies in which topics are left out, added, joined or divided, and what is read of some of them."""
+
+    @pytest.fixture
+    def statistics(self, workers):
+        statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
+        run(statistics, np.full(30, 0.3), workers)
+        assert statistics.scale[0] < 1.0
+        return statistics
+
+    def assert_counts(self, statistics, counts):
+        """These are the statistics, of all words in each topic."""
+        np.testing.assert_allclose(statistics.expected_counts(1.0), counts, rtol=1e-12)
+        np.testing.assert_allclose(statistics.tokens(1.0), counts.sum(axis=0), rtol=1e-12)
+        assert not statistics.averages
+
+    @pytest.mark.parametrize("topics", [[3, 0], slice(1, 3), np.array([True, False, False, True]), slice(0)])
+    @pytest.mark.parametrize("n_spare", [0, 2])
+    def test_topics_are_chosen_and_added(self, statistics, topics, n_spare):
+        counts = statistics.expected_counts(1.0)
+        some = statistics.of_topics(topics, n_spare)
+        self.assert_counts(some, np.hstack([counts[:, topics], np.zeros((N_FEATURES, n_spare))]))
+        some.store[:] = some.totals[:] = some.scale[:] = 7.0
+        np.testing.assert_array_equal(statistics.expected_counts(1.0), counts)
+
+    def test_merged_topics_are_sums(self, statistics):
+        counts = statistics.expected_counts(1.0)
+        kept, into = np.array([True, False, True, False]), np.array([0, 0, 2, 3])  # the last is given up
+        expected = np.column_stack([counts[:, 0] + counts[:, 1], counts[:, 2]])
+        totals = statistics.totals.copy()
+        totals[0] += totals[1]
+        self.assert_counts(statistics.merged(kept, into, totals), expected)
+        np.testing.assert_array_equal(statistics.expected_counts(1.0), counts)
+
+    def test_parts_of_topics_are_taken_out_of_them(self, statistics):
+        counts, words = statistics.expected_counts(1.0), np.array([3, 17, 8])
+        tokens = 100.0 * np.array([0.25 * counts[words, 2], 0.5 * counts[words, 0]])
+        tokens[1, 1] = 1e9  # more than there is
+        expected = np.hstack([counts, np.zeros((N_FEATURES, 2))])
+        expected[words, 4], expected[words, 5] = 0.25 * counts[words, 2], 0.5 * counts[words, 0]
+        expected[17, 5] = counts[17, 0]
+        expected[:, [2, 0]] -= expected[:, [4, 5]]
+        self.assert_counts(statistics.split([2, 0], words, tokens, 100.0), expected)
+        np.testing.assert_array_equal(statistics.expected_counts(1.0), counts)
+
+    def test_topics_can_be_cleared_and_all_multiplied(self, statistics):
+        statistics = statistics.of_topics(slice(None))
+        counts = statistics.expected_counts(1.0)
+        statistics.clear(slice(2, None))
+        statistics.multiply(3.0)
+        counts[:, 2:] = 0.0
+        self.assert_counts(statistics, 3.0 * counts)
+
+    def test_counts_of_some_words_and_topics_are_those_of_all(self, statistics):
+        counts, words = statistics.expected_counts(300.0), np.array([3, 17, 8])
+        for topics in (slice(None), slice(0), slice(1, 3)):
+            np.testing.assert_allclose(
+                statistics.expected_counts(300.0, topics), counts[:, topics], rtol=1e-14
+            )
+            some = statistics.expected_counts_of(words, topics, 300.0)
+            np.testing.assert_allclose(some, counts[words][:, topics], rtol=1e-14)
+        np.testing.assert_allclose(statistics.expected_counts(300.0, 2), counts[:, 2], rtol=1e-14)
+        np.testing.assert_allclose(statistics.tokens(300.0), counts.sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(
+            statistics.tokens(2.0, np.ones(N_TOPICS)), 2.0 * statistics.scale[0], rtol=1e-14
+        )
 
 
 @pytest.mark.parametrize("step", [GibbsStep(2, 3), VariationalStep(20, 1e-3)], ids=["gibbs", "variational"])
@@ -337,8 +381,8 @@ def test_document_steps_keep_totals_and_average_in_step_with_the_store(step, den
         topics = statistics.probabilities(12, 0.1).gather(batch.words, prior, workers)
         expected = step(batch, topics, prior, position_keys(t, 0, 6), workers)
         array = np.zeros((N_FEATURES, N_TOPICS))
-        none = np.empty((0, N_TOPICS))
-        expected.add_to(array, batch.words, 1.0, np.zeros((N_PARTS, N_TOPICS)), none, none[:, 0], workers)
+        target = CountsTarget(array, np.zeros((N_PARTS, N_TOPICS)), *no_average(N_TOPICS))
+        expected.add_to(target, batch.words, 1.0, workers)
         np.testing.assert_allclose(array.sum(), batch.lengths.sum(), rtol=1e-5)
         words = batch.words
         if dense:

@@ -1,13 +1,10 @@
-"""What the batch samplers share: keys of their streams, and counts of tokens that are added and removed."""
+"""Counts that tokens are added to and removed from, as Gibbs samplers of a corpus do it."""
 
 import numpy as np
 from scipy.special import gammaln
 
-from sktopic._topic_word import row_blocks
+from sktopic._arrays import row_blocks
 
-# Tell the streams of one seed apart.
-ASSIGNMENT_KEY = 0x61737369676E
-SWEEP_KEY = 0x7377656570
 # Sums of whole numbers below this are exact, whatever is added and removed.
 LARGEST_EXACT_TOTAL = 2.0**53
 

@@ -1,0 +1,40 @@
+"""Large arrays block by block: between two blocks, Python looks whether Ctrl-C was pressed."""
+
+import numpy as np
+
+# Entries that NumPy goes over at a time.
+BLOCK_ENTRIES = 1 << 17
+
+
+def row_blocks(array):
+    """Slices of the rows, one a block."""
+    size = max(1, BLOCK_ENTRIES // max(1, array[:1].size))
+    return [slice(first, first + size) for first in range(0, len(array), size)]
+
+
+def by_blocks(function, array):
+    """function(array) of a function that treats each entry, or each row, alone."""
+    blocks = row_blocks(array)
+    if len(blocks) < 2:
+        return function(array)
+    out = np.empty_like(array)
+    for rows in blocks:
+        out[rows] = function(array[rows])
+    return out
+
+
+def rows_of(array, rows):
+    """array[rows], block by block."""
+    out = np.empty((len(rows), array.shape[1]))
+    for some in row_blocks(out):
+        out[some] = array[rows[some]]
+    return out
+
+
+def columns_of(array, columns, width=None):
+    """array[:, columns], block by block; with zeros behind them, if there is to be a larger width."""
+    n = len(np.arange(array.shape[1])[columns])
+    out = np.zeros((len(array), width or n), dtype=array.dtype)
+    for some in row_blocks(array):
+        out[some, :n] = array[some][:, columns]
+    return out

@@ -1,0 +1,209 @@
+"""The batch samplers: sweeps over all documents of a call, each of whose tokens has a topic."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from sktopic._base import TopicModel
+from sktopic._compat import CallbackSupportMixin, with_callbacks
+from sktopic._concurrency import changing, trains, updating
+from sktopic._fitted_arrays import FLOAT
+from sktopic._interrupt import complete_or_undone
+from sktopic._kernels._rng import combine_keys
+from sktopic._monitor import FitMonitor, FitTasks
+from sktopic._parallel import Workers
+from sktopic._prior import check_topic_word_prior
+
+# Tell the streams of one seed apart.
+ASSIGNMENT_KEY = 0x61737369676E
+SWEEP_KEY = 0x7377656570
+
+
+class BatchSampler(CallbackSupportMixin, TopicModel):
+    """Base class of the Gibbs samplers of a corpus.
+
+    Documents of one call are swept ``max_iter`` times; those of earlier calls are in the counts, and never
+    sampled again. A call is all or nothing up to its first complete sweep: if it fails before, the state is
+    that before the call; after it, the state is that of the last complete sweep.
+
+    A subclass defines `_begin_call` (an object that stands for the documents of the call, with an attribute
+    ``entered``: whether they are in the counts), `_assign_at_random`, `_sweep`, `_undo` and `_trace`.
+    """
+
+    _fitted_arrays = {  # noqa: RUF012
+        "_counts": (FLOAT, "features", "topics"),
+        "_totals": (FLOAT, "topics"),
+    }
+
+    # Attributes with an entry for every evaluate_every sweeps of a call, and their dtypes.
+    _traces = {"log_likelihood_": np.float64}  # noqa: RUF012
+
+    @abstractmethod
+    def _start(self, n_features):
+        """Set the state before the first document; allocate before anything is set."""
+
+    @abstractmethod
+    def _adopt_settings(self):
+        """Let partial_fit go on with parameters that were changed since the last call."""
+
+    @abstractmethod
+    def _begin_call(self, X):
+        """Return what stands for the documents of canonical counts X, changing nothing."""
+
+    @abstractmethod
+    def _assign_at_random(self, call):
+        """Let the tokens of the first documents start from uniformly random topics."""
+
+    @abstractmethod
+    def _sweep(self, call, workers):
+        """Draw the topic of every token of the call once, and what hangs on it."""
+
+    @abstractmethod
+    def _undo(self, call):
+        """Return a function that undoes, in arrays, what a sweep from now on has done."""
+
+    @abstractmethod
+    def _trace(self, call):
+        """Return what is added to the traces, in the order of ``_traces``."""
+
+    @trains
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Sample the topics of a corpus, from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
+            left as it was.
+        RuntimeError
+            If another thread is training this object.
+        KeyboardInterrupt
+            Is passed on. The state is that of the last complete sweep, or the mean of the draws kept so far;
+            before the first complete sweep, that before the call.
+        """
+        self._check_settings()
+        self._sample(X, self._begin_anew, FitTasks(self, X, y, self.max_iter, 1))
+        return self
+
+    @trains
+    def partial_fit(self, X, y=None):
+        """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError, RuntimeError, KeyboardInterrupt
+            As in `fit`; ValueError also for a parameter that cannot change once sampling has begun.
+        """
+        self._check_settings()
+        begin = self._begin_anew if not hasattr(self, "n_samples_seen_") else self._go_on
+        self._sample(X, begin, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
+        return self
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_topic_word_prior(self.topic_word_prior)
+
+    def _go_on(self, X):
+        """Let the state go on with the present parameters; returns canonical counts."""
+        self._checked()._check_continuation()
+        X = self._validate_counts(X, reset=False)
+        for name in self._fitted_arrays:  # sweeps change those that a memory map may protect
+            setattr(self, name, np.require(getattr(self, name), requirements="W"))
+        self._adopt_settings()
+        return X
+
+    def _check_continuation(self):
+        """Raise ValueError for parameters that cannot change once sampling has begun."""
+
+    def _sample(self, X, begin, tasks):
+        """All sweeps over the documents of a call, which enter the counts with the first of them.
+
+        begin : function of X that lets the state be that before the first sweep, and returns canonical counts
+        """
+        call, n_sweeps = None, 0
+        try:
+            with Workers(self.n_jobs) as workers:
+                for sweep in range(1, self.max_iter + 1):
+                    tasks.begin_epoch()
+                    tasks.begin_update()
+                    undo = []
+                    with changing(self), complete_or_undone(self, lambda undo=undo: [f() for f in undo]):
+                        if sweep == 1:
+                            counts = begin(X)
+                            call = self._begin_call(counts)
+                            n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
+                            monitor = FitMonitor(self, n_documents * int(self.max_iter))
+                        undo.append(self._undo(call))
+                        if sweep == 1:
+                            if self.n_samples_seen_ == 0:
+                                self._assign_at_random(call)
+                            self._enter(call, n_documents)
+                            self._clear_traces()
+                        self._sweep(call, workers)
+                        self.n_iter_ = sweep
+                        self._n_sweeps += 1
+                    n_sweeps = sweep
+                    self._after_sweep(sweep, call)
+                    if self.evaluate_every and sweep % self.evaluate_every == 0:
+                        self._note(call)
+                    monitor.after_update(n_documents, n_tokens)
+                    stop = tasks.end_update()
+                    if tasks.end_epoch() or stop:
+                        break
+        finally:  # an interrupted call keeps the documents it has swept
+            if n_sweeps:
+                with updating(self):
+                    self._end_call(call)
+        if self.verbose:
+            monitor.after_epoch()
+        tasks.end()
+
+    def _sweep_key(self):
+        return combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)
+
+    def _enter(self, call, n_documents):
+        """Note that the documents are in the counts from now on."""
+        self.n_samples_seen_ += n_documents
+        call.entered = True
+
+    def _after_sweep(self, sweep, call):
+        """Do what comes after a sweep, if there is anything."""
+
+    def _end_call(self, call):
+        """Do what comes after the last complete sweep, if there is anything."""
+
+    # Traces
+
+    def _clear_traces(self):
+        for name, dtype in self._traces.items():
+            setattr(self, name, np.empty(0, dtype=dtype))
+
+    def _note(self, call):
+        for name, value in zip(self._traces, self._trace(call)):
+            trace = getattr(self, name)
+            setattr(self, name, np.append(trace, np.array(value, dtype=trace.dtype)))

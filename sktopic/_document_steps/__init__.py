@@ -1,0 +1,34 @@
+"""Document steps: inference of the topics of the documents of a batch, given the topics of the corpus.
+
+A step (`DocumentStep` in `_protocol`) is a small object that holds its settings. Called with a batch, the
+gathered topic rows of its words, the prior of proportions and a stream key for each document, it returns the
+`ExpectedCounts` of the batch: they can become topic proportions, and enter the topic-word statistics.
+
+To add one, write a dataclass with a ``__call__`` like that of `GibbsStep`, in the module of its method, and a
+kernel that treats some documents; then let an estimator return it from ``_training_step`` or
+``_transform_step``. Steps that several methods use are here.
+"""
+
+from sktopic._document_steps._dense import DenseCounts
+from sktopic._document_steps._factored import FactoredCounts, WeightedCounts
+from sktopic._document_steps._gibbs import GibbsStep, SampledCounts, joined_indptr
+from sktopic._document_steps._inference import infer_proportions
+from sktopic._document_steps._pieces import document_pieces, joined
+from sktopic._document_steps._protocol import DocumentStep, ExpectedCounts
+from sktopic._document_steps._variational import VariationalCounts, VariationalStep
+
+__all__ = [
+    "DenseCounts",
+    "DocumentStep",
+    "ExpectedCounts",
+    "FactoredCounts",
+    "GibbsStep",
+    "SampledCounts",
+    "VariationalCounts",
+    "VariationalStep",
+    "WeightedCounts",
+    "document_pieces",
+    "infer_proportions",
+    "joined",
+    "joined_indptr",
+]

@@ -1,0 +1,60 @@
+"""Expected counts that are a product of a document's part, a word's part and a number for each cell."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._document_steps._pieces import add_by_parts, joined
+from sktopic._documents import DocumentBatch
+from sktopic._kernels._statistics import add_factored_counts
+from sktopic._statistics import N_PARTS, part_bounds
+from sktopic._topics import GatheredTopics
+
+
+@dataclass
+class FactoredCounts:
+    """Expected counts share[cell] * expectation[document, k] * rows[word, k] of the cells."""
+
+    batch: DocumentBatch
+    topics: GatheredTopics
+    expectation: np.ndarray
+    share: np.ndarray
+
+    def work(self):
+        return len(self.share) * self.expectation.shape[1]
+
+    def add_to(self, target, words, factor, workers):
+        add_by_parts(
+            add_factored_counts,
+            workers,
+            part_bounds=part_bounds(self.batch.n_words),
+            word_indptr=self.batch.word_indptr,
+            word_cell=self.batch.word_cell,
+            cell_document=self.batch.cell_document(),
+            expectation=self.expectation,
+            share=self.share,
+            rows=self.topics.rows,
+            factor=factor,
+            target_row=words,
+            target=target.store,
+            totals=target.totals,
+            averaged=target.averaged,
+            average_weight=target.average_weight,
+            scratch=np.empty((N_PARTS, self.expectation.shape[1])),
+        )
+
+
+@dataclass
+class WeightedCounts(FactoredCounts):
+    """Expected counts given one weight of each topic in each document, whose sums are kept apart."""
+
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, batch, topics, parts):
+        """From weights and share of consecutive documents."""
+        weights, share = joined(parts, "weights"), joined(parts, "share")
+        return cls(batch, topics, weights.astype(topics.rows.dtype), share, weights)
+
+    def proportions(self):
+        return self.weights / self.weights.sum(axis=1, keepdims=True)

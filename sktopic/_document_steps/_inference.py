@@ -1,0 +1,20 @@
+"""Topic proportions of documents by a step, with all else held fixed."""
+
+import numpy as np
+
+from sktopic._documents import document_groups
+
+
+def infer_proportions(X, topics, prior, step, key, workers, dtype=np.float64):
+    """theta of canonical counts X, ndarray of shape (n_documents, n_components).
+
+    Each document is treated by the step with the topics (TopicProbabilities) and prior held fixed; its
+    stream is named by the key and its own content, so other rows leave no trace.
+    """
+    theta = np.empty((X.shape[0], len(prior)), dtype=dtype)
+    for first, last, batch in document_groups(X):
+        gathered = topics.gather(batch.words, prior, workers)
+        theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
+        if not np.isfinite(theta[first:last]).all():
+            raise ValueError("the fitted state gives proportions that are not finite; call fit.")
+    return theta

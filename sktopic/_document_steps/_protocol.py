@@ -1,0 +1,53 @@
+"""What a document step takes and returns."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sktopic._documents import DocumentBatch
+from sktopic._parallel import Workers
+from sktopic._prior import PriorStatistics
+from sktopic._statistics import CountsTarget
+from sktopic._topics import GatheredTopics
+
+
+class ExpectedCounts(Protocol):
+    """How many tokens of each word of a batch each topic is expected to have."""
+
+    def add_to(self, target: CountsTarget, words: NDArray[np.int32], factor: float, workers: Workers) -> None:
+        """Add factor times the counts; those of local word w (n_words,) go to row words[w] of the target."""
+
+    def work(self) -> int:
+        """Return about how many operations `add_to` takes."""
+
+    def prior_statistics(self) -> PriorStatistics:
+        """Return sufficient statistics of the prior of proportions; where the step was asked for them."""
+
+    def proportions(self) -> NDArray[np.float64]:
+        """Return the posterior mean of theta, (n_documents, n_components), rows summing to one."""
+
+
+class DocumentStep(Protocol):
+    """Infers the topics of the documents of a batch. A pure function: it may run in any thread or process."""
+
+    def __call__(
+        self,
+        batch: DocumentBatch,
+        topics: GatheredTopics,
+        prior: NDArray[np.float64],
+        keys: NDArray[np.uint64],
+        workers: Workers,
+        with_prior_statistics: bool = False,
+    ) -> ExpectedCounts:
+        """Return the expected counts of the batch.
+
+        Parameters
+        ----------
+        batch : the documents
+        topics : the topic rows of the words of the batch
+        prior : (n_components,) Dirichlet parameters of the topic proportions
+        keys : (n_documents,) keys of the documents' streams of random numbers
+        workers : who runs the pieces that the batch is cut in
+        with_prior_statistics : whether ``prior_statistics`` will be asked for
+        """

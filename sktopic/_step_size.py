@@ -1,0 +1,27 @@
+"""Step sizes: how far update t = 1, 2, ... of a mini-batch method moves averages towards those of its batch.
+
+A step size is any function of t that returns a number in [0, 1]; a new schedule is a class or function here.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StepSize:
+    """rho_t = (offset + t) ** -decay (Robbins and Monro's conditions hold for decay in (0.5, 1])."""
+
+    offset: float
+    decay: float
+
+    def __call__(self, t: float) -> float:
+        return (float(self.offset) + t) ** -float(self.decay)
+
+
+def mean_of_all(t: float) -> float:
+    """rho_t = 1 / t: the average is the plain mean of all batches."""
+    return 1.0 / t
+
+
+def whole_step(t: float) -> float:
+    """rho_t = 1: each update forgets all earlier ones, since it sees the whole corpus."""
+    return 1.0

@@ -1,0 +1,80 @@
+"""Models with a Dirichlet posterior for each topic: its parameters, and the evidence lower bound."""
+
+import math
+from abc import abstractmethod
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from sktopic._base import TopicModel
+from sktopic._documents import document_groups
+from sktopic._parallel import Workers
+
+
+class TopicPosteriors(TopicModel):
+    """Base class: the parameters of the posteriors are ``topic_word_counts_ + topic_word_prior_``."""
+
+    topic_word_counts_: np.ndarray
+    topic_word_prior_: float
+
+    @property
+    def topic_word_posterior_(self):
+        return self._read()._posterior_parameters()
+
+    def _posterior_parameters(self):
+        return self.topic_word_counts_ + self.topic_word_prior_
+
+
+class EvidenceLowerBound(TopicPosteriors):
+    """Base class of those that know the bound of a corpus.
+
+    A subclass defines `_bound_of_batch` and `_bounds_of_topics`.
+    """
+
+    @abstractmethod
+    def _bound_of_batch(self, batch, workers):
+        """Return bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
+
+    @abstractmethod
+    def _bounds_of_topics(self):
+        """Return what is not the documents' part, a sequence of numbers in nats."""
+
+    def elbo(self, X, y=None, *, total_samples=None):
+        """Evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
+
+        A bound on the log marginal likelihood of all of X, documents and topics together (and the weights
+        of topics, where the model has a posterior of those): it grows with the number of documents, and
+        bounds of different models say little about their predictions. Use `score` to compare models.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+        y : None
+            Ignored.
+        total_samples : float or None, default=None
+            Size of the corpus that X is a sample of, > 0: the documents' part is scaled up to it. None:
+            X is the corpus.
+
+        Returns
+        -------
+        elbo : float
+            Total nats, natural logarithm.
+        """
+        model = self._read()
+        model._check_settings()
+        check_scalar(total_samples, "total_samples", (Real, type(None)))
+        if total_samples is not None and not 0 < total_samples < math.inf:
+            raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
+        X = model._validate_counts(X, reset=False)
+        documents = []
+        with Workers(model.n_jobs) as workers:
+            for _, _, batch in document_groups(X):
+                documents.extend(model._bound_of_batch(batch, workers))
+        bound = math.fsum(documents)
+        if total_samples is not None:
+            bound *= total_samples / X.shape[0]
+        for part in model._bounds_of_topics():
+            bound += part
+        return bound

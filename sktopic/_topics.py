@@ -1,0 +1,125 @@
+"""Topics as documents see them: probabilities of words, computed for the words that are asked for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._arrays import columns_of, row_blocks, rows_of
+from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
+
+
+@dataclass
+class GatheredTopics:
+    """Topic rows of some words, as document steps want them (see _kernels._topics.gather_topics).
+
+    Attributes
+    ----------
+    rows : (n_words, n_components) probabilities phi[w], scaled to phi[w] @ prior = 1
+    cumulative : (n_words, n_blocks) cumulative sums over blocks of topics of rows * prior
+    log_norm : (n_words,) log(phi[w] @ prior) before scaling
+    """
+
+    rows: np.ndarray
+    cumulative: np.ndarray
+    log_norm: np.ndarray
+
+
+@dataclass
+class TopicProbabilities:
+    """phi[w, k] = store[w, k] * scale[k] + offset[k], computed for the words asked for.
+
+    owner is what the arrays must not outlive, a snapshot of a model that would else train on in them.
+    """
+
+    store: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+    owner: object = None
+
+    @classmethod
+    def from_components(cls, components):
+        """From probabilities of shape (n_components, n_features)."""
+        n_components = len(components)
+        store = np.ascontiguousarray(components.T, dtype=np.float64)
+        return cls(store, np.ones(n_components), np.zeros(n_components))
+
+    def rows(self, words):
+        """phi of the words, ndarray of shape (n_words, n_components), float64."""
+        rows = rows_of(self.store, words)
+        for some in row_blocks(rows):
+            rows[some] = rows[some] * self.scale + self.offset
+        return rows
+
+    def components(self):
+        """phi of all words, ndarray of shape (n_components, n_features), rows summing to one."""
+        components = self.store.T * self.scale[:, None]
+        components += self.offset[:, None]
+        components /= components.sum(axis=1, keepdims=True)
+        return components
+
+    def of_topics(self, topics):
+        """Those of some topics only."""
+        return TopicProbabilities(columns_of(self.store, topics), self.scale[topics], self.offset[topics])
+
+    def topic(self, k):
+        """phi of all words in topic k, ndarray of shape (n_features,)."""
+        return self.store[:, k] * self.scale[k] + self.offset[k]
+
+    def mixture(self, weights):
+        """The sum of topics times their weights, ndarray of shape (n_features,)."""
+        return self.store @ (self.scale * weights) + self.offset @ weights
+
+    def gather(self, words, prior, workers, dtype=np.float32):
+        """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
+        return _gather(gather_topics, self.store, words, (self.scale, self.offset, prior), workers, dtype)
+
+
+@dataclass
+class GeometricTopics:
+    """exp E[log phi] under a Dirichlet posterior for each topic, of parameters store * scale + offset.
+
+    It is what mean-field inference puts in the place of phi; norm is psi of the parameters' sums.
+    """
+
+    store: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+    norm: np.ndarray
+
+    def gather(self, words, prior, workers, dtype=np.float32):
+        """As TopicProbabilities.gather."""
+        given = self.scale, self.offset, self.norm, prior
+        return _gather(gather_geometric, self.store, words, given, workers, dtype)
+
+
+def _gather(kernel, store, words, given, workers, dtype):
+    """GatheredTopics by a kernel of _kernels._topics; given are its arrays of one entry a topic."""
+    n_components = store.shape[1]
+    if {len(array) for array in given} != {n_components} or (len(words) and words.max() >= len(store)):
+        # Kernels trust their input.
+        raise ValueError(f"topics of shape {store.shape} do not fit the prior or the documents.")
+    gathered = GatheredTopics(
+        np.empty((len(words), n_components), dtype=dtype),
+        np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
+        np.empty(len(words)),
+    )
+    pieces = [
+        (
+            store,
+            words[first:last],
+            *given,
+            gathered.rows[first:last],
+            gathered.cumulative[first:last],
+            gathered.log_norm[first:last],
+        )
+        for first, last in workers.ranges(len(words))
+    ]
+    workers.map_here(kernel, pieces)
+    check_finite(gathered.log_norm)
+    return gathered
+
+
+def check_finite(log_probabilities):
+    """Raise ValueError for logarithms of probabilities of words that are NaN or plus infinity."""
+    if not log_probabilities.max(initial=-np.inf) < np.inf:
+        raise ValueError("the fitted topics have words whose probability is not finite; call fit.")

@@ -1,0 +1,172 @@
+"""The topics of a corpus under direct assignment: their statistics, weights and identities."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma, polygamma
+
+from sktopic._arrays import by_blocks
+from sktopic._document_steps import VariationalStep
+from sktopic._prior import LARGEST, SMALLEST
+from sktopic._statistics import TopicWordStatistics
+from sktopic.hdp._minibatch import are_in_use
+
+# Least weight of a topic, and of all that are out of reach; and the largest of these.
+SMALLEST_WEIGHT, LARGEST_REST = 1e-10, 1.0 - 1e-6
+# Below a concentration of 1 the bound would have all weight on topics in use: these tables are the others'.
+LEAST_REST = 0.1
+WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
+NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
+
+
+@dataclass
+class CorpusTopics:
+    """The topics that there are, one a column, under given concentrations.
+
+    Attributes
+    ----------
+    statistics : the topic-word statistics
+    weights : (n_topics,) beta
+    ids : (n_topics,) identities
+    births : (n_topics,) updates before the topic became what it is
+    next_id : of the next new topic
+    total_samples : documents of the corpus, what a unit of the statistics stands for
+    alpha, gamma, eta : concentrations of documents and of the weights, and topic_word_prior
+    """
+
+    statistics: TopicWordStatistics
+    weights: np.ndarray
+    ids: np.ndarray
+    births: np.ndarray
+    next_id: int
+    total_samples: float
+    alpha: float
+    gamma: float
+    eta: float
+
+    @property
+    def n_topics(self):
+        return len(self.weights)
+
+    def weight_left(self):
+        """What the weights leave to one."""
+        return max(1.0 - float(self.weights.sum()), SMALLEST_WEIGHT)
+
+    def rest(self):
+        """The prior parameter of what no topic has."""
+        return self.alpha * self.weight_left()
+
+    def prior(self):
+        """Dirichlet parameters of proportions, (n_topics,)."""
+        return np.maximum(self.alpha * self.weights, SMALLEST)
+
+    def geometric(self):
+        """Geometric means of the topics under their posteriors."""
+        return self.statistics.geometric(self.total_samples, self.eta)
+
+    def means(self):
+        return self.statistics.probabilities(self.total_samples, self.eta)
+
+    def expected_counts(self, k):
+        """Expected tokens of all words in topic k, (n_features,)."""
+        return self.statistics.expected_counts(self.total_samples, k)
+
+    def weights_bound(self):
+        """log p(beta), the density of the sticks."""
+        return self.n_topics * math.log(self.gamma) + (self.gamma - 1.0) * math.log(self.weight_left())
+
+    def in_use(self, totals):
+        """Whether topics with these totals of the statistics are in use."""
+        return are_in_use(self.statistics.tokens(self.total_samples, totals))
+
+    def keep(self, kept, statistics=None):
+        """Give up the other topics; their weights are those of topics out of reach from now on."""
+        self.statistics = self.statistics.of_topics(kept) if statistics is None else statistics
+        self.weights, self.ids, self.births = self.weights[kept], self.ids[kept], self.births[kept]
+
+
+@dataclass(frozen=True)
+class DocumentInference:
+    """Mean-field inference of the documents of a batch, given the topics of the corpus."""
+
+    max_iter: int
+    tol: float
+
+    def step(self, rest):
+        return VariationalStep(self.max_iter, self.tol, rest)
+
+    def __call__(self, batch, topics, workers, tokens=None, dtype=np.float32):
+        """VariationalCounts of a DocumentBatch, from equal shares or from tokens (n_documents, n_topics)."""
+        prior = topics.prior()
+        gathered = topics.geometric().gather(batch.words, prior, workers, dtype)
+        start = None if tokens is None else prior + tokens
+        return self.step(topics.rest())(batch, gathered, prior, None, workers, gamma=start)
+
+    def better(self, batch, topics, workers, tokens):
+        """For each document the better of both starts."""
+        warm, cold = self(batch, topics, workers, tokens), self(batch, topics, workers)
+        return self.step(topics.rest()).better(warm, cold, workers)
+
+
+def trigamma(x):
+    return polygamma(1, x)
+
+
+def fit_weights(tokens, weights, alpha, gamma, scale):
+    """beta that maximises the bound, by Minka's fixed point; each iteration raises it.
+
+    Parameters
+    ----------
+    tokens : (n_documents, n_topics) expected tokens of topics in documents
+    weights : (n_topics,) the start
+    alpha, gamma : concentrations of documents and root
+    scale : documents of the corpus for each of these
+
+    Returns
+    -------
+    weights : (n_topics,); what they leave to one belongs to all other topics.
+    """
+    rest = max(gamma - 1.0, LEAST_REST * gamma)
+    for _ in range(WEIGHT_ITERATIONS):
+        prior = alpha * weights
+        gains = by_blocks(lambda n, prior=prior: digamma(prior + n), tokens) - digamma(prior)
+        gains = np.maximum(gains, 0.0)  # rounding
+        tables = scale * prior * gains.sum(axis=0)
+        left = min(max(rest / (tables.sum() + rest), SMALLEST_WEIGHT), LARGEST_REST)
+        updated = np.maximum((1.0 - left) * tables / max(tables.sum(), 1e-300), SMALLEST_WEIGHT)
+        updated *= (1.0 - left) / updated.sum()
+        change = np.abs(updated - weights).max()
+        weights = updated
+        if change < WEIGHT_TOL:
+            break
+    return weights
+
+
+def fit_concentration(tokens, weights, value, lengths, scale, shape, rate):
+    """alpha that maximises the bound under a Gamma prior, by Newton's method for its logarithm.
+
+    Parameters
+    ----------
+    tokens, weights, scale : as of fit_weights
+    value : the start
+    lengths : (n_documents,) of the documents, > 0
+    shape, rate : of the prior
+    """
+    x, (document, topic) = math.log(value), np.nonzero(tokens > 0)
+    tokens, b = tokens[document, topic], weights[topic]
+    for _ in range(NEWTON_ITERATIONS):
+        a = math.exp(x)
+        prior = a * b
+        first = (b * (by_blocks(digamma, prior + tokens) - by_blocks(digamma, prior))).sum()
+        first -= (digamma(a + lengths) - digamma(a)).sum()
+        second = (b * b * (by_blocks(trigamma, prior + tokens) - by_blocks(trigamma, prior))).sum()
+        second -= (trigamma(a + lengths) - trigamma(a)).sum()
+        slope = scale * a * first + shape - a * rate
+        curvature = scale * (a * first + a * a * second) - a * rate
+        step = -slope / curvature if curvature < 0 else math.copysign(1.0, slope)
+        step = min(max(step, -1.0), 1.0)
+        x = min(max(x + step, math.log(SMALLEST)), math.log(LARGEST))
+        if abs(step) < NEWTON_TOL:
+            break
+    return math.exp(x)

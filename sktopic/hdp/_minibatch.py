@@ -1,0 +1,128 @@
+"""The mini-batch methods for the HDP: topics that come and go, with weights that all documents share."""
+
+from abc import abstractmethod
+from numbers import Real
+
+import numpy as np
+
+from sktopic._compat import Interval
+from sktopic._constraints import SHARED
+from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._minibatch import MinibatchTopicModel
+from sktopic._prior import LARGEST, SMALLEST, check_topic_word_prior
+from sktopic.hdp._concentrations import adopt_concentrations
+
+# Expected tokens in the corpus from which on a topic is in use.
+FEWEST_TOKENS = 1.0
+
+
+def are_in_use(tokens):
+    """Whether topics with so many expected tokens in the corpus are in use; the largest always is."""
+    found = tokens >= FEWEST_TOKENS
+    found[tokens.argmax()] = True
+    return found
+
+
+class MinibatchHDP(MinibatchTopicModel):
+    """Base class of the mini-batch methods for the HDP.
+
+    The statistics have a column for each topic that there is capacity for. Those in use, with at least one
+    expected token in the corpus, are reported; ``_in_use`` holds the numbers of their columns.
+
+    A method says which weights topics have (`_topic_weights`), and what an update by a batch with words does
+    (`_move`).
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **SHARED,
+        "topic_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        "doc_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+    }
+
+    _fitted_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_arrays,
+        "_in_use": (INT, "components"),
+        "topic_ids_": (INT, "components"),
+        "topic_weights_": (FLOAT, "components"),
+    }
+
+    # What topic_word_prior=None stands for, where that is allowed.
+    _default_topic_word_prior = None
+
+    @abstractmethod
+    def _topic_weights(self):
+        """Return the weight of the topic of each column, ndarray of shape (n_columns,)."""
+
+    @abstractmethod
+    def _move(self, batch, update, workers):
+        """Update the fitted state from the BatchCounts of a batch that has words."""
+
+    @property
+    def topic_word_counts_(self):
+        model = self._read()
+        unit = model._unit(model.total_samples_)
+        return np.ascontiguousarray(model._statistics.expected_counts(unit, model._in_use).T)
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_topic_word_prior(self.topic_word_prior)
+
+    def _start_from(self, statistics):
+        """Set the state that all methods have."""
+        self._statistics = statistics
+        self.total_samples_ = 0.0
+        self._n_topic_updates = 0
+
+    def _adopt_settings(self):
+        adopt_concentrations(self)
+        given = self._default_topic_word_prior if self.topic_word_prior is None else self.topic_word_prior
+        if given != "auto":
+            self.topic_word_prior_ = float(given)
+
+    # Topics in use
+
+    def _columns_in_use(self):
+        """Whether the topic of each column is in use: all are, before there are tokens."""
+        if self._n_topic_updates == 0:
+            return np.ones(self._n_trained, dtype=bool)
+        return are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))
+
+    def _topic_ids(self):
+        """Identities of the topics of all columns."""
+        return np.arange(self._n_trained)
+
+    def _doc_topic_prior(self, weights):
+        """Dirichlet parameters of proportions for topics of these weights."""
+        return np.maximum(self.doc_concentration_ * weights, SMALLEST)
+
+    def _report_topics(self):
+        """Set the attributes that say which topics are in use."""
+        self._in_use = np.flatnonzero(self._columns_in_use())
+        self.n_components_ = len(self._in_use)
+        self.topic_ids_ = self._topic_ids()[self._in_use]
+        self.topic_weights_ = self._topic_weights()[self._in_use]
+        self.doc_topic_prior_ = self._doc_topic_prior(self.topic_weights_)
+
+    def _statistics_in_use(self):
+        statistics = self._statistics
+        return statistics if len(self._in_use) == self._n_trained else statistics.of_topics(self._in_use)
+
+    def _topic_probabilities(self):
+        unit = self._unit(self.total_samples_)
+        return self._statistics_in_use().probabilities(unit, self.topic_word_prior_)
+
+    # An update
+
+    def _global_step(self, batch, update, workers):
+        self.total_samples_ = float(update.total_samples)
+        if batch.n_tokens > 0.0:
+            self._move(batch, update, workers)
+            self._n_topic_updates += 1
+        self._report_topics()
+
+
+class GrowingHDP(MinibatchHDP):
+    """Base class of those that add columns as they need them: n_components is only the start."""
+
+    def _check_continuation(self):
+        """n_components may be anything later."""

@@ -1,0 +1,218 @@
+"""Stick-breaking processes: the posterior of a corpus, and mean-field inference of documents."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaln, digamma
+
+from sktopic._document_steps import document_pieces, joined
+from sktopic._documents import DocumentBatch
+from sktopic._kernels._hdp_variational import (
+    add_atom_counts,
+    gather_log_topics,
+    start_documents,
+    update_documents,
+)
+from sktopic._prior import PriorStatistics
+from sktopic._statistics import N_PARTS, part_bounds
+from sktopic._topics import GeometricTopics, check_finite
+
+# Iterations of LDA's mean-field inference that choose the topics a document's atoms start from.
+START_ITERATIONS = 10
+
+
+def expected_log_weights(taken, left):
+    """E[log sigma] of the weights made by sticks of Beta parameters (taken, left), and by what they leave."""
+    total = digamma(taken + left)
+    log_left = np.cumsum(digamma(left) - total)
+    return np.append(digamma(taken) - total, 0.0) + np.concatenate([[0.0], log_left])
+
+
+def expected_weights(taken, left):
+    """E[sigma] of the same."""
+    share = taken / (taken + left)
+    return np.append(share, 1.0) * np.concatenate([[1.0], np.cumprod(1.0 - share)])
+
+
+def sticks_bound(taken, left, concentration):
+    """E[log p(v)] - E[log q(v)] of sticks with the prior Beta(1, concentration)."""
+    total = digamma(taken + left)
+    gains = (1.0 - taken) * (digamma(taken) - total) + (concentration - left) * (digamma(left) - total)
+    return float((gains + betaln(taken, left) - betaln(1.0, concentration)).sum())
+
+
+@dataclass
+class CorpusSticks:
+    """Beta posteriors of the sticks of a corpus.
+
+    Attributes
+    ----------
+    topics : (n_topics,) the topic of each stick, those with most atoms first, and of what is left after them
+    taken, left : (n_topics - 1,) Beta parameters
+    """
+
+    topics: np.ndarray
+    taken: np.ndarray
+    left: np.ndarray
+
+    @classmethod
+    def of(cls, atoms, n_documents, concentration):
+        """Those that follow from the mean number of atoms of each topic in a document."""
+        topics = np.argsort(-atoms, kind="stable")
+        atoms = n_documents * atoms[topics]
+        after = np.cumsum(atoms[::-1])[::-1]
+        return cls(topics, 1.0 + atoms[:-1], concentration + after[1:])
+
+    def weights(self):
+        """E[sigma] of each topic."""
+        return self._by_topic(expected_weights(self.taken, self.left))
+
+    def log_weights(self):
+        """E[log sigma] of each topic."""
+        return self._by_topic(expected_log_weights(self.taken, self.left))
+
+    def _by_topic(self, values):
+        out = np.empty(len(values))
+        out[self.topics] = values
+        return out
+
+
+class LogTopics(NamedTuple):
+    """Topic rows of some words (see _kernels._hdp_variational.gather_log_topics), and the topics' weights.
+
+    Attributes
+    ----------
+    log_rows, rows : (n_words, n_topics) E[log phi], and exp of that over the largest of each word
+    log_weights, weights : (n_topics,) E[log sigma] and E[sigma]
+    lowest : a bound below all of log_rows
+    """
+
+    log_rows: np.ndarray
+    rows: np.ndarray
+    log_weights: np.ndarray
+    weights: np.ndarray
+    lowest: float
+
+
+@dataclass
+class CorpusPosterior:
+    """The posterior of the corpus as documents see it: of its topics, and of its sticks."""
+
+    topics: GeometricTopics
+    sticks: CorpusSticks
+
+    def gather(self, words, prior, workers):
+        """LogTopics of the words; the prior of proportions plays no part."""
+        store, norm = self.topics.store, self.topics.norm
+        if len(words) and words.max() >= len(store):
+            # Kernels trust their input.
+            raise ValueError(f"topics of shape {store.shape} do not fit the documents.")
+        weight, offset = float(self.topics.scale[0]), float(self.topics.offset[0])
+        shape = len(words), store.shape[1]
+        log_rows, rows = np.empty(shape), np.empty(shape, dtype=np.float32)
+        pieces = [
+            (store, words[a:b], weight, offset, norm, log_rows[a:b], rows[a:b])
+            for a, b in workers.ranges(shape[0])
+        ]
+        workers.map_here(gather_log_topics, pieces)
+        check_finite(log_rows)
+        lowest = float(digamma(offset) - norm.max())
+        return LogTopics(log_rows, rows, self.sticks.log_weights(), self.sticks.weights(), lowest)
+
+
+@dataclass
+class AtomCounts:
+    """What is inferred of documents (see _kernels._hdp_variational.update_documents)."""
+
+    batch: DocumentBatch
+    prior: np.ndarray
+    used: np.ndarray
+    zeta: np.ndarray
+    varphi: np.ndarray
+    sticks: np.ndarray
+    theta: np.ndarray
+    bounds: np.ndarray
+    n_iter: np.ndarray
+
+    def work(self):
+        return 2 * len(self.zeta) * self.varphi.shape[2]
+
+    def add_to(self, target, words, factor, workers):
+        """target must have no average: topics are not averaged over updates."""
+        batch = self.batch
+        add = partial(
+            add_atom_counts,
+            part_bounds=part_bounds(batch.n_words),
+            word_indptr=batch.word_indptr,
+            word_cell=batch.word_cell,
+            cell_document=batch.cell_document(),
+            cell_count=batch.cell_count,
+            zeta=self.zeta,
+            varphi=self.varphi,
+            factor=factor,
+            target_row=words,
+            target=target.store,
+            totals=target.totals,
+        )
+        workers.map_here(add, workers.ranges(N_PARTS))
+
+    def prior_statistics(self):
+        """The expected number of atoms of each topic, as topic_gains (which are numbers of tables)."""
+        atoms = self.varphi.sum(axis=(0, 1))
+        return PriorStatistics(np.zeros_like(atoms), atoms, 0.0, np.count_nonzero(self.batch.lengths))
+
+    def proportions(self):
+        """Over the topics in use; the prior's trace lets documents without words have its mean."""
+        theta = np.maximum(np.take(self.theta, self.used, axis=1), 0.0) + 1e-200 * self.prior
+        return theta / theta.sum(axis=1, keepdims=True)
+
+
+@dataclass
+class AtomStep:
+    """Mean-field inference of each document, with atoms that stand for topics.
+
+    Attributes
+    ----------
+    used : numbers of the topics that proportions are wanted of
+    n_atoms, concentration : of the documents' stick-breaking processes
+    max_iter, tol : limits of the coordinate ascent
+    """
+
+    used: np.ndarray
+    n_atoms: int
+    concentration: float
+    max_iter: int
+    tol: float
+
+    def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
+        """keys and with_prior_statistics are not needed here, and prior for proportions alone."""
+        start = {"rows": topics.rows, "prior": self.concentration * topics.weights, "n_atoms": self.n_atoms}
+        ascent = {
+            "log_rows": topics.log_rows,
+            "log_weights": topics.log_weights,
+            "lowest": topics.lowest,
+            "concentration": self.concentration,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+        }
+        pieces = [(batch.cells(a, b), start, ascent) for a, b in document_pieces(batch, workers)]
+        parts = workers.map(_infer, pieces)
+        found = {name: joined(parts, name) for name in _Inferred._fields}
+        return AtomCounts(batch, prior, self.used, **found)
+
+
+class _Inferred(NamedTuple):
+    zeta: np.ndarray
+    varphi: np.ndarray
+    sticks: np.ndarray
+    theta: np.ndarray
+    bounds: np.ndarray
+    n_iter: np.ndarray
+
+
+def _infer(cells, start, ascent):
+    """The kernels for some documents."""
+    zeta = start_documents(*cells, n_iter=START_ITERATIONS, **start)
+    return _Inferred(zeta, *update_documents(*cells, zeta=zeta, **ascent))

@@ -1,0 +1,89 @@
+"""Gibbs sampling of documents of the HDP with table indicators."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sktopic._document_steps import SampledCounts, document_pieces, joined, joined_indptr
+from sktopic._kernels._table_indicators import build_tables, sweep_tables
+from sktopic._prior import PriorStatistics
+
+# Draws of a word from which on an alias table saves more than it costs, for any number of topics.
+MANY_DRAWS = 300
+
+
+@dataclass
+class TableCounts(SampledCounts):
+    """Sums over sweeps of draws of topics, and of the tables that documents have for each topic."""
+
+    tables: np.ndarray
+
+    def prior_statistics(self):
+        """The tables in the place of their expectation (see PriorStatistics.topic_gains)."""
+        lengths = self.batch.lengths[self.batch.lengths > 0]
+        return PriorStatistics.from_gains(self.prior, self.tables / self.n_sweeps / self.prior, lengths)
+
+
+@dataclass
+class TableStep:
+    """Gibbs sampling of each document's topics and table indicators (see _kernels._table_indicators).
+
+    Attributes
+    ----------
+    burn_in, sweeps : sweeps thrown away, then sweeps counted
+    sparse : whether a draw goes over the topics in the document instead of all topics
+    """
+
+    burn_in: int
+    sweeps: int
+    sparse: bool
+
+    def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
+        of_word, threshold, alias = self.alias_tables(batch, topics, prior, workers)
+        settings = {
+            "rows": topics.rows,
+            "cumulative": topics.cumulative,
+            "alpha": prior,
+            "n_burn_in": self.burn_in,
+            "n_kept": self.sweeps,
+            "sparse": self.sparse,
+            "table_of_word": of_word,
+            "threshold": threshold,
+            "alias": alias,
+        }
+        pieces = [(batch.cells(a, b), keys[a:b], settings) for a, b in document_pieces(batch, workers)]
+        parts = workers.map(_sweep, pieces)
+        column_topic, values = joined(parts, "column_topic"), joined(parts, "values")
+        fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)
+        tables = np.sum([part.tables for part in parts], axis=0)
+        counts = joined_indptr(parts), column_topic, values, fixed, log_theta, tables
+        return TableCounts(batch, topics, prior, self.sweeps, *counts)
+
+    def alias_tables(self, batch, topics, prior, workers):
+        """Tables of the words that are drawn so often that they pay for one: their numbers and parts."""
+        n_words, n_topics = topics.rows.shape
+        of_word = np.full(n_words, -1, dtype=np.int32)
+        n_draws = (self.burn_in + self.sweeps) * np.diff(batch.word_indptr)
+        words = np.flatnonzero(self.sparse & (n_draws >= MANY_DRAWS)).astype(np.int32)
+        of_word[words] = np.arange(len(words))
+        threshold = np.empty((len(words), n_topics))
+        alias = np.empty((len(words), n_topics), dtype=np.int32)
+        pieces = [
+            (words[a:b], topics.rows, prior, threshold[a:b], alias[a:b])
+            for a, b in workers.ranges(len(words))
+        ]
+        workers.map_here(build_tables, pieces)
+        return of_word, threshold, alias
+
+
+class _Swept(NamedTuple):
+    column_indptr: np.ndarray
+    column_topic: np.ndarray
+    values: np.ndarray
+    tables: np.ndarray
+
+
+def _sweep(cells, keys, settings):
+    """The kernel for some documents."""
+    return _Swept(*sweep_tables(*cells, keys=keys, **settings))

@@ -1,0 +1,69 @@
+"""Topic proportions of documents by Bayesian moment matching."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._document_steps import document_pieces, joined
+from sktopic._kernels._moment_matching import TRIANGULAR, infer_documents, list_tokens
+
+
+@dataclass
+class FilteredProportions:
+    """Topic proportions that a filter arrived at; alpha (n_documents, size): their Dirichlet parameters."""
+
+    theta: np.ndarray
+    alpha: np.ndarray
+
+    def proportions(self):
+        return self.theta
+
+
+@dataclass
+class MomentMatchingStep:
+    """Bayesian moment matching with topics held fixed (see _kernels._moment_matching).
+
+    Attributes
+    ----------
+    model : FIXED, DEGENERATE or TRIANGULAR
+    sum_match : whether second moments are matched in sum
+    shuffled : whether tokens come in random order, not in that of the words
+    gamma : (n_components,) the probability of each number of topics; not FIXED
+    """
+
+    model: int
+    sum_match: bool
+    shuffled: bool
+    gamma: np.ndarray
+
+    def start(self, prior):
+        """The parameters of the proportions of a document without tokens: those of each number of topics."""
+        if self.model != TRIANGULAR:
+            return prior
+        return np.concatenate([prior[: k + 1] for k in range(len(prior))])
+
+    def __call__(self, batch, topics, prior, keys, workers, with_parameters=False):
+        """with_parameters: keep the Dirichlet parameters of all documents."""
+        settings = {
+            "model": self.model,
+            "sum_match": self.sum_match,
+            "rows": topics.rows,
+            "gamma": self.gamma,
+            "start": self.start(prior),
+        }
+        pieces = [
+            (batch.cells(a, b), keys[a:b] if self.shuffled else keys[:0], with_parameters, settings)
+            for a, b in document_pieces(batch, workers)
+        ]
+        parts = workers.map(_filter, pieces)
+        return FilteredProportions(joined(parts, "theta"), joined(parts, "alpha"))
+
+
+def _filter(cells, keys, with_parameters, settings):
+    """The kernels for some documents."""
+    n_documents = len(cells[0]) - 1
+    document, word, weight = list_tokens(*cells, keys)
+    indptr = np.searchsorted(document, np.arange(n_documents + 1)).astype(np.int64)
+    alpha = np.empty((n_documents if with_parameters else 1, len(settings["start"])))
+    theta = infer_documents(indptr=indptr, word=word, weight=weight, alpha=alpha, **settings)
+    return FilteredProportions(theta, alpha)
