@@ -60,9 +60,9 @@ PAPER = {
 }
 ONLINE = {
     "HybridHDP": (HybridHDP, {}),
-    "HybridHDP, paper": (HybridHDP, {**PAPER, "sampler": "sparse", "root_weight": "paper"}),
-    "HybridHDP, sparse": (HybridHDP, {"sampler": "sparse"}),
-    "HybridHDP, dense": (HybridHDP, {"sampler": "dense"}),
+    "HybridHDP, paper": (HybridHDP, {**PAPER, "sampler": "sparse_table_indicator", "root_weight": "paper"}),
+    "HybridHDP, sparse": (HybridHDP, {"sampler": "sparse_table_indicator"}),
+    "HybridHDP, dense": (HybridHDP, {"sampler": "table_indicator"}),
     "OnlineVariationalHDP": (OnlineVariationalHDP, {}),
     "OnlineEMLDA": (OnlineEMLDA, {}),
 }

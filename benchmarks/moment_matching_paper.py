@@ -193,7 +193,7 @@ def own_completion(model, test):
 def trace_of(model):
     """Some notes, the last among them."""
     tokens, topics = (
-        a[::-KEPT_NOTES][::-1].tolist() for a in (model.trace_n_tokens_, model.trace_n_components_)
+        a[::-KEPT_NOTES][::-1].tolist() for a in (model.n_tokens_trace_, model.n_components_trace_)
     )
     return [tokens, topics]
 

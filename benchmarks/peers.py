@@ -353,7 +353,7 @@ def sweeps_per_second(model, counts, n_warm, n_timed):
 
 def gibbs(report, train, test, n_components):
     """Tokens swept per second by collapsed Gibbs sampling with the same fixed priors, three times in turn."""
-    settings = {"n_kept": 1, "evaluate_every": 0, "random_state": 0, **PRIORS}
+    settings = {"n_draws": 1, "evaluate_every": 0, "random_state": 0, **PRIORS}
     warm, more = (40, 80) if n_components < 500 else (10, 20)
     own, two, tomotopy, python = [], [], [], []
     for _ in range(3):

@@ -54,7 +54,7 @@ for row, bars, name in zip(axes, halves, ["first half", "second half"]):
 forgetful = {"batch_size": 10, "learning_decay": 0.5, "total_samples": 1000}
 models = {
     "HybridHDP": HybridHDP(**forgetful),
-    "HybridHDP without revive": HybridHDP(**forgetful, revive=False),
+    "HybridHDP without reuse_topics": HybridHDP(**forgetful, reuse_topics=False),
     "HybridHDP with defaults": HybridHDP(),
     "OnlineEMLDA, 10 topics": OnlineEMLDA(10, **forgetful),
     "OnlineEMLDA, 100 topics": OnlineEMLDA(100, **forgetful),

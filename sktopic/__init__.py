@@ -1,5 +1,8 @@
 """Topic models with a scikit-learn interface."""
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -21,6 +24,9 @@ from sktopic.lda import (
     StreamingVariationalLDA,
 )
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
+
+if TYPE_CHECKING:
+    from sktopic import datasets, inspection, metrics
 
 __version__ = "0.1.0"
 
@@ -44,4 +50,23 @@ __all__ = [
     "StreamingVariationalLDA",
     "TriangularDirichletLDA",
     "TruncationFreeHDP",
+    "datasets",
+    "hdp",
+    "inspection",
+    "lda",
+    "metrics",
+    "moment_matching",
 ]
+
+# Imported when they are first asked for: they need more than the models do.
+_MODULES = "datasets", "inspection", "metrics"
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return _import_module(f"sktopic.{name}")
+    raise AttributeError(f"module 'sktopic' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

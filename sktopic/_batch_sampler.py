@@ -1,6 +1,8 @@
 """The batch samplers: sweeps over all documents of a call, each of whose tokens has a topic."""
 
 from abc import abstractmethod
+from contextlib import ExitStack
+from functools import partial
 
 import numpy as np
 
@@ -26,8 +28,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     sampled again. A call is all or nothing up to its first complete sweep: if it fails before, the state is
     that before the call; after it, the state is that of the last complete sweep.
 
-    A subclass defines `_begin_call` (an object that stands for the documents of the call, with an attribute
-    ``entered``: whether they are in the counts), `_assign_at_random`, `_sweep`, `_undo` and `_trace`.
+    A subclass defines `_begin_call`, `_assign_at_random`, `_sweep`, `_undo` and `_trace`.
     """
 
     _fitted_arrays = {  # noqa: RUF012
@@ -48,7 +49,10 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
 
     @abstractmethod
     def _begin_call(self, X):
-        """Return what stands for the documents of canonical counts X, changing nothing."""
+        """Return what stands for the documents of canonical counts X, changing nothing.
+
+        It has ``n_documents``, and ``entered``: whether they are in the counts.
+        """
 
     @abstractmethod
     def _assign_at_random(self, call):
@@ -95,7 +99,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
             before the first complete sweep, that before the call.
         """
         self._check_settings()
-        self._sample(X, self._begin_anew, FitTasks(self, X, y, self.max_iter, 1))
+        self._sample(X, y, self._begin_anew, reporting=True)
         return self
 
     @trains
@@ -121,7 +125,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         begin = self._begin_anew if not hasattr(self, "n_samples_seen_") else self._go_on
-        self._sample(X, begin, FitTasks(self, X, y, self.max_iter, 1, reporting=False))
+        self._sample(X, y, begin, reporting=False)
         return self
 
     def _check_settings(self):
@@ -140,55 +144,63 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once sampling has begun."""
 
-    def _sample(self, X, begin, tasks):
+    def _sample(self, X, y, begin, reporting):
         """All sweeps over the documents of a call, which enter the counts with the first of them.
 
         begin : function of X that lets the state be that before the first sweep, and returns canonical counts
+        reporting : whether callbacks are told
         """
-        call, n_sweeps = None, 0
+        call, sweep = None, 0
         try:
             with Workers(self.n_jobs) as workers:
-                for sweep in range(1, self.max_iter + 1):
-                    tasks.begin_epoch()
-                    tasks.begin_update()
-                    undo = []
-                    with changing(self), complete_or_undone(self, lambda undo=undo: [f() for f in undo]):
-                        if sweep == 1:
-                            counts = begin(X)
-                            call = self._begin_call(counts)
-                            n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
-                            monitor = FitMonitor(self, n_documents * int(self.max_iter))
-                        undo.append(self._undo(call))
-                        if sweep == 1:
-                            if self.n_samples_seen_ == 0:
-                                self._assign_at_random(call)
-                            self._enter(call, n_documents)
-                            self._clear_traces()
-                        self._sweep(call, workers)
-                        self.n_iter_ = sweep
-                        self._n_sweeps += 1
-                    n_sweeps = sweep
+                # Up to the first complete sweep, nothing has happened.
+                with ExitStack() as stack, complete_or_undone(self, partial(_lock, stack, self)):
+                    with changing(self):
+                        counts = begin(X)
+                        call = self._begin_call(counts)
+                    n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
+                    monitor = FitMonitor(self, n_documents * int(self.max_iter))
+                    tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
+                    self._complete_sweep(1, call, tasks, workers)
+                    sweep = 1
+                while True:
                     self._after_sweep(sweep, call)
                     if self.evaluate_every and sweep % self.evaluate_every == 0:
                         self._note(call)
                     monitor.after_update(n_documents, n_tokens)
                     stop = tasks.end_update()
-                    if tasks.end_epoch() or stop:
+                    if tasks.end_epoch() or stop or sweep == self.max_iter:
                         break
+                    self._complete_sweep(sweep + 1, call, tasks, workers)
+                    sweep += 1
         finally:  # an interrupted call keeps the documents it has swept
-            if n_sweeps:
+            if sweep:
                 with updating(self):
                     self._end_call(call)
         if self.verbose:
             monitor.after_epoch()
         tasks.end()
 
+    def _complete_sweep(self, sweep, call, tasks, workers):
+        """One sweep; or none, if it fails."""
+        tasks.begin_epoch()
+        tasks.begin_update()
+        with changing(self), complete_or_undone(self, self._undo(call)):
+            if sweep == 1:
+                if self.n_samples_seen_ == 0:
+                    self._assign_at_random(call)
+                self._enter(call)
+                self._clear_traces()
+            self._sweep(call, workers)
+            self.n_iter_ = sweep
+            self._n_sweeps += 1
+
     def _sweep_key(self):
         return combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)
 
-    def _enter(self, call, n_documents):
+    def _enter(self, call):
         """Note that the documents are in the counts from now on."""
-        self.n_samples_seen_ += n_documents
+        self.n_samples_seen_ += call.n_documents
         call.entered = True
 
     def _after_sweep(self, sweep, call):
@@ -207,3 +219,8 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         for name, value in zip(self._traces, self._trace(call)):
             trace = getattr(self, name)
             setattr(self, name, np.append(trace, np.array(value, dtype=trace.dtype)))
+
+
+def _lock(stack, model):
+    """Keep readers of the model out until the stack is left."""
+    stack.enter_context(changing(model))

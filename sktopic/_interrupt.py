@@ -62,7 +62,8 @@ class complete_or_undone:
         frames = [frame]
         while frames[-1] is not None and frames[-1] is not self._caller:
             frames.append(frames[-1].f_back)
-        running = [each.f_code for each in frames if each is not None]
+        # Another may have begun inside the block.
+        running = [each.f_code for each in frames if each is not None and each.f_locals.get("self") is self]
         if frames[-1] is None or type(self).__enter__.__code__ in running:  # the block is over, or not begun
             signal.signal(signal.SIGINT, self._handler)
             self._handler(number, frame)

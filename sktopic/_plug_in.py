@@ -79,18 +79,19 @@ def check_same_names(names, others, whose):
 def plug_in_topics(model_or_components):
     """Return the topics of a fitted estimator or of an array of components, a TopicProbabilities.
 
-    Rows of components are normalised, so pseudo-counts will do (scikit-learn's LDA has those).
+    Of a pipeline or search, those of the model at its end. Rows of components are normalised, so
+    pseudo-counts will do (scikit-learn's LDA has those).
     """
+    model_or_components = last_step(model_or_components)
     if isinstance(model_or_components, TopicModel):
         return _topics_of(model_or_components._read())
     components = model_or_components
     if _is_estimator(model_or_components):
-        if not isinstance(model_or_components, Pipeline):
-            check_is_fitted(model_or_components)
+        check_is_fitted(model_or_components)
         if not hasattr(model_or_components, "components_"):
             raise TypeError(
                 f"model_or_components is a {type(model_or_components).__name__}, which has no components_; "
-                "give a topic model (of a pipeline: its last step) or an array of components."
+                "give a topic model, a pipeline that ends in one, or an array of components."
             )
         components = model_or_components.components_
     elif not hasattr(components, "__array__") and not isinstance(components, Sequence):

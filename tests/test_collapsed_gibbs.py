@@ -29,7 +29,7 @@ def make_model(n_components=4, **params):
         "doc_topic_prior": ALPHA,
         "topic_word_prior": ETA,
         "max_iter": 20,
-        "n_kept": 1,
+        "n_draws": 1,
         "evaluate_every": 1,
         "random_state": 0,
     }
@@ -113,12 +113,12 @@ def test_number_of_shards_is_part_of_the_result():
 
 
 @pytest.mark.parametrize(
-    ("n_kept", "interval", "kept"), [(3, 5, [10, 15, 20]), (4, 1, [17, 18, 19, 20]), (99, 8, [4, 12, 20])]
+    ("n_draws", "interval", "kept"), [(3, 5, [10, 15, 20]), (4, 1, [17, 18, 19, 20]), (99, 8, [4, 12, 20])]
 )
-def test_kept_samples_are_averaged(n_kept, interval, kept):
+def test_kept_draws_are_averaged(n_draws, interval, kept):
     """The mean of the counts of chains that end where a sample is kept; as many as there is room for."""
     chains = [make_model(max_iter=max_iter).fit(X).topic_word_counts_ for max_iter in kept]
-    model = make_model(n_kept=n_kept, kept_interval=interval).fit(X)
+    model = make_model(n_draws=n_draws, thinning=interval).fit(X)
     assert_allclose(model.topic_word_counts_, np.mean(chains, axis=0), rtol=1e-12, atol=1e-12)
     counts = model.topic_word_counts_ + ETA
     assert_allclose(model.components_, counts / counts.sum(axis=1, keepdims=True), rtol=1e-12)
@@ -241,7 +241,7 @@ def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, alpha, n_s
     model.partial_fit(MORE)
     check(before)
     # Also where what was kept is an average.
-    model.set_params(n_kept=2, kept_interval=1).partial_fit(MORE)
+    model.set_params(n_draws=2, thinning=1).partial_fit(MORE)
     seen.clear()
     before = model.topic_word_counts_
     model.partial_fit(X[:10])
@@ -290,7 +290,7 @@ def drawn():
 
 def learned(corpus, **params):
     """The likeliest of four chains, since some take long to tell two topics apart."""
-    settings = {"max_iter": 150, "evaluate_every": 150, "n_kept": 5, **params}
+    settings = {"max_iter": 150, "evaluate_every": 150, "n_draws": 5, **params}
     chains = [make_model(random_state=seed, **settings).fit(corpus.data) for seed in range(4)]
     return max(chains, key=lambda model: model.log_likelihood_[-1])
 
@@ -457,7 +457,7 @@ def test_callbacks_see_every_sweep_and_can_stop_the_chain():
     assert model.n_iter_ == 7
     assert_array_equal(model.topic_word_counts_, make_model(max_iter=7).fit(X).topic_word_counts_)
     # Samples kept before the stop are averaged.
-    model = make_model(n_kept=3).set_callbacks(Watcher(stop_after=17)).fit(X)
+    model = make_model(n_draws=3).set_callbacks(Watcher(stop_after=17)).fit(X)
     chains = [make_model(max_iter=max_iter).fit(X).topic_word_counts_ for max_iter in (10, 15)]
     assert_allclose(model.topic_word_counts_, np.mean(chains, axis=0), rtol=1e-12, atol=1e-12)
 
@@ -471,7 +471,7 @@ def test_bars_are_learned_to_near_the_score_of_the_truth(n_shards):
     bars, more_bars = make_bars(300, random_state=0), make_bars(200, random_state=1)
     models = [
         CollapsedGibbsLDA(
-            15, doc_topic_prior=0.1, random_state=seed, max_iter=120, n_shards=n_shards, kept_interval=2
+            15, doc_topic_prior=0.1, random_state=seed, max_iter=120, n_shards=n_shards, thinning=2
         ).fit(bars.data)
         for seed in (0, 1)
     ]

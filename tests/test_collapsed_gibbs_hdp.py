@@ -42,7 +42,7 @@ def started(model, counts, z=None):
     model._start(counts.shape[1])
     call = model._begin_call(counts)
     model._assign_at_random(call)
-    model._enter(call, counts.shape[0])
+    model._enter(call)
     if z is not None:
         settle(model, call, z)
     return model, call
@@ -147,7 +147,9 @@ def test_partial_fit_adds_whole_tokens_and_moves_none(sampler, start):
 def test_documents_without_words_change_nothing(sampler):
     padded = sp.csr_array(sp.vstack([sp.csr_array((2, 25)), X, sp.csr_array((1, 25))]))
     fixed = {"topic_concentration": 1.0, "doc_concentration": 2.0}
-    one, other = (make_model(sampler=sampler, split_merge=0, **fixed).fit(counts) for counts in (X, padded))
+    one, other = (
+        make_model(sampler=sampler, split_merge=False, **fixed).fit(counts) for counts in (X, padded)
+    )
     assert_array_equal(one.topic_word_counts_.sum(axis=0), other.topic_word_counts_.sum(axis=0))
     assert_allclose(other.transform(padded)[0], other.topic_weights_ / other.topic_weights_.sum())
     if sampler == "table_indicator":
@@ -177,15 +179,15 @@ def test_topics_vanish_and_come_again(sampler):
 # The law of the whole sampler
 
 
-def log_joint(documents, n_topics_size, z, slots, beta, b0, b1, n_features):
-    """log p(words, topics, tables), one customer after the other; slots (document, topic) -> tables."""
+def log_joint(documents, n_topics_size, z, seated, beta, b0, b1, n_features):
+    """log p(words, topics, tables), one customer after the other; seated (document, topic) -> tables."""
     total, n_tables = 0.0, np.zeros(n_topics_size)
     document, word = tokens_of(documents)
     for d in np.unique(document):
         n = np.sum(document == d)
         total += gammaln(b1) - gammaln(b1 + n)
         for k in np.unique(z[document == d]):
-            customers, tables = np.sum((document == d) & (z == k)), slots[d, k]
+            customers, tables = np.sum((document == d) & (z == k)), seated[d, k]
             ways = {(0, 0): 1}
             for i in range(customers):
                 for m in range(i + 2):
@@ -206,11 +208,11 @@ def test_trace_is_the_joint_probability(sampler):
     model, call = started(make_model(sampler=sampler, topic_word_prior=0.3), X[:8])
     for _ in range(3):
         sweep(model, call)
-        document, used = slots_of(call.documents)
-        topic, _, tables = call.documents.slots[used].T
-        slots = dict(zip(zip(document.tolist(), topic.tolist()), tables.tolist()))
+        document, used = entries_of(call.documents)
+        topic, tables = (call.documents.entries[name][used] for name in ("topic", "tables"))
+        seated = dict(zip(zip(document.tolist(), topic.tolist()), tables.tolist()))
         given = 0.3, model.topic_concentration_, model.doc_concentration_, 25
-        expected = log_joint(call.documents, len(model._ids), call.documents.z, slots, *given)
+        expected = log_joint(call.documents, len(model._ids), call.documents.z, seated, *given)
         assert_allclose(model._log_joint(call), expected, rtol=1e-10)
 
 
@@ -297,7 +299,7 @@ def test_joint_distribution(sampler, drawn_from_prior):
     """
     direct, prior, n = drawn_from_prior, Prior(1), N_DRAWS
     given = {"topic_concentration_prior": (2.0, 2.0), "doc_concentration_prior": [2.0, 2.0]}
-    model = make_model(sampler=sampler, topic_word_prior=Prior.BETA, split_merge=2, evaluate_every=0, **given)
+    model = make_model(sampler=sampler, topic_word_prior=Prior.BETA, n_proposals=2, evaluate_every=0, **given)
     chain = np.empty((n, direct.shape[1]))
     b0, b1, z, words, _ = prior.draw()
     for i in range(n):
@@ -323,8 +325,9 @@ def replaced(model, counts, z, words, call):
     """The same customers at the same tables, with new words; and the places of our tokens in the call's."""
     n_tables = np.ones((3, len(model._ids)), dtype=np.int32)
     if call is not None:
-        document, used = slots_of(call.documents)
-        n_tables[document, call.documents.slots[used, 0]] = call.documents.slots[used, 2]
+        document, used = entries_of(call.documents)
+        entries = call.documents.entries[used]
+        n_tables[document, entries["topic"]] = entries["tables"]
     for array in (model._counts, model._totals, model._tables):
         array[:] = 0.0
     call = model._begin_call(sp.csr_array(counts))
@@ -334,18 +337,19 @@ def replaced(model, counts, z, words, call):
     assigned = np.empty_like(z)
     assigned[places] = z
     call.documents.assign(assigned)
-    document, used = slots_of(call.documents)
-    call.documents.slots[used, 2] = n_tables[document, call.documents.slots[used, 0]]
+    document, used = entries_of(call.documents)
+    entries = call.documents.entries
+    entries["tables"][used] = n_tables[document, entries["topic"][used]]
     model._recount(call)
     model._tables = call.documents.tables(len(model._ids))
     model._name_topics()
     return call, places
 
 
-def slots_of(documents):
+def entries_of(documents):
     """Document and place of each entry in use of the documents' lists."""
     used = np.flatnonzero(documents.used())
-    return np.searchsorted(documents.slot_start, used, side="right") - 1, used
+    return np.searchsorted(documents.list_start, used, side="right") - 1, used
 
 
 @pytest.mark.parametrize(("n_tables", "sizes"), [(3, [7]), (9, [4, 4, 1, 12]), (1, [1])])
@@ -378,7 +382,7 @@ def test_number_of_topics_does_not_hang_on_the_start():
     test = make_bars(300, size=10, random_state=1).data
     scores, numbers = [], []
     for start in (1, 100):
-        model = CollapsedGibbsHDP(start, max_iter=500, split_merge=20, random_state=0).fit(train)
+        model = CollapsedGibbsHDP(start, max_iter=500, n_proposals=20, random_state=0).fit(train)
         scores.append(model.score(test))
         numbers.append(model.n_components_trace_[-15:].mean())
     assert np.ptp(scores) < 0.01
@@ -432,7 +436,7 @@ def test_fixed_concentrations_stay():
         {"doc_concentration_prior": ("a", 1.0)},
         {"sampler": "exact"},
         {"topic_word_prior": 0.0},
-        {"split_merge": -1},
+        {"n_proposals": 0},
     ],
 )
 def test_settings_out_of_range_leave_the_model_as_it_was(params):
@@ -466,7 +470,7 @@ def test_first_sweep_that_runs_out_of_memory_leaves_no_trace(monkeypatch, failin
     model = make_model().fit(X)
     before = pickle.dumps(model)
 
-    def fail(*arguments):
+    def fail(*arguments, **named):
         raise MemoryError
 
     with monkeypatch.context() as context:

@@ -74,8 +74,8 @@ ESTIMATORS = [
     OnlineEMHDP(),
     TruncationFreeHDP(),
     HybridHDP(),
-    HybridHDP(sampler="sparse", revive=False, topic_concentration=1.0),
-    HybridHDP(sampler="dense", root_weight="paper", doc_concentration=2.0),
+    HybridHDP(sampler="sparse_table_indicator", reuse_topics=False, topic_concentration=1.0),
+    HybridHDP(sampler="table_indicator", root_weight="paper", doc_concentration=2.0),
     # On so few documents 'sparse_table_indicator' does what the default does.
     CollapsedGibbsHDP(max_iter=20),
     CollapsedGibbsHDP(max_iter=20, sampler="direct_assignment"),
@@ -736,7 +736,7 @@ def priors_of(estimator):
 def test_first_partial_fit_of_a_sampler_equals_fit(estimator, prior):
     """Also where the priors are learned and where samples are averaged."""
     for counts in (X, documents(1500)):
-        settings = {"max_iter": 12, "prior_interval": 5, "n_kept": 2, "doc_topic_prior": prior}
+        settings = {"max_iter": 12, "prior_interval": 5, "n_draws": 2, "doc_topic_prior": prior}
         whole, stream = new(estimator, **settings).fit(counts), new(estimator, **settings).partial_fit(counts)
         assert_same_model(stream, whole)
         assert_array_equal(stream.log_likelihood_, whole.log_likelihood_)
@@ -748,18 +748,18 @@ def topic_ids(model):
     return getattr(model, "topic_ids_", np.arange(model.n_components_))
 
 
-@pytest.mark.parametrize("n_kept", [1, 3])
+@pytest.mark.parametrize("n_draws", [1, 3])
 @every_sampler
-def test_partial_fit_of_a_sampler_never_moves_earlier_documents(estimator, n_kept):
+def test_partial_fit_of_a_sampler_never_moves_earlier_documents(estimator, n_draws):
     """No count falls, and each word's counts grow by its tokens in the new documents."""
-    model = new(estimator, n_kept=n_kept, max_iter=12).fit(X)
+    model = new(estimator, n_draws=n_draws, max_iter=12).fit(X)
     for counts in (HELD_OUT, X, HELD_OUT[:1]):
         before, known = model.topic_word_counts_, topic_ids(model)
         added = model.partial_fit(counts).topic_word_counts_
         # Where the number is inferred, topics may be born; none that earlier documents have goes.
         assert np.isin(known, topic_ids(model)).all()
         added[np.searchsorted(topic_ids(model), known)] -= before
-        assert added.min() >= (0.0 if n_kept == 1 else -1e-9)
+        assert added.min() >= (0.0 if n_draws == 1 else -1e-9)
         assert_allclose(added.sum(axis=0), counts.sum(axis=0), rtol=1e-9, atol=1e-9)
     assert model.n_samples_seen_ == 2 * X.shape[0] + HELD_OUT.shape[0] + 1
 

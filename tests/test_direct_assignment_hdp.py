@@ -18,7 +18,7 @@ from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, _moves
 from sktopic.hdp._corpus_topics import fit_concentration, fit_weights
 from sktopic.hdp._moves import Moves, start_without
-from sktopic.hdp._split_merge import BatchTopics, divide, merge_gain, topic_of
+from sktopic.hdp._variational_split_merge import BatchTopics, divide, merge_gain, topic_of
 from sktopic.metrics import document_completion
 from tests.reference import direct_assignment as reference
 

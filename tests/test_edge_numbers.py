@@ -30,7 +30,7 @@ def test_integers_of_any_size_are_read_or_refused(name):
     """Small ones wrap around, where sizes are computed from them; large ones become no float."""
     cls = getattr(sktopic, name)
     X = np.arange(600).reshape(300, 2) % 3
-    numbers = {"n_components": 2, "batch_size": 200, "max_iter": 1, "kept_interval": 1}
+    numbers = {"n_components": 2, "batch_size": 200, "max_iter": 1, "thinning": 1}
     numbers = {key: value for key, value in numbers.items() if key in cls().get_params()}
     one = cls(random_state=0, **numbers).fit(X)
     other = cls(random_state=0, **{key: np.uint8(value) for key, value in numbers.items()}).fit(X)
@@ -47,10 +47,10 @@ def test_bool_is_not_a_concentration_prior():
         HybridHDP(doc_concentration_prior=(True, 1.0)).fit([[1, 2]])
 
 
-@pytest.mark.parametrize("sampler", ["collapsed", "sparse", "dense"])
+@pytest.mark.parametrize("sampler", ["collapsed", "sparse_table_indicator", "table_indicator"])
 def test_topics_that_no_token_speaks_for_do_not_end_in_nan(sampler):
     X = [[0.0, 1e-300]]
-    model = HybridHDP(n_components=3, revive=False, sampler=sampler, random_state=0).fit(X)
+    model = HybridHDP(n_components=3, reuse_topics=False, sampler=sampler, random_state=0).fit(X)
     assert_allclose(model.transform(X).sum(), 1.0)
     assert_allclose(model.components_.sum(axis=1), 1.0)
     assert np.isfinite(model.score(X))

@@ -20,8 +20,7 @@ ESTIMATORS = [
 REPORTS = {
     "log_likelihood_",
     "n_components_trace_",
-    "trace_n_tokens_",
-    "trace_n_components_",
+    "n_tokens_trace_",
     "move_history_",
     "validation_scores_",
     "_prior_averages",

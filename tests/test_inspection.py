@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
@@ -124,6 +125,18 @@ def test_top_documents_are_all_documents_of_a_small_corpus_and_ties_go_by_row(ld
     documents, proportions = top_documents(lda, same, n_documents=10)
     np.testing.assert_array_equal(documents, [[0, 1, 2]] * 4)
     assert proportions.dtype == np.float64
+
+
+def test_functions_open_a_pipeline_and_name_its_words():
+    texts = ["apple pear apple", "pear plum", "apple apple", "plum pear"] * 5
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
+    names, counts = pipe[0].get_feature_names_out(), pipe[0].transform(texts)
+    assert_array_equal(top_words(pipe), top_words(pipe[-1], names))
+    labels = [[label.get_text() for label in ax.get_yticklabels()] for ax in plot_topics(pipe).axes]
+    assert_array_equal(labels, top_words(pipe))
+    opened, given = pyldavis_data(pipe, texts), pyldavis_data(pipe[-1], counts, names)
+    for name in given:
+        assert_array_equal(opened[name], given[name])
 
 
 def test_top_documents_of_a_pipeline_are_texts():
@@ -256,7 +269,7 @@ def test_missing_matplotlib_is_reported_with_the_remedy(monkeypatch):
         (lambda: top_words(-COMPONENTS), ValueError, "Negative values in data passed to components"),
         (lambda: top_words(COMPONENTS * [[1], [0], [1]]), ValueError, "only zeros in row 1"),
         (lambda: top_words(OnlineEMLDA()), NotFittedError, "not fitted"),
-        (lambda: top_words(make_pipeline(OnlineEMLDA())), TypeError, "Pipeline.*last step"),
+        (lambda: top_words(make_pipeline(OnlineEMLDA())), NotFittedError, "not fitted"),
         (lambda: top_documents(COMPONENTS, [[1, 0, 0, 0]]), TypeError, "model is a ndarray.*transform"),
         (lambda: pyldavis_data(COMPONENTS, [[1, 0, 0, 0]]), TypeError, "model is a ndarray.*transform"),
         (lambda: plot_topics(COMPONENTS, n_columns=0), ValueError, "'n_columns' .* Got 0"),
@@ -282,8 +295,8 @@ def test_plot_n_components_draws_the_posterior_and_the_trace(plt):
     posterior, trace = plot_n_components(make_pipeline(model)).axes
     assert [bar.get_height() for bar in posterior.patches] == pytest.approx(model.n_components_posterior_)
     (line,) = trace.lines
-    np.testing.assert_array_equal(line.get_xdata(), model.trace_n_tokens_)
-    np.testing.assert_array_equal(line.get_ydata(), model.trace_n_components_)
+    np.testing.assert_array_equal(line.get_xdata(), model.n_tokens_trace_)
+    np.testing.assert_array_equal(line.get_ydata(), model.n_components_trace_)
 
     figure = plt.figure(layout="constrained")
     assert plot_n_components(model, fig=figure) is figure

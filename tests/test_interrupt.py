@@ -29,9 +29,9 @@ from sktopic.hdp import (
     _collapsed_gibbs,
     _corpus_topics,
     _restaurants,
-    _split_merge,
     _stick_breaking,
     _table_step,
+    _variational_split_merge,
 )
 from sktopic.hdp._moves import Moves
 from sktopic.lda import (
@@ -123,7 +123,7 @@ STEPS = {
         (_stick_breaking, "update_documents"),
     ),
     "gibbs": (partial(OnlineEMLDA, doc_sweeps=4000), (_gibbs, "sweep_documents")),
-    "tables": (partial(HybridHDP, sampler="dense", doc_sweeps=4000), (_table_step, "sweep_tables")),
+    "tables": (partial(HybridHDP, sampler="table_indicator", doc_sweeps=4000), (_table_step, "sweep_tables")),
     "ope": (partial(OnlineOPELDA, max_doc_update_iter=30000), (_ope, "maximise_documents")),
     "cvb0": (partial(OnlineCVB0LDA, max_doc_update_iter=2000), (_cvb0, "collapse_documents")),
     "chain": (partial(TruncationFreeHDP, doc_sweeps=4000), (_restaurants, "sweep_cells")),
@@ -276,7 +276,7 @@ def test_merge_pass_stops_soon(monkeypatch):
     counts = random_counts(80, 3000, 0.05)
     expected = DirectAssignmentHDP(**settings, random_state=0).partial_fit(counts)
     with monkeypatch.context() as patch:
-        sent = interrupt(patch, _split_merge, "merge_gain", delay=None)
+        sent = interrupt(patch, _variational_split_merge, "merge_gain", delay=None)
         # The last of two passes tries many pairs.
         model = DirectAssignmentHDP(**settings, max_iter=2, random_state=0)
         assert_stops_soon(sent, lambda: model.fit(counts))
@@ -292,13 +292,13 @@ def test_correlated_pairs_are_the_largest_covariances_in_order(most):
     covariance = np.triu(centred.T @ centred, 1)
     order = np.argsort(-covariance, axis=None, kind="stable")[:most]
     expected = [divmod(int(i), 30) for i in order if covariance.flat[i] > 0]
-    assert _split_merge.correlated_pairs(x, most) == expected
+    assert _variational_split_merge.correlated_pairs(x, most) == expected
 
 
 def test_products_in_parts_are_the_same(monkeypatch):
     x = np.random.default_rng(0).normal(size=(20, 50))
-    monkeypatch.setattr(_split_merge, "PRODUCT_WORK", 7000)
-    assert_allclose(_split_merge.products(x), np.triu(x.T @ x), rtol=1e-12)
+    monkeypatch.setattr(_variational_split_merge, "PRODUCT_WORK", 7000)
+    assert_allclose(_variational_split_merge.products(x), np.triu(x.T @ x), rtol=1e-12)
 
 
 def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
@@ -332,7 +332,7 @@ SAMPLERS = {
     ),
     "table indicators": (partial(CollapsedGibbsHDP, n_components=40), (_restaurants, "sweep_cells")),
     "direct assignment": (
-        partial(CollapsedGibbsHDP, n_components=40, sampler="direct_assignment", split_merge=2),
+        partial(CollapsedGibbsHDP, n_components=40, sampler="direct_assignment", n_proposals=2),
         (_collapsed_gibbs, "draw_tables"),
     ),
 }
@@ -347,7 +347,7 @@ def sweep_wide(n_repeats=1):
 @pytest.mark.parametrize("scale", [1.0, 0.3])
 def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
     make, (module, kernel) = SAMPLERS[name]
-    settings = {"random_state": 0} | ({"n_kept": 1} if "LDA" in name else {})
+    settings = {"random_state": 0} | ({"n_draws": 1} if "LDA" in name else {})
     calls_a_sweep = {"LDA in shards": 2, "direct assignment": 2}.get(name, 1)
     for sweep in (1, 3):
         expected = make(max_iter=2, **settings).fit(FEW * scale)
@@ -386,7 +386,7 @@ def test_long_document_stops_soon(monkeypatch):
         assert_stops_soon(interrupt(patch, _filter, "filter_tokens"), lambda: model.fit(counts))
     # The state is the posterior given the tokens seen so far.
     assert 0 < model.n_tokens_seen_ < counts.sum()
-    assert np.isfinite(model.partial_fit(counts[:, :] * 0.01).log_evidence_)
+    assert np.isfinite(model.partial_fit(counts[:, :] * 0.01).log_marginal_likelihood_)
 
 
 def test_pieces_of_a_document_are_filtered_as_the_whole(monkeypatch):

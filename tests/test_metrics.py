@@ -152,6 +152,17 @@ def test_perplexity_is_the_exponential_of_completion(model):
     assert perplexity(model, X, **options) == pytest.approx(expected, rel=1e-15)
 
 
+def test_left_to_right_takes_any_random_state():
+    def value(random_state):
+        return left_to_right(CORPUS.components, X[:9], random_state=random_state, **TRUTH)
+
+    assert value(3) == value(3) != value(4)
+    assert value(np.random.RandomState(3)) == value(np.random.RandomState(3))
+    generator = np.random.RandomState(3)
+    assert value(generator) != value(generator)
+    assert value(None) != value(None)
+
+
 @pytest.mark.parametrize("metric", [document_completion, left_to_right], ids=lambda metric: metric.__name__)
 def test_equal_topics_give_the_unigram_likelihood(metric):
     """With all topics the same, nothing is left to infer."""

@@ -110,7 +110,7 @@ def test_attributes_agree_with_each_other(estimator, order, factor):
     assert posterior.shape == model.components_.shape == (n, 16) and posterior.min() > 0
     assert_allclose(posterior / posterior.sum(axis=1, keepdims=True), model.components_, rtol=1e-12)
     assert_array_equal(model.doc_topic_prior_, PRIOR[:n])
-    assert isinstance(model.log_evidence_, float) and model.log_evidence_ < 0
+    assert isinstance(model.log_marginal_likelihood_, float) and model.log_marginal_likelihood_ < 0
 
 
 @every_estimator
@@ -157,7 +157,7 @@ def test_posterior_and_evidence_are_those_of_the_twin(estimator, match):
     )
     assert_allclose(number_posterior(model), gamma, rtol=1e-7, atol=1e-200)
     assert_allclose(model.topic_word_posterior_, beta[: model.n_components_], rtol=1e-7)
-    assert model.log_evidence_ == pytest.approx((weight * np.log(predictive)).sum(), rel=1e-9)
+    assert model.log_marginal_likelihood_ == pytest.approx((weight * np.log(predictive)).sum(), rel=1e-9)
 
 
 @every_order
@@ -167,10 +167,10 @@ def test_evidence_adds_up_from_what_was_predicted(estimator, order):
     model = make_model(estimator, shuffle=order, doc_topic_prior=PRIOR).partial_fit(X)
     for word in [3, 0, 15, 3, 7]:
         probability = prior_mean(model, PRIOR) @ all_topics(model)[:, word]
-        before, counts = model.log_evidence_, np.eye(1, 16, word)
+        before, counts = model.log_marginal_likelihood_, np.eye(1, 16, word)
         assert_allclose(mixture(model, 0 * counts) @ all_topics(model)[:, word], probability, rtol=1e-12)
         model.partial_fit(counts)
-        assert model.log_evidence_ - before == pytest.approx(np.log(probability), rel=1e-9)
+        assert model.log_marginal_likelihood_ - before == pytest.approx(np.log(probability), rel=1e-9)
 
 
 @every_mixture
@@ -179,7 +179,7 @@ def test_trace_notes_the_number_of_topics_ever_more_seldom(estimator):
     model = make_model(estimator).partial_fit(counts[:1])
     for first in range(1, 600, 37):
         model.partial_fit(counts[first : first + 37])
-        tokens, numbers, n = model.trace_n_tokens_, model.trace_n_components_, model.n_tokens_seen_
+        tokens, numbers, n = model.n_tokens_trace_, model.n_components_trace_, model.n_tokens_seen_
         assert len(tokens) == len(numbers) <= 64 * (1 + np.log2(n / 64))
         assert np.all(np.diff(tokens) > 0)
         assert 0.98 * n < tokens[-1] <= n
@@ -192,9 +192,9 @@ def test_trace_notes_the_number_of_topics_ever_more_seldom(estimator):
     alone = make_model(estimator, shuffle=None)
     for row in range(30):
         alone.partial_fit(counts[[row]])
-        noted = np.flatnonzero(order.trace_n_tokens_ == alone.n_tokens_seen_)
-        assert_array_equal(order.trace_n_components_[noted], [alone.n_components_] * len(noted))
-    assert model.fit(counts[:1]).trace_n_tokens_[-1] == counts[:1].sum()
+        noted = np.flatnonzero(order.n_tokens_trace_ == alone.n_tokens_seen_)
+        assert_array_equal(order.n_components_trace_[noted], [alone.n_components_] * len(noted))
+    assert model.fit(counts[:1]).n_tokens_trace_[-1] == counts[:1].sum()
 
 
 @every_order
@@ -205,9 +205,9 @@ def test_trace_does_not_depend_on_the_cuts_between_calls(estimator, order):
     whole, stream = make_model(estimator, shuffle=order).fit(counts), make_model(estimator, shuffle=order)
     for first in range(0, counts.shape[0], 7):
         stream.partial_fit(counts[first : first + 7])
-    assert_array_equal(stream.trace_n_tokens_, whole.trace_n_tokens_)
+    assert_array_equal(stream.n_tokens_trace_, whole.n_tokens_trace_)
     if order != "corpus":
-        assert_array_equal(stream.trace_n_components_, whole.trace_n_components_)
+        assert_array_equal(stream.n_components_trace_, whole.n_components_trace_)
 
 
 @pytest.mark.parametrize("order", ["document", None])
@@ -219,7 +219,7 @@ def test_cuts_between_calls_leave_no_trace_on_fractions_of_tokens(estimator, ord
     for first in range(0, 120, 7):
         stream.partial_fit(counts[first : first + 7])
     one, other = state(whole), state(stream)
-    for name in {"n_tokens_seen_", "trace_n_tokens_"} & one.keys():
+    for name in {"n_tokens_seen_", "n_tokens_trace_"} & one.keys():
         assert_allclose(one.pop(name), other.pop(name), rtol=1e-14)
     assert_same_state(one, other)
 
@@ -346,7 +346,7 @@ def test_golden_posterior_from_the_start_of_the_paper(golden, monkeypatch, estim
     gamma, beta = golden[f"{prefix}_gamma"], golden[f"{prefix}_beta"]
     assert_allclose(model.n_components_posterior_, gamma, rtol=1e-8, atol=1e-200)
     assert_allclose(model.topic_word_posterior_, beta[: gamma.argmax() + 1], rtol=1e-8)
-    assert model.log_evidence_ == pytest.approx(np.log(golden[f"{prefix}_c"]).sum(), rel=1e-10)
+    assert model.log_marginal_likelihood_ == pytest.approx(np.log(golden[f"{prefix}_c"]).sum(), rel=1e-10)
 
 
 @every_estimator
@@ -384,7 +384,7 @@ def test_before_any_token_the_posterior_is_the_prior(estimator):
         model = make_model(estimator, n_components_prior=prior).fit(zeros)
         assert_allclose(model.n_components_posterior_, expected / expected.sum(), rtol=1e-12)
         assert model.n_components_ == expected.argmax() + 1
-        assert len(model.trace_n_tokens_) == 0
+        assert len(model.n_tokens_trace_) == 0
     default = make_model(estimator).fit(X)
     assert_array_equal(make_model(estimator, n_components_prior=np.ones(5)).fit(X)._gamma, default._gamma)
 
@@ -396,7 +396,7 @@ def test_a_number_without_prior_probability_never_gets_any(estimator):
         assert_array_equal(model.n_components_posterior_[np.equal(prior, 0)], 0.0)
         assert model.n_components_posterior_.sum() == pytest.approx(1.0, rel=1e-12)
         assert prior[model.n_components_ - 1] > 0
-        assert not set(model.trace_n_components_) & set(1 + np.flatnonzero(np.equal(prior, 0)))
+        assert not set(model.n_components_trace_) & set(1 + np.flatnonzero(np.equal(prior, 0)))
 
 
 @every_mixture
@@ -508,9 +508,9 @@ def test_sum_of_second_moments_does_not_depend_on_the_order_of_columns(estimator
     model, other = fit(counts, "sum"), fit(counts[:, columns], "sum")
     assert_allclose(other.components_, model.components_[:, columns], rtol=1e-9)
     assert_allclose(other.n_components_posterior_, model.n_components_posterior_, rtol=1e-9, atol=1e-200)
-    assert other.log_evidence_ == pytest.approx(model.log_evidence_, rel=1e-12)
+    assert other.log_marginal_likelihood_ == pytest.approx(model.log_marginal_likelihood_, rel=1e-12)
     model, other = fit(counts, "first"), fit(counts[:, columns], "first")
-    assert abs(other.log_evidence_ - model.log_evidence_) > 0.1
+    assert abs(other.log_marginal_likelihood_ - model.log_marginal_likelihood_) > 0.1
 
 
 def started(estimator, n_components, topics, **params):
@@ -536,7 +536,7 @@ def test_sure_of_the_number_it_is_the_basic_model(estimator, match, order, numbe
     basic.partial_fit(X)
     model.partial_fit(X)
     assert_allclose(model.topic_word_posterior_, basic.topic_word_posterior_, rtol=1e-7)
-    assert model.log_evidence_ == pytest.approx(basic.log_evidence_, rel=1e-10)
+    assert model.log_marginal_likelihood_ == pytest.approx(basic.log_marginal_likelihood_, rel=1e-10)
     assert_allclose(model.transform(HELD_OUT), basic.transform(HELD_OUT), rtol=1e-5)
 
 
@@ -556,7 +556,7 @@ def test_one_topic_is_the_posterior_of_the_word_frequencies(estimator, match, or
         if factor == 1:
             rising = (gammaln(after) - gammaln(start)).sum()
             evidence = rising - gammaln(after.sum()) + gammaln(start.sum())
-            assert model.log_evidence_ == pytest.approx(evidence, rel=1e-11)
+            assert model.log_marginal_likelihood_ == pytest.approx(evidence, rel=1e-11)
         assert_array_equal(mixture(model, HELD_OUT), np.ones((30, 1)))
 
 
@@ -586,7 +586,7 @@ def test_posterior_of_weighty_tokens_is_sound(estimator, order, match, factor):
     model = make_model(estimator, shuffle=order, second_moment=match).fit(counts)
     posterior = model.topic_word_posterior_
     assert np.isfinite(posterior).all() and posterior.min() > 0
-    assert np.isfinite(model.log_evidence_) and np.isfinite(number_posterior(model)).all()
+    assert np.isfinite(model.log_marginal_likelihood_) and np.isfinite(number_posterior(model)).all()
     assert 0.1 * counts.sum() < posterior.sum() < 1.01 * (counts.sum() + 5 * 4)
     unigram = np.log(np.maximum(X.sum(axis=0), 1) / X.sum())
     assert model.score(HELD_OUT) > (HELD_OUT @ unigram).sum() / HELD_OUT.sum()
@@ -621,7 +621,7 @@ def test_symmetric_prior_is_learned(estimator, truth):
         assert_array_equal(model.doc_topic_prior_, np.full(3, model.doc_topic_prior_[0]))
         assert truth / 2 < model.doc_topic_prior_[0] < truth * 2
         fixed = make_model(estimator, 3, doc_topic_prior=1.0, **settings).fit(counts)
-        assert model.log_evidence_ > fixed.log_evidence_ + 500
+        assert model.log_marginal_likelihood_ > fixed.log_marginal_likelihood_ + 500
 
 
 @every_estimator
@@ -789,12 +789,12 @@ def test_interrupt_between_slices_keeps_the_tokens_seen(monkeypatch, estimator, 
             model.fit(X)
     n = int(model.n_tokens_seen_)
     assert 0 < n < X.sum()
-    assert model.log_evidence_ < 0 and model.n_components_ == number_posterior(model).argmax() + 1
+    assert model.log_marginal_likelihood_ < 0 and model.n_components_ == number_posterior(model).argmax() + 1
     assert_allclose(model.topic_word_posterior_.sum(), model._sums[: model.n_components_].sum(), rtol=1e-12)
     if estimator is not MomentMatchingLDA:
-        assert_array_equal(model.trace_n_tokens_, expected.trace_n_tokens_[: len(model.trace_n_tokens_)])
+        assert_array_equal(model.n_tokens_trace_, expected.n_tokens_trace_[: len(model.n_tokens_trace_)])
         assert_array_equal(
-            model.trace_n_components_, expected.trace_n_components_[: len(model.trace_n_components_)]
+            model.n_components_trace_, expected.n_components_trace_[: len(model.n_components_trace_)]
         )
     assert np.isfinite(model.partial_fit(X).score(HELD_OUT))
     assert model.n_tokens_seen_ == n + X.sum()
@@ -819,7 +819,7 @@ class Watcher:
         self.tasks.append(context.task_name)
         if context.task_name != "update":
             return False
-        attributes = ("n_samples_seen_", "n_tokens_seen_", "log_evidence_", "n_components_")
+        attributes = ("n_samples_seen_", "n_tokens_seen_", "log_marginal_likelihood_", "n_components_")
         self.seen.append([getattr(fitted_estimator, name) for name in attributes])
         self.seen[-1].append(number_posterior(fitted_estimator).copy())
         return len(self.seen) == self.stop_after
@@ -835,7 +835,7 @@ def test_callbacks_see_the_model_after_every_group_of_documents(estimator):
     for piece, (documents, tokens, evidence, number, gamma) in zip([X[:64], X[64:]], watcher.seen):
         stream.partial_fit(piece)
         assert (documents, tokens) == (stream.n_samples_seen_, stream.n_tokens_seen_)
-        assert (evidence, number) == (stream.log_evidence_, stream.n_components_)
+        assert (evidence, number) == (stream.log_marginal_likelihood_, stream.n_components_)
         assert_array_equal(gamma, number_posterior(stream))
     assert_array_equal(model.components_, stream.components_)
     stopped = make_model(estimator, **settings).set_callbacks(Watcher(stop_after=1)).fit(X)
@@ -872,9 +872,12 @@ def test_bars_are_found(estimator):
 
 @every_estimator
 def test_order_of_tokens_matters_and_the_shuffle_is_of_the_seed(estimator):
-    evidence = [make_model(estimator, shuffle=order).fit(X).log_evidence_ for order in ("corpus", "document")]
-    evidence.append(make_model(estimator, shuffle=None).fit(X).log_evidence_)
-    evidence.append(make_model(estimator, shuffle="document", random_state=1).fit(X).log_evidence_)
+    evidence = [
+        make_model(estimator, shuffle=order).fit(X).log_marginal_likelihood_
+        for order in ("corpus", "document")
+    ]
+    evidence.append(make_model(estimator, shuffle=None).fit(X).log_marginal_likelihood_)
+    evidence.append(make_model(estimator, shuffle="document", random_state=1).fit(X).log_marginal_likelihood_)
     assert len(np.unique(np.round(evidence, 6))) == 4
 
 

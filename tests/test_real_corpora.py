@@ -57,8 +57,8 @@ def test_topics_of_kos_are_distinct(kos, kos_model):
 
 
 OTHERS = {
-    "collapsed Gibbs": CollapsedGibbsLDA(20, max_iter=40, n_kept=3),
-    "collapsed Gibbs, four shards": CollapsedGibbsLDA(20, max_iter=40, n_kept=3, n_shards=4, n_jobs=2),
+    "collapsed Gibbs": CollapsedGibbsLDA(20, max_iter=40, n_draws=3),
+    "collapsed Gibbs, four shards": CollapsedGibbsLDA(20, max_iter=40, n_draws=3, n_shards=4, n_jobs=2),
     "hybrid": HybridLDA(20, max_iter=3),
     "Langevin": LangevinLDA(20, max_iter=5, learning_rate=0.1),
     "online variational": OnlineVariationalLDA(20, max_iter=3),

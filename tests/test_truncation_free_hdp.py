@@ -184,7 +184,7 @@ def test_topics_that_end_in_a_batch_leave_nothing():
         assert_array_equal(tokens > 0, live)
         assert_array_equal(chain._totals, tokens)
         assert_array_equal(chain._counts.sum(axis=0), tokens)
-        assert not np.any(chain._kept[:, ~live])
+        assert not np.any(chain._summed[:, ~live])
         sizes.append(live.sum())
     result = chain.result(6)
     assert result.counts.shape[1] == len(result.tables) == sizes[-1]

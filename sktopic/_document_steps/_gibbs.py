@@ -73,7 +73,7 @@ class SampledCounts:
             fixed=self.fixed,
             rows=self.topics.rows,
             prior=self.prior,
-            n_kept=self.n_sweeps,
+            n_sweeps=self.n_sweeps,
         )
 
 
@@ -100,7 +100,7 @@ class GibbsStep:
             "cumulative": topics.cumulative,
             "prior": prior,
             "n_burn_in": self.burn_in,
-            "n_kept": self.sweeps,
+            "n_sweeps": self.sweeps,
             "drawn": self.drawn,
             "with_log_theta": with_prior_statistics,
         }

@@ -4,6 +4,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, uint64_t
 
+from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, seed_stream
 
 
@@ -69,3 +71,29 @@ def alias_draws(const double[::1] threshold, const int32_t[::1] alias, uint64_t 
     for i in range(n_draws):
         draws[i] = draw_alias(&threshold[0], &alias[0], threshold.shape[0], &stream)
     return draws_array
+
+
+def build_alias_tables(
+    const int32_t[::1] words,
+    const real[:, ::1] rows,
+    const double[::1] alpha,
+    double[:, ::1] threshold,
+    int32_t[:, ::1] alias,
+):
+    """Build the alias tables of alpha_k phi_kw of some words.
+
+    Parameters
+    ----------
+    words : rows that get a table                                                                  IN
+    rows, alpha : as in _table_indicators.sweep_tables                                                               IN
+    threshold, alias : (words, n_topics) the tables                                  OUT
+    """
+    cdef Py_ssize_t i, k, n_topics = rows.shape[1], done = 0
+    cdef double[::1] weight = np.empty(n_topics)
+    cdef int32_t[::1] work = np.empty(n_topics, dtype=np.int32)
+    with nogil:
+        for i in range(words.shape[0]):
+            for k in range(n_topics):
+                weight[k] = alpha[k] * rows[words[i], k]
+            build_alias(&weight[0], n_topics, &threshold[i, 0], &alias[i, 0], &work[0])
+            count_work(&done, 8 * n_topics)

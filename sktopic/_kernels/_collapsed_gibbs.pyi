@@ -7,14 +7,14 @@ def sweep_words(
     cell_document: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
     counts: NDArray[np.float64],  # (n_features, n_topics) IN/OUT
-    alone: bool,
+    update_counts: bool,
     totals: NDArray[np.float64],  # (n_topics,) IN/OUT
     prior: NDArray[np.float64],  # (n_topics,)
-    smoothing: float,
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slot_topic: NDArray[np.int32],  # (n_slots, 2) IN/OUT
-    slot_weight: NDArray[np.float64],  # (n_slots,) IN/OUT
-    n_slots: NDArray[np.int32],  # (n_documents,) IN/OUT
+    topic_word_prior: float,
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_entries,) of TOPIC_CLUMPS IN/OUT
+    entry_weight: NDArray[np.float64],  # (n_entries,) IN/OUT
+    n_entries: NDArray[np.int32],  # (n_documents,) IN/OUT
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     hint: NDArray[np.int32],  # (n_clumps,) IN/OUT
     key: int,
@@ -34,10 +34,10 @@ def move_counts(
 def list_topics(
     cell_document: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slot_topic: NDArray[np.int32],  # (n_slots, 2) OUT
-    slot_weight: NDArray[np.float64],  # (n_slots,) OUT
-    n_slots: NDArray[np.int32],  # (n_documents,) IN/OUT
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_entries,) of TOPIC_CLUMPS OUT
+    entry_weight: NDArray[np.float64],  # (n_entries,) OUT
+    n_entries: NDArray[np.int32],  # (n_documents,) IN/OUT
     z: NDArray[np.int32],  # (n_clumps,)
 ) -> None:
     """Fill the lists in place."""

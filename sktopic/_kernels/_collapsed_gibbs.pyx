@@ -6,11 +6,9 @@ after the other, so that q is at hand for all topics and a token changes two of 
 alpha_k q_k is kept in block sums, the part n_dk q_k is summed over the topics present in the document (the
 order and the split of Yu et al., 2015).
 
-Documents keep their topics in short lists: document d owns entries slot_start[d] to slot_start[d + 1] of
-slot_topic (a topic and its number of clumps, side by side in memory) and slot_weight (their weight), of which
-the first n_slots[d] are in use. Lists have room for a
-multiple of four entries, and those not in use weigh nothing: they are summed in four lanes, lane l taking
-entries l, l + 4, ...
+Documents keep their topics in short lists (see _topic_lists) and, beside each entry, the weight of its clumps. The
+capacity of a list is a multiple of four entries, and those not in use weigh nothing: they are summed in four
+lanes, lane l taking entries l, l + 4, ...
 """
 
 import numpy as np
@@ -18,9 +16,11 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
+from sktopic._kernels._block_sums cimport BLOCK, find_block
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
+from sktopic._kernels._topic_lists cimport TopicClumps, find, open_entry
 from sktopic._kernels._vector cimport fill_ratios
 
 
@@ -34,15 +34,10 @@ cdef extern from *:
     """
     void prefetch "SKTOPIC_PREFETCH"(const void* address) noexcept nogil
 
-# Topics in a block sum; fill_ratios knows it too.
-cdef enum:
-    BLOCK = 16
-
-
 cdef struct WordState:
     # The word being visited: its counts and what follows from them. Arrays have n_topics entries.
     int32_t n_topics
-    double smoothing      # beta
+    double topic_word_prior      # beta
     double norm_offset    # V beta
     const double* prior   # alpha
     double* totals        # n_k
@@ -62,7 +57,7 @@ cdef inline double ratio_after(
     const WordState* word, int32_t k, double weight, double inverse
 ) noexcept nogil:
     """q_k after some tokens of the word have entered topic k, given the inverse of then."""
-    return (max(word.count[k] + weight, 0.0) + word.smoothing) * inverse
+    return (max(word.count[k] + weight, 0.0) + word.topic_word_prior) * inverse
 
 
 cdef inline void move_to(WordState* word, int32_t k, double weight, double q, double inverse) noexcept nogil:
@@ -79,17 +74,9 @@ cdef inline void move_to(WordState* word, int32_t k, double weight, double q, do
 cdef inline int32_t draw_fixed(const WordState* word, double u, int32_t old, double change) noexcept nogil:
     """Draw from alpha_k q_k: the block first, then a scan inside it. Block sums do not know yet that the
     ratio of topic old (-1: none) has changed."""
-    cdef int32_t b = 0, k, last = (word.n_topics - 1) // BLOCK, stop
-    cdef double total
-    while b < last:
-        total = word.block[b]
-        if old >= 0 and old // BLOCK == b:
-            total += word.prior[old] * change
-        if u < total:
-            break
-        u -= total
-        b += 1
-    k = b * BLOCK
+    cdef int32_t changed = old // BLOCK if old >= 0 else -1, k, stop
+    cdef double block_change = word.prior[old] * change if old >= 0 else 0.0
+    k = BLOCK * find_block(word.block, (word.n_topics - 1) // BLOCK, changed, block_change, &u)
     stop = min(k + BLOCK, word.n_topics) - 1
     u -= word.prior[k] * word.q[k]
     while u >= 0 and k < stop:
@@ -98,43 +85,28 @@ cdef inline int32_t draw_fixed(const WordState* word, double u, int32_t old, dou
     return k
 
 
-cdef struct Member:
-    int32_t topic
-    int32_t clumps
-
-
 cdef struct TopicList:
     # The topics of one document.
-    Member* member
+    TopicClumps* entry
     double* weight
     int32_t n
-
-
-cdef inline int32_t find(const TopicList* topics, int32_t k) noexcept nogil:
-    """The place of topic k in a list, or its length."""
-    cdef int32_t j = 0
-    while j < topics.n and topics.member[j].topic != k:
-        j += 1
-    return j
 
 
 cdef inline void put(TopicList* topics, int32_t j, int32_t k, double weight) noexcept nogil:
     """Add a clump of topic k at its place j, which may be the end of the list."""
     if j == topics.n:
-        topics.member[j].topic = k
-        topics.member[j].clumps = 0
-        topics.n += 1
-    topics.member[j].clumps += 1
+        open_entry(topics.entry, &topics.n, k)
+    topics.entry[j].clumps += 1
     topics.weight[j] += weight
 
 
 cdef inline void take(TopicList* topics, int32_t j, double weight) noexcept nogil:
     """Remove a clump; the last entry takes the place of one without members."""
-    topics.member[j].clumps -= 1
+    topics.entry[j].clumps -= 1
     topics.weight[j] = max(topics.weight[j] - weight, 0.0)
-    if topics.member[j].clumps == 0:
+    if topics.entry[j].clumps == 0:
         topics.n -= 1
-        topics.member[j] = topics.member[topics.n]
+        topics.entry[j] = topics.entry[topics.n]
         topics.weight[j] = topics.weight[topics.n]
         topics.weight[topics.n] = 0.0
 
@@ -147,10 +119,10 @@ cdef inline void scan(
     cdef Py_ssize_t j = 0, n = topics.n
     cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
     while j < n:
-        s0 += topics.weight[j] * q[topics.member[j].topic]
-        s1 += topics.weight[j + 1] * q[topics.member[j + 1].topic]
-        s2 += topics.weight[j + 2] * q[topics.member[j + 2].topic]
-        s3 += topics.weight[j + 3] * q[topics.member[j + 3].topic]
+        s0 += topics.weight[j] * q[topics.entry[j].topic]
+        s1 += topics.weight[j + 1] * q[topics.entry[j + 1].topic]
+        s2 += topics.weight[j + 2] * q[topics.entry[j + 2].topic]
+        s3 += topics.weight[j + 3] * q[topics.entry[j + 3].topic]
         partial_sum[j] = s0
         partial_sum[j + 1] = s1
         partial_sum[j + 2] = s2
@@ -184,14 +156,14 @@ def sweep_words(
     const int32_t[::1] cell_document,
     const double[::1] cell_count,
     double[:, ::1] counts,
-    bint alone,
+    bint update_counts,
     double[::1] totals,
     const double[::1] prior,
-    double smoothing,
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slot_topic,
-    double[::1] slot_weight,
-    int32_t[::1] n_slots,
+    double topic_word_prior,
+    const int64_t[::1] list_start,
+    TopicClumps[::1] entries,
+    double[::1] entry_weight,
+    int32_t[::1] n_entries,
     int32_t[::1] z,
     int32_t[::1] hint,
     uint64_t key,
@@ -203,11 +175,11 @@ def sweep_words(
     word_indptr, words : cells of each word, in the order of the words; row of counts of each word     IN
     cell_document, cell_count : (n_cells,) document and count > 0 of each cell                        IN
     counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
-    alone : whether to change the counts; otherwise they are left to move_counts, and other documents can be
+    update_counts : whether to change the counts; otherwise they are left to move_counts, and other documents can be
         swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
-    prior, smoothing : alpha (n_topics,) and beta, > 0                                                IN
-    slot_start, slot_topic, slot_weight, n_slots : the documents' topics                          IN/OUT
+    prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                                IN
+    list_start, entries, entry_weight, n_entries : the documents' topics                          IN/OUT
     z : (n_clumps,) topic of each clump of the cells, -1: none yet                                IN/OUT
     hint : (n_clumps,) where a clump's topic may be found in its document's list; any value >= 0  IN/OUT
     key : word w draws from the stream of combine(key, w)
@@ -226,8 +198,8 @@ def sweep_words(
     cdef double[:, ::1] scratch = np.empty((5, n_topics + 4), dtype=np.float64)
     cdef double* partial_sum = &scratch[4, 0]
     word.n_topics = n_topics
-    word.smoothing = smoothing
-    word.norm_offset = smoothing * counts.shape[0]
+    word.topic_word_prior = topic_word_prior
+    word.norm_offset = topic_word_prior * counts.shape[0]
     word.prior = &prior[0]
     word.totals = &totals[0]
     word.count = &scratch[0, 0]
@@ -238,27 +210,27 @@ def sweep_words(
         for k in range(n_topics):
             word.inverse[k] = 1.0 / (totals[k] + word.norm_offset)
         for w in range(words.shape[0]):
-            if alone:
+            if update_counts:
                 word.count = &counts[words[w], 0]
             else:
                 memcpy(word.count, &counts[words[w], 0], n_topics * sizeof(double))
             word.fixed = fill_ratios(
-                word.count, word.inverse, word.prior, smoothing, n_topics, word.q, word.block
+                word.count, word.inverse, word.prior, topic_word_prior, n_topics, word.q, word.block
             )
             seed_stream(&stream, combine(key, <uint64_t>words[w]))
             count_work(&done, n_topics)
             for cell in range(word_indptr[w], word_indptr[w + 1]):
                 if cell + 4 < n_cells:
-                    start = slot_start[cell_document[cell + 4]]
-                    prefetch(&slot_topic[start, 0])
-                    prefetch(&slot_topic[start, 0] + 16)
-                    prefetch(&slot_weight[start])
-                    prefetch(&slot_weight[start] + 8)
+                    start = list_start[cell_document[cell + 4]]
+                    prefetch(&entries[start])
+                    prefetch(&entries[start] + 8)
+                    prefetch(&entry_weight[start])
+                    prefetch(&entry_weight[start] + 8)
                 d = cell_document[cell]
-                start = slot_start[d]
-                topics.member = <Member*>&slot_topic[start, 0]
-                topics.weight = &slot_weight[start]
-                topics.n = n_slots[d]
+                start = list_start[d]
+                topics.entry = &entries[start]
+                topics.weight = &entry_weight[start]
+                topics.n = n_entries[d]
                 n_parts = n_clumps(cell_count[cell])
                 count_work(&done, n_parts * (2 * topics.n + 32))
                 for i in range(n_parts):
@@ -272,17 +244,17 @@ def sweep_words(
                         word.q[old] = q_less
                         fixed += word.prior[old] * (q_less - q_old)
                         place = hint[token]
-                        if place >= topics.n or topics.member[place].topic != old:
-                            place = find(&topics, old)
+                        if place >= topics.n or topics.entry[place].topic != old:
+                            place = find(topics.entry, topics.n, old)
                             hint[token] = place
                         listed_weight = topics.weight[place]
-                        only = topics.member[place].clumps == 1
+                        only = topics.entry[place].clumps == 1
                         topics.weight[place] = 0.0 if only else max(listed_weight - weight, 0.0)
                     scan(&topics, word.q, partial_sum, lane)
                     u = next_uniform(&stream) * (lane[4] + fixed)
                     if u < lane[4]:
                         j = draw_listed(&topics, partial_sum, lane, u)
-                        k = topics.member[j].topic
+                        k = topics.entry[j].topic
                     else:
                         k = draw_fixed(&word, u - lane[4], old, q_less - q_old)
                         j = -1
@@ -294,7 +266,7 @@ def sweep_words(
                             continue
                         move_to(&word, old, -weight, q_less, inverse_less)
                     if j < 0:
-                        j = find(&topics, k)
+                        j = find(topics.entry, topics.n, k)
                     hint[token] = j
                     put(&topics, j, k, weight)
                     if old >= 0:
@@ -303,7 +275,7 @@ def sweep_words(
                     move_to(&word, k, weight, ratio_after(&word, k, weight, inverse), inverse)
                     z[token] = k
                     token += 1
-                n_slots[d] = topics.n
+                n_entries[d] = topics.n
 
 
 def move_counts(
@@ -335,10 +307,10 @@ def move_counts(
 def list_topics(
     const int32_t[::1] cell_document,
     const double[::1] cell_count,
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slot_topic,
-    double[::1] slot_weight,
-    int32_t[::1] n_slots,
+    const int64_t[::1] list_start,
+    TopicClumps[::1] entries,
+    double[::1] entry_weight,
+    int32_t[::1] n_entries,
     const int32_t[::1] z,
 ):
     """Fill the documents' empty lists of topics (OUT; zeros on entry) from assignments z."""
@@ -347,13 +319,18 @@ def list_topics(
     cdef TopicList topics
     with nogil:
         for cell in range(cell_document.shape[0]):
-            start = slot_start[cell_document[cell]]
-            topics.member = <Member*>&slot_topic[start, 0]
-            topics.weight = &slot_weight[start]
-            topics.n = n_slots[cell_document[cell]]
+            start = list_start[cell_document[cell]]
+            topics.entry = &entries[start]
+            topics.weight = &entry_weight[start]
+            topics.n = n_entries[cell_document[cell]]
             n_parts = n_clumps(cell_count[cell])
             count_work(&done, n_parts * (topics.n + 4))
             for i in range(n_parts):
-                put(&topics, find(&topics, z[token]), z[token], clump_weight(cell_count[cell], n_parts, i))
+                put(
+                    &topics,
+                    find(topics.entry, topics.n, z[token]),
+                    z[token],
+                    clump_weight(cell_count[cell], n_parts, i),
+                )
                 token += 1
-            n_slots[cell_document[cell]] = topics.n
+            n_entries[cell_document[cell]] = topics.n

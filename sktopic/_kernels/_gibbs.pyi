@@ -15,13 +15,13 @@ def sweep_documents(
     keys: NDArray[np.uint64],  # (n_documents,)
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     n_burn_in: int,  # >= 0
-    n_kept: int,  # >= 1
+    n_sweeps: int,  # >= 1
     drawn: bool,
     with_log_theta: bool,
 ) -> tuple[
     NDArray[np.int64],  # column_indptr (n_documents + 1,)
     NDArray[np.int32],  # column_topic (n_columns,)
-    Real,  # values (sum over documents of cells * slots,)
+    Real,  # values (sum over documents of cells * columns,)
     NDArray[np.float64],  # fixed (n_cells,)
     NDArray[np.float64],  # log_theta (n_columns,), or (0,)
 ]:

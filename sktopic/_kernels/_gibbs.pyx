@@ -14,16 +14,15 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
 
-from sktopic._kernels._blocks cimport (
-    Buffer, Columns, append, clear_columns, name_column, reserve, restride, to_array,
+from sktopic._kernels._sampled_counts cimport (
+    Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, to_array, widen_counts,
 )
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, seed_stream
-from sktopic._kernels._slots cimport (
-    BLOCK, Slots, clear_slots, draw_slot, drop_empty_slots, put, real, scan, slot_of, take,
+from sktopic._kernels._document_topics cimport (
+    BLOCK, DocumentTopics, clear_entries, draw_entry, drop_empty_entries, put, real, scan, entry_of, take,
 )
 from sktopic._kernels._special cimport digamma
 
@@ -37,11 +36,11 @@ cdef int sweep_document(
     const double* prior,
     int32_t n_topics,
     int n_burn_in,
-    int n_kept,
+    int n_sweeps,
     bint drawn,
     Stream* stream,
     int32_t* z,
-    Slots* slots,
+    DocumentTopics* present,
     Columns* columns,
     real* mass,
     real* product,
@@ -54,7 +53,7 @@ cdef int sweep_document(
     """All sweeps over one document: leaves its topics in columns, appends its block (one row a cell, one
     entry a column) to values and adds to the cells' fixed parts. 1 when there is no memory."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
-    cdef Py_ssize_t cell, token, stride = 0, wider
+    cdef Py_ssize_t cell, token, stride = 0
     cdef int32_t i, j, k, n_parts, n_before
     cdef int sweep
     cdef bint keep
@@ -69,66 +68,62 @@ cdef int sweep_document(
         n_parts = n_clumps(cell_count[cell])
         for i in range(n_parts):
             if z[token] >= 0:
-                put(slots, slot_of(slots, z[token]), clump_weight(cell_count[cell], n_parts, i))
+                put(present, entry_of(present, z[token]), clump_weight(cell_count[cell], n_parts, i))
             token += 1
 
-    for sweep in range(n_burn_in + n_kept):
+    for sweep in range(n_burn_in + n_sweeps):
         keep = sweep >= n_burn_in
-        drop_empty_slots(slots)
-        for j in range(slots.n):
-            mass[j] = <real>slots.weight[j]
+        drop_empty_entries(present)
+        for j in range(present.n):
+            mass[j] = <real>present.weight[j]
             if keep:
-                name_column(columns, slots.topic[j], j)
+                name_column(columns, present.topic[j], j)
         if sweep == n_burn_in:
-            stride = min(<Py_ssize_t>n_topics, (2 * slots.n + 16) // 8 * 8)
-            if reserve(values, n_cells * stride * sizeof(real)) != 0:
+            stride = begin_counts(values, n_cells, present.n, n_topics, sizeof(real))
+            if stride < 0:
                 return 1
-            memset(values.data + start, 0, n_cells * stride * sizeof(real))
         token = 0
         for cell in range(n_cells):
             row = rows + cell_word[cell] * <Py_ssize_t>n_topics
             n_parts = n_clumps(cell_count[cell])
-            count_work(done, n_parts * (2 * slots.n + 16))
+            count_work(done, n_parts * (2 * present.n + 16))
             for i in range(n_parts):
                 w = clump_weight(cell_count[cell], n_parts, i)
                 if z[token] >= 0:
-                    j = slots.position[z[token]]
-                    take(slots, j, w)
-                    mass[j] = <real>slots.weight[j]
-                n_before = slots.n
-                total = scan(row, slots, mass, product, partial_sum)
+                    j = present.position[z[token]]
+                    take(present, j, w)
+                    mass[j] = <real>present.weight[j]
+                n_before = present.n
+                total = scan(row, present, mass, product, partial_sum)
                 sums = cumulative + cell_word[cell] * n_blocks
-                j = draw_slot(row, sums, prior, n_topics, slots, partial_sum, total, stream)
-                put(slots, j, w)
-                mass[j] = <real>slots.weight[j]
-                z[token] = slots.topic[j]
+                j = draw_entry(row, sums, prior, n_topics, present, partial_sum, total, stream)
+                put(present, j, w)
+                mass[j] = <real>present.weight[j]
+                z[token] = present.topic[j]
                 token += 1
                 if keep:
-                    if slots.n > n_before:
-                        name_column(columns, slots.topic[j], j)
+                    if present.n > n_before:
+                        name_column(columns, present.topic[j], j)
                     if columns.n > stride:
-                        wider = min(<Py_ssize_t>n_topics, 2 * stride)
-                        if reserve(values, n_cells * wider * sizeof(real)) != 0:
+                        stride = widen_counts(values, n_cells, stride, n_topics, sizeof(real))
+                        if stride < 0:
                             return 1
-                        restride(<real*>(values.data + start), n_cells, stride, stride, wider)
-                        stride = wider
                     out = <real*>(values.data + start) + cell * stride
                     if drawn:
-                        out[columns.of_slot[j]] += <real>w
+                        out[columns.of_entry[j]] += <real>w
                         continue
                     share = <real>(w / (total + 1))
                     fixed[cell] += share
                     for k in range(n_before):
-                        out[columns.of_slot[k]] += share * product[k]
+                        out[columns.of_entry[k]] += share * product[k]
         if keep and log_theta != NULL:
             if sweep == n_burn_in:
                 for j in range(n_topics):
                     log_theta[j] = 0.0
-            for j in range(slots.n):
-                k = slots.topic[j]
-                log_theta[columns.of_slot[j]] += digamma(prior[k] + slots.weight[j]) - digamma(prior[k])
-    restride(<real*>(values.data + start), n_cells, columns.n, stride, columns.n)
-    values.used = start + n_cells * columns.n * sizeof(real)
+            for j in range(present.n):
+                k = present.topic[j]
+                log_theta[columns.of_entry[j]] += digamma(prior[k] + present.weight[j]) - digamma(prior[k])
+    end_counts(values, n_cells, columns.n, stride, sizeof(real))
     return 0
 
 
@@ -142,11 +137,11 @@ def sweep_documents(
     const uint64_t[::1] keys,
     int32_t[::1] z,
     int n_burn_in,
-    int n_kept,
+    int n_sweeps,
     bint drawn,
     bint with_log_theta,
 ):
-    """Sample the topics of documents; sum the conditional probabilities, or the draws, of the kept sweeps.
+    """Sample the topics of documents; sum the conditional probabilities, or the draws, of the counted sweeps.
 
     Parameters
     ----------
@@ -158,14 +153,14 @@ def sweep_documents(
     keys : (n_documents,) stream of each document                                                 IN
     z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
         clumps one after the other, each given those before it)                                   IN/OUT
-    n_burn_in, n_kept : sweeps thrown away (>= 0), then sweeps summed (>= 1)
+    n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
     drawn : whether draws are summed instead of the conditional probabilities they were made from
     with_log_theta : whether to compute log_theta
 
     Returns
     -------
     column_indptr (n_documents + 1,) int64, column_topic (n_columns,) int32 : topics of each document
-    in the kept sweeps;
+    in the counted sweeps;
     values : for each document in turn its (cells, columns) block, the sums of w phi_kw n_k / T, or those
     of w where topic k was drawn;
     fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k, or 0;
@@ -176,7 +171,7 @@ def sweep_documents(
     cdef int64_t base = indptr[0]
     cdef int status = 0
     cdef Stream stream
-    cdef Slots slots
+    cdef DocumentTopics present
     cdef Columns columns
     cdef Buffer values, topics, logs
     cdef double* log_theta = NULL
@@ -189,14 +184,14 @@ def sweep_documents(
     cdef int32_t[:, ::1] ints = np.full((6, n_topics), -1, dtype=np.int32)
     cdef real[:, ::1] reals = np.empty((3, n_topics), dtype=dtype)
     cdef double[:, ::1] doubles = np.empty((2, n_topics), dtype=np.float64)
-    slots.n = columns.n = 0
-    slots.topic = &ints[0, 0]
-    slots.members = &ints[1, 0]
-    slots.position = &ints[2, 0]
-    slots.weight = &doubles[0, 0]
+    present.n = columns.n = 0
+    present.topic = &ints[0, 0]
+    present.members = &ints[1, 0]
+    present.position = &ints[2, 0]
+    present.weight = &doubles[0, 0]
     columns.topic = &ints[3, 0]
     columns.position = &ints[4, 0]
-    columns.of_slot = &ints[5, 0]
+    columns.of_entry = &ints[5, 0]
     if with_log_theta:
         log_theta = &doubles[1, 0]
     values.data = topics.data = logs.data = NULL
@@ -211,7 +206,7 @@ def sweep_documents(
                     status = sweep_document(
                         n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0],
                         &prior[0],
-                        n_topics, n_burn_in, n_kept, drawn, &stream, &z[token], &slots, &columns,
+                        n_topics, n_burn_in, n_sweeps, drawn, &stream, &z[token], &present, &columns,
                         &reals[0, 0], &reals[1, 0], &reals[2, 0], &values, &fixed[first], log_theta,
                         &done,
                     )
@@ -223,7 +218,7 @@ def sweep_documents(
                     for cell in range(first, first + n_cells):
                         token += n_clumps(cell_count[cell])
                 column_indptr[d + 1] = column_indptr[d] + columns.n
-                clear_slots(&slots)
+                clear_entries(&present)
                 clear_columns(&columns)
         if status != 0:
             raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")

@@ -1,6 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+# Weights of a customer more in a topic of a document: of a table more, and of an old one.
+SEAT_RATIOS: np.dtype
+
 def sweep_cells(
     first_cell: int,
     cell_word: NDArray[np.int32],  # (n_cells,)
@@ -16,12 +19,12 @@ def sweep_cells(
     common: int,
     topic_concentration: float,
     doc_concentration: float,
-    smoothing: float,
+    topic_word_prior: float,
     n_features: int,
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slots: NDArray[np.int32],  # (n_clumps, 3) IN/OUT
-    gains: NDArray[np.float64],  # (n_clumps, 2) IN/OUT
-    n_slots: NDArray[np.int32],  # (n_documents,) IN/OUT
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES IN/OUT
+    ratios: NDArray[np.void],  # (n_clumps,) of SEAT_RATIOS IN/OUT
+    n_entries: NDArray[np.int32],  # (n_documents,) IN/OUT
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     key: int,
 ) -> tuple[int, float]:  # the next cell, rest
@@ -30,26 +33,26 @@ def sweep_cells(
 def list_topics(
     cell_document: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slots: NDArray[np.int32],  # (n_clumps, 3) OUT
-    n_slots: NDArray[np.int32],  # (n_documents,) IN/OUT
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES OUT
+    n_entries: NDArray[np.int32],  # (n_documents,) IN/OUT
     z: NDArray[np.int32],  # (n_clumps,)
 ) -> None:
     """Fill the lists in place."""
 
 def weigh_lists(
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slots: NDArray[np.int32],  # (n_clumps, 3)
-    gains: NDArray[np.float64],  # (n_clumps, 2) OUT
-    n_slots: NDArray[np.int32],  # (n_documents,)
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES
+    ratios: NDArray[np.void],  # (n_clumps,) of SEAT_RATIOS OUT
+    n_entries: NDArray[np.int32],  # (n_documents,)
     indicators: bool,
 ) -> None:
-    """Fill the gains in place."""
+    """Fill the seat ratios in place."""
 
 def draw_tables(
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slots: NDArray[np.int32],  # (n_clumps, 3) IN/OUT
-    n_slots: NDArray[np.int32],  # (n_documents,)
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES IN/OUT
+    n_entries: NDArray[np.int32],  # (n_documents,)
     weight: NDArray[np.float64],  # (size,)
     tables: NDArray[np.float64],  # (size,) IN/OUT
     key: int,
@@ -57,9 +60,9 @@ def draw_tables(
     """Change tables in place."""
 
 def log_seatings(
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slots: NDArray[np.int32],  # (n_clumps, 3)
-    n_slots: NDArray[np.int32],  # (n_documents,)
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES
+    n_entries: NDArray[np.int32],  # (n_documents,)
 ) -> float:
     """The sum of log S(n, m)."""
 

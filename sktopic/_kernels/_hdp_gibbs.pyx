@@ -22,9 +22,8 @@ blocks' counts of the word and of the tables of the documents outside the block.
 them, as in Li et al., 2014, proposals depend on where a token is, and the law is another one.)
 
 All tokens of a word are visited one after the other, so that q is at hand for all topics and a move changes
-two of its entries. A document's topics are a list: document d owns entries slot_start[d] to slot_start[d +
-1] of slots (topic, customers, tables) and gains (a, c), of which the first n_slots[d] are in use. A topic
-is in use if its root weight is positive.
+two of its entries. A document's topics are a list (see _topic_lists), and beside each entry there are its
+seat ratios (a, c). A topic is in use if its root weight is positive.
 """
 
 import numpy as np
@@ -34,6 +33,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from sktopic._kernels._alias cimport build_alias, draw_alias
+from sktopic._kernels._block_sums cimport BLOCK, find_block
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport OFTEN, count_work, look
 from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
@@ -41,12 +41,14 @@ from sktopic._kernels._stirling cimport (
     Stirling,
     free_stirling,
     init_stirling,
-    ratio_new,
-    ratio_old,
     reserve_stirling,
+    seat_ratios,
     v_of,
 )
+from sktopic._kernels._topic_lists cimport TopicTables, find, open_entry
 from sktopic._kernels._vector cimport fill_ratios
+
+SEAT_RATIOS = np.dtype([("table", np.float64), ("seat", np.float64)])
 
 # The samplers, by their numbers in sweep_cells.
 cdef enum:
@@ -54,31 +56,20 @@ cdef enum:
     INDICATORS = 1
     SPARSE = 2
 
-# Topics in a block sum; fill_ratios knows it too.
-cdef enum:
-    BLOCK = 16
-
 # What a sweep returns in the place of a cell.
 cdef enum:
     NO_MEMORY = -2
 
 
-cdef struct Member:
-    # A topic in a document; a list of them is an int32 array with three columns.
-    int32_t topic
-    int32_t n
-    int32_t m
-
-
-cdef struct Gain:
-    # Columns of a float64 array.
+cdef packed struct SeatRatio:
+    # Weights of a customer more in a topic of a document: a, of a table more, and c, of an old one.
     double table
     double seat
 
 
 cdef struct Document:
-    Member* member
-    Gain* gain
+    TopicTables* entry
+    SeatRatio* ratio
     int32_t n
 
 
@@ -87,7 +78,7 @@ cdef struct Topics:
     int32_t size
     bint indicators
     int32_t n_free
-    double smoothing      # beta
+    double topic_word_prior      # beta
     double norm_offset    # V beta
     double doc_concentration
     double rest           # R
@@ -114,32 +105,29 @@ cdef inline void move(Topics* topics, int32_t k, double weight, int32_t tables) 
         if topics.root[k] == 0.0:
             topics.n_free += 1
     topics.inverse[k] = 1.0 / (max(topics.totals[k], 0.0) + topics.norm_offset)
-    topics.q[k] = (max(topics.count[k], 0.0) + topics.smoothing) * topics.inverse[k]
+    topics.q[k] = (max(topics.count[k], 0.0) + topics.topic_word_prior) * topics.inverse[k]
     change = topics.root[k] * topics.q[k] - share
     topics.block[k // BLOCK] += change
     topics.fixed += change
 
 
-cdef inline int32_t find(const Document* document, int32_t k) noexcept nogil:
-    """The place of topic k in a list, or its length."""
-    cdef int32_t j = 0
-    while j < document.n and document.member[j].topic != k:
-        j += 1
-    return j
+cdef inline int32_t place_of(const Document* document, int32_t k) noexcept nogil:
+    """The place of topic k in a document's list, or the length of that."""
+    return find(document.entry, document.n, k)
 
 
 cdef inline int weigh_seats(Document* document, int32_t j, bint indicators, Stirling* table) noexcept nogil:
-    """Fill in the gains of a list's entry; -1 when there is no memory."""
-    cdef double n = document.member[j].n, m = document.member[j].m
+    """Fill in the seat ratios of a list's entry; -1 when there is no memory."""
+    cdef SeatRatio* ratio = &document.ratio[j]
     if not indicators:
-        document.gain[j].table = 0.0
-        document.gain[j].seat = n
+        ratio.table = 0.0
+        ratio.seat = document.entry[j].clumps
         return 0
-    if reserve_stirling(table, document.member[j].n, document.member[j].m + 1) != 0:
+    if seat_ratios(
+        table, document.entry[j].clumps, document.entry[j].tables, 1.0, &ratio.table, &ratio.seat
+    ) != 0:
         return -1
-    document.gain[j].table = ratio_new(table, <Py_ssize_t>n, <Py_ssize_t>m) * (m + 1) / (n + 1)
-    document.gain[j].table = max(document.gain[j].table - 1.0, 0.0)  # rounding
-    document.gain[j].seat = ratio_old(table, <Py_ssize_t>n, <Py_ssize_t>m) * (n - m + 1) / (n + 1)
+    ratio.table = max(ratio.table - 1.0, 0.0)  # rounding
     return 0
 
 
@@ -148,11 +136,9 @@ cdef inline int seat_customer(
 ) noexcept nogil:
     """Add a customer of topic k at its place j, which may be the end of the list."""
     if j == document.n:
-        document.member[j].topic = k
-        document.member[j].n = document.member[j].m = 0
-        document.n += 1
-    document.member[j].n += 1
-    document.member[j].m += opens
+        open_entry(document.entry, &document.n, k)
+    document.entry[j].clumps += 1
+    document.entry[j].tables += opens
     return weigh_seats(document, j, indicators, table)
 
 
@@ -160,13 +146,13 @@ cdef inline int remove_customer(
     Document* document, int32_t j, bint head, bint indicators, Stirling* table
 ) noexcept nogil:
     """Remove a customer; the last entry takes the place of one without any."""
-    document.member[j].n -= 1
-    document.member[j].m -= head
-    if document.member[j].n > 0:
+    document.entry[j].clumps -= 1
+    document.entry[j].tables -= head
+    if document.entry[j].clumps > 0:
         return weigh_seats(document, j, indicators, table)
     document.n -= 1
-    document.member[j] = document.member[document.n]
-    document.gain[j] = document.gain[document.n]
+    document.entry[j] = document.entry[document.n]
+    document.ratio[j] = document.ratio[document.n]
     return 0
 
 
@@ -175,18 +161,15 @@ cdef inline double scan(const Document* document, const Topics* topics, double* 
     cdef int32_t j, k
     cdef double total = 0.0
     for j in range(document.n):
-        k = document.member[j].topic
-        total += topics.q[k] * (topics.root[k] * document.gain[j].table + topics.seat * document.gain[j].seat)
+        k = document.entry[j].topic
+        total += topics.q[k] * (topics.root[k] * document.ratio[j].table + topics.seat * document.ratio[j].seat)
         partial_sum[j] = total
     return total
 
 
 cdef inline int32_t draw_fixed(const Topics* topics, double u) noexcept nogil:
     """Draw from P_k q_k: the block first, then a scan inside it; -1 if rounding leaves nothing to draw."""
-    cdef int32_t b = 0, k, last = (topics.size - 1) // BLOCK, found = -1
-    while b < last and u >= topics.block[b]:
-        u -= topics.block[b]
-        b += 1
+    cdef int32_t b = find_block(topics.block, (topics.size - 1) // BLOCK, -1, 0.0, &u), k, found = -1
     for k in range(b * BLOCK, min(b * BLOCK + BLOCK, topics.size)):
         if topics.root[k] > 0.0:
             found = k
@@ -229,9 +212,9 @@ cdef inline Seat draw_own(
         j += 1
     if j > 0:
         u -= partial_sum[j - 1]
-    seat.topic = document.member[j].topic
+    seat.topic = document.entry[j].topic
     seat.place = j
-    seat.opens = u < topics.q[seat.topic] * topics.root[seat.topic] * document.gain[j].table
+    seat.opens = u < topics.q[seat.topic] * topics.root[seat.topic] * document.ratio[j].table
     return seat
 
 
@@ -258,7 +241,7 @@ cdef struct Cells:
     const int32_t* document
     const double* count
     const int64_t* start
-    const int64_t* slot_start
+    const int64_t* list_start
 
 
 cdef struct Proposals:
@@ -273,7 +256,7 @@ cdef struct Proposals:
     double* tokens
 
 
-cdef void find_block(
+cdef void block_bounds(
     const Cells* cells, Py_ssize_t cell, uint64_t key, Py_ssize_t* block, Py_ssize_t* n_word_cells
 ) noexcept nogil:
     """Bounds of the block that a cell is in: three of random bounds for a word."""
@@ -300,8 +283,8 @@ cdef void begin_block(
     const Cells* cells,
     const Py_ssize_t* block,
     Py_ssize_t n_word_cells,
-    const Member* members,
-    const int32_t* n_slots,
+    const TopicTables* entries,
+    const int32_t* n_entries,
     const int32_t* z,
     double new,
 ) noexcept nogil:
@@ -318,8 +301,8 @@ cdef void begin_block(
             if k >= 0:
                 proposals.tokens[k] += clump_weight(cells.count[cell], parts, <int32_t>token)
         d = cells.document[cell]
-        for j in range(cells.slot_start[d], cells.slot_start[d] + n_slots[d]):
-            proposals.weight[members[j].topic] += members[j].m
+        for j in range(cells.list_start[d], cells.list_start[d] + n_entries[d]):
+            proposals.weight[entries[j].topic] += entries[j].tables
     # What is left out is made up for, on average.
     tables = 1.0 + n / max(cells.n_documents - n, 1.0)
     tokens = 1.0 + n / <double>max(n_word_cells - n, 1)
@@ -327,7 +310,7 @@ cdef void begin_block(
         proposals.weight[k] = (
             tables
             * max(topics.root[k] - proposals.weight[k], 0.0)
-            * (tokens * max(topics.count[k] - proposals.tokens[k], 0.0) + topics.smoothing)
+            * (tokens * max(topics.count[k] - proposals.tokens[k], 0.0) + topics.topic_word_prior)
             / (max(topics.totals[k] - proposals.tokens[k], 0.0) + topics.norm_offset)
         )
     proposals.weight[topics.size] = new
@@ -341,7 +324,7 @@ cdef inline double correction(
 ) noexcept nogil:
     """Weight of opening a table for topic k over that with which it is proposed."""
     cdef double first = topics.root[k] * topics.q[k]
-    cdef double more = first * document.gain[place].table if place < document.n else 0.0
+    cdef double more = first * document.ratio[place].table if place < document.n else 0.0
     return (first + more) / (proposals.weight[k] + more)
 
 
@@ -359,7 +342,7 @@ cdef inline Seat propose_seat(
     cdef double ratio = 1.0
     cdef double own = scan(document, topics, partial_sum), u = next_uniform(stream) * (own + proposals.total)
     stay.topic = old
-    stay.place = find(document, old)
+    stay.place = place_of(document, old)
     stay.opens = head
     if u < own:
         seat = draw_own(document, topics, partial_sum, u)
@@ -369,7 +352,7 @@ cdef inline Seat propose_seat(
         if seat.topic == topics.size:
             seat.topic = -1
         else:
-            seat.place = find(document, seat.topic)
+            seat.place = place_of(document, seat.topic)
     if seat.topic >= 0 and seat.opens:
         ratio = correction(document, topics, proposals, seat.topic, seat.place)
     if head and topics.root[old] > 0.0:
@@ -380,7 +363,7 @@ cdef inline Seat propose_seat(
 cdef void begin_word(Topics* topics) noexcept nogil:
     """Weights of all topics for a word whose counts are in place."""
     topics.fixed = fill_ratios(
-        topics.count, topics.inverse, topics.root, topics.smoothing, topics.size, topics.q, topics.block
+        topics.count, topics.inverse, topics.root, topics.topic_word_prior, topics.size, topics.q, topics.block
     )
 
 
@@ -405,9 +388,9 @@ cdef Py_ssize_t visit_cells(
     int common,
     double topic_concentration,
     Py_ssize_t n_features,
-    int32_t[:, ::1] slots,
-    double[:, ::1] gains,
-    int32_t[::1] n_slots,
+    TopicTables[::1] entries,
+    SeatRatio[::1] ratios,
+    int32_t[::1] n_entries,
     int32_t[::1] z,
     double* partial_sum,
     uint64_t key,
@@ -419,7 +402,7 @@ cdef Py_ssize_t visit_cells(
     cdef double weight, new
     cdef bint head = False
     cdef int status = 0
-    cdef Member* member
+    cdef TopicTables* entry
     cdef Seat seat
     cdef Document document
     cdef Stream stream
@@ -434,7 +417,7 @@ cdef Py_ssize_t visit_cells(
             begin_word(topics)
             done += 2 * size
         if sampler == SPARSE and cell >= proposals.last:
-            find_block(cells, cell, key, block, &n_word_cells)
+            block_bounds(cells, cell, key, block, &n_word_cells)
             proposals.last = block[1]
             proposals.total = 0.0
             if n_word_cells >= common:
@@ -445,15 +428,15 @@ cdef Py_ssize_t visit_cells(
                     cells,
                     block,
                     n_word_cells,
-                    <Member*>&slots[0, 0],
-                    &n_slots[0],
+                    &entries[0],
+                    &n_entries[0],
                     &z[0],
                     topics.rest / n_features,
                 )
         d = cells.document[cell]
-        document.member = <Member*>&slots[cells.slot_start[d], 0]
-        document.gain = <Gain*>&gains[cells.slot_start[d], 0]
-        document.n = n_slots[d]
+        document.entry = &entries[cells.list_start[d]]
+        document.ratio = &ratios[cells.list_start[d]]
+        document.n = n_entries[d]
         done += n_parts * (4 * document.n + 64)
         if done >= OFTEN:
             done = 0
@@ -464,10 +447,10 @@ cdef Py_ssize_t visit_cells(
             weight = clump_weight(cells.count[cell], n_parts, i)
             old = z[token]
             if old >= 0:
-                j = find(&document, old)
-                member = &document.member[j]
-                head = topics.indicators and next_uniform(&stream) * member.n < member.m
-                if head and member.m == 1 and member.n > 1:
+                j = place_of(&document, old)
+                entry = &document.entry[j]
+                head = topics.indicators and next_uniform(&stream) * entry.clumps < entry.tables
+                if head and entry.tables == 1 and entry.clumps > 1:
                     continue  # the others sit at its table: it can go nowhere
                 status |= remove_customer(&document, j, head, topics.indicators, table)
                 move(topics, old, -weight, -<int32_t>head)
@@ -485,13 +468,13 @@ cdef Py_ssize_t visit_cells(
             elif topics.root[seat.topic] == 0.0:  # it stays in a topic that was its own
                 topics.n_free -= 1
             if seat.place < 0:
-                seat.place = find(&document, seat.topic)
+                seat.place = place_of(&document, seat.topic)
             status |= seat_customer(
                 &document, seat.place, seat.topic, seat.opens, topics.indicators, table
             )
             move(topics, seat.topic, weight, seat.opens)
             z[token] = seat.topic
-        n_slots[d] = document.n
+        n_entries[d] = document.n
         if status != 0:
             return NO_MEMORY
     return cells.n
@@ -512,12 +495,12 @@ def sweep_cells(
     int common,
     double topic_concentration,
     double doc_concentration,
-    double smoothing,
+    double topic_word_prior,
     Py_ssize_t n_features,
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slots,
-    double[:, ::1] gains,
-    int32_t[::1] n_slots,
+    const int64_t[::1] list_start,
+    TopicTables[::1] entries,
+    SeatRatio[::1] ratios,
+    int32_t[::1] n_entries,
     int32_t[::1] z,
     uint64_t key,
 ):
@@ -534,9 +517,9 @@ def sweep_cells(
     ids : (size,), becomes -1 where a topic is new                                                         OUT
     sampler : 0 for direct assignment, 1 for table indicators, 2 for these with alias tables
     common : words with fewer cells are drawn without alias tables
-    topic_concentration, doc_concentration, smoothing : b0, b1 and beta, > 0
+    topic_concentration, doc_concentration, topic_word_prior : b0, b1 and beta, > 0
     n_features : V, of which counts may have the words that are in cells only
-    slot_start, slots, gains, n_slots : the documents' topics                                           IN/OUT
+    list_start, entries, ratios, n_entries : the documents' topics                                           IN/OUT
     z : (n_clumps,) topic of each clump, -1: none yet                                                   IN/OUT
     key : a cell draws from the stream of combine(key, its number)
 
@@ -554,14 +537,14 @@ def sweep_cells(
     cdef Cells cells
     cdef Proposals proposals
     cdef Stirling table
-    cdef Py_ssize_t longest = np.diff(slot_start).max(initial=0)
+    cdef Py_ssize_t longest = np.diff(list_start).max(initial=0)
     cdef double[:, ::1] scratch = np.empty((6, size + 1))
     cdef int32_t[:, ::1] alias = np.empty((2, size + 1), dtype=np.int32)
     cdef double[::1] partial_sum = np.empty(longest + 1)
     topics.size = size
     topics.indicators = sampler != DIRECT
-    topics.smoothing = smoothing
-    topics.norm_offset = smoothing * n_features
+    topics.topic_word_prior = topic_word_prior
+    topics.norm_offset = topic_word_prior * n_features
     topics.doc_concentration = doc_concentration
     topics.rest = rest
     topics.root = &root[0]
@@ -581,12 +564,12 @@ def sweep_cells(
     if n_cells == 0:
         return 0, rest
     cells.n = n_cells
-    cells.n_documents = n_slots.shape[0]
+    cells.n_documents = n_entries.shape[0]
     cells.word = &cell_word[0]
     cells.document = &cell_document[0]
     cells.count = &cell_count[0]
     cells.start = &cell_start[0]
-    cells.slot_start = &slot_start[0]
+    cells.list_start = &list_start[0]
     init_stirling(&table)
     try:
         with nogil:
@@ -602,9 +585,9 @@ def sweep_cells(
                 common,
                 topic_concentration,
                 n_features,
-                slots,
-                gains,
-                n_slots,
+                entries,
+                ratios,
+                n_entries,
                 z,
                 &partial_sum[0],
                 key,
@@ -619,41 +602,39 @@ def sweep_cells(
 def list_topics(
     const int32_t[::1] cell_document,
     const double[::1] cell_count,
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slots,
-    int32_t[::1] n_slots,
+    const int64_t[::1] list_start,
+    TopicTables[::1] entries,
+    int32_t[::1] n_entries,
     const int32_t[::1] z,
 ):
-    """Fill the documents' lists (OUT; n_slots is zero on entry) from assignments z, one table a topic."""
+    """Fill the documents' lists (OUT; n_entries is zero on entry) from assignments z, one table a topic."""
     cdef Py_ssize_t cell, start, token = 0, done = 0
     cdef int32_t j
     cdef Document document
     with nogil:
         for cell in range(cell_document.shape[0]):
-            start = slot_start[cell_document[cell]]
-            document.member = <Member*>&slots[start, 0]
-            document.n = n_slots[cell_document[cell]]
+            start = list_start[cell_document[cell]]
+            document.entry = &entries[start]
+            document.n = n_entries[cell_document[cell]]
             count_work(&done, n_clumps(cell_count[cell]) * (document.n + 4))
             for token in range(token, token + n_clumps(cell_count[cell])):
-                j = find(&document, z[token])
+                j = place_of(&document, z[token])
                 if j == document.n:
-                    document.member[j].topic = z[token]
-                    document.member[j].n = 0
-                    document.member[j].m = 1
-                    document.n += 1
-                document.member[j].n += 1
+                    open_entry(document.entry, &document.n, z[token])
+                    document.entry[j].tables = 1
+                document.entry[j].clumps += 1
             token += 1
-            n_slots[cell_document[cell]] = document.n
+            n_entries[cell_document[cell]] = document.n
 
 
 def weigh_lists(
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slots,
-    double[:, ::1] gains,
-    const int32_t[::1] n_slots,
+    const int64_t[::1] list_start,
+    TopicTables[::1] entries,
+    SeatRatio[::1] ratios,
+    const int32_t[::1] n_entries,
     bint indicators,
 ):
-    """Fill the gains (OUT) of the documents' lists."""
+    """Fill the seat ratios (OUT) of the documents' lists."""
     cdef Py_ssize_t d, done = 0
     cdef int32_t j
     cdef int status = 0
@@ -662,13 +643,13 @@ def weigh_lists(
     init_stirling(&table)
     try:
         with nogil:
-            for d in range(n_slots.shape[0]):
-                if n_slots[d] == 0:
+            for d in range(n_entries.shape[0]):
+                if n_entries[d] == 0:
                     continue
-                document.member = <Member*>&slots[slot_start[d], 0]
-                document.gain = <Gain*>&gains[slot_start[d], 0]
-                count_work(&done, 64 * n_slots[d])
-                for j in range(n_slots[d]):
+                document.entry = &entries[list_start[d]]
+                document.ratio = &ratios[list_start[d]]
+                count_work(&done, 64 * n_entries[d])
+                for j in range(n_entries[d]):
                     status |= weigh_seats(&document, j, indicators, &table)
     finally:
         free_stirling(&table)
@@ -677,9 +658,9 @@ def weigh_lists(
 
 
 def draw_tables(
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slots,
-    const int32_t[::1] n_slots,
+    const int64_t[::1] list_start,
+    TopicTables[::1] entries,
+    const int32_t[::1] n_entries,
     const double[::1] weight,
     double[::1] tables,
     uint64_t key,
@@ -688,7 +669,7 @@ def draw_tables(
 
     Parameters
     ----------
-    slot_start, slots, n_slots : the documents' topics                                        IN/OUT
+    list_start, entries, n_entries : the documents' topics                                    IN/OUT
     weight : (size,) b1 G_k                                                                       IN
     tables : (size,) to which the tables of each topic are added                              IN/OUT
     key : document d draws from the stream of combine(key, d)
@@ -698,20 +679,20 @@ def draw_tables(
     cdef double a
     cdef Stream stream
     with nogil:
-        for d in range(n_slots.shape[0]):
+        for d in range(n_entries.shape[0]):
             seed_stream(&stream, combine(key, <uint64_t>d))
-            for j in range(slot_start[d], slot_start[d] + n_slots[d]):
-                k = slots[j, 0]
+            for j in range(list_start[d], list_start[d] + n_entries[d]):
+                k = entries[j].topic
                 a = weight[k]
                 m = 1
-                for i in range(1, slots[j, 1]):
+                for i in range(1, entries[j].clumps):
                     m += next_uniform(&stream) * (a + i) < a
-                slots[j, 2] = m
+                entries[j].tables = m
                 tables[k] += m
-            count_work(&done, 8 * (slot_start[d + 1] - slot_start[d]))
+            count_work(&done, 8 * (list_start[d + 1] - list_start[d]))
 
 
-def log_seatings(const int64_t[::1] slot_start, const int32_t[:, ::1] slots, const int32_t[::1] n_slots):
+def log_seatings(const int64_t[::1] list_start, const TopicTables[::1] entries, const int32_t[::1] n_entries):
     """The sum over the documents' topics of log S(n, m)."""
     cdef Py_ssize_t d, j, done = 0
     cdef int32_t i, m, n
@@ -721,10 +702,10 @@ def log_seatings(const int64_t[::1] slot_start, const int32_t[:, ::1] slots, con
     init_stirling(&table)
     try:
         with nogil:
-            for d in range(n_slots.shape[0]):
-                for j in range(slot_start[d], slot_start[d] + n_slots[d]):
-                    n = slots[j, 1]
-                    m = slots[j, 2]
+            for d in range(n_entries.shape[0]):
+                for j in range(list_start[d], list_start[d] + n_entries[d]):
+                    n = entries[j].clumps
+                    m = entries[j].tables
                     status |= reserve_stirling(&table, n, m)
                     if status != 0:
                         break
@@ -757,23 +738,23 @@ def seat_weights(
     cdef int32_t k
     cdef int status = 0
     cdef double tables = topic_concentration + np.asarray(root).sum()
-    cdef Member member
-    cdef Gain gain
+    cdef TopicTables entry
+    cdef SeatRatio ratio
     cdef Document document
     cdef Stirling table
     weights_array = np.zeros((n.shape[0], 2))
     cdef double[:, ::1] weights = weights_array
     init_stirling(&table)
-    document.member = &member
-    document.gain = &gain
+    document.entry = &entry
+    document.ratio = &ratio
     for k in range(n.shape[0]):
         weights[k, 0] = root[k] * q[k]
         if n[k] > 0:
-            member.n = n[k]
-            member.m = m[k]
+            entry.clumps = n[k]
+            entry.tables = m[k]
             status |= weigh_seats(&document, 0, True, &table)
-            weights[k, 0] += root[k] * q[k] * gain.table
-            weights[k, 1] = q[k] * tables / doc_concentration * gain.seat
+            weights[k, 0] += root[k] * q[k] * ratio.table
+            weights[k, 1] = q[k] * tables / doc_concentration * ratio.seat
     free_stirling(&table)
     if status != 0:
         raise MemoryError("no memory for Stirling numbers")

@@ -199,7 +199,7 @@ cdef struct Document:
 
 cdef struct Scratch:
     double* log_pi          # (n_atoms,) E[log pi]
-    double* evidence        # (n_atoms, n_topics) sum_w c_w zeta_wt E[log beta_kw]
+    double* expected_log    # (n_atoms, n_topics) sum_w c_w zeta_wt E[log beta_kw]
     double* log_norm        # (n_atoms,)
     double* logits          # (n_cells, n_atoms)
     double* cell_norm       # (n_cells,)
@@ -252,18 +252,18 @@ cdef double update_topics(Document* doc, Scratch* at, const double* log_weights)
                 at.index[n] = doc.word[i]
                 at.factor[n] = doc.count[i] * z
                 n += 1
-        memset(&at.evidence[t * K], 0, K * sizeof(double))
+        memset(&at.expected_log[t * K], 0, K * sizeof(double))
         first = 0
         while first < n:
             i = min(size, n - first)
-            add_log_rows(i, at.index + first, at.factor + first, doc.log_rows, K, &at.evidence[t * K])
+            add_log_rows(i, at.index + first, at.factor + first, doc.log_rows, K, &at.expected_log[t * K])
             count_work(&doc.work, i * K)
             first += i
         count_work(&doc.work, doc.n_cells + 16 * K)
-    fill_softmax(T, K, log_weights, at.evidence, doc.varphi, at.log_norm)
-    # log varphi = log_weights + evidence - log_norm
+    fill_softmax(T, K, log_weights, at.expected_log, doc.varphi, at.log_norm)
+    # log varphi = log_weights + expected_log - log_norm
     for t in range(T):
-        bound += at.log_norm[t] - dot(&doc.varphi[t * K], &at.evidence[t * K], K)
+        bound += at.log_norm[t] - dot(&doc.varphi[t * K], &at.expected_log[t * K], K)
     return bound
 
 
@@ -387,12 +387,12 @@ def update_documents(
     cdef int32_t[::1] n_iter = n_iter_array
     for d in range(n_documents):
         longest = max(longest, indptr[d + 1] - indptr[d])
-    cdef double[:, ::1] by_atom = np.empty((3, n_atoms)), evidence = np.empty((n_atoms, n_topics))
+    cdef double[:, ::1] by_atom = np.empty((3, n_atoms)), expected_log = np.empty((n_atoms, n_topics))
     cdef double[:, ::1] logits = np.empty((longest, n_atoms))
     cdef double[:, ::1] by_cell = np.empty((2, max(longest, n_atoms)))
     cdef int32_t[::1] index = np.empty(max(longest, n_topics, n_atoms), dtype=np.int32)
     at.log_pi, at.log_norm, at.mass = &by_atom[0, 0], &by_atom[1, 0], &by_atom[2, 0]
-    at.evidence, at.logits, at.index = &evidence[0, 0], &logits[0, 0], &index[0]
+    at.expected_log, at.logits, at.index = &expected_log[0, 0], &logits[0, 0], &index[0]
     at.cell_norm, at.factor = &by_cell[0, 0], &by_cell[1, 0]
     doc.n_topics, doc.n_atoms = n_topics, n_atoms
     doc.work = 0

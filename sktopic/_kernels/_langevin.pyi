@@ -12,7 +12,7 @@ def langevin_step(
     counts: NDArray[np.float64],  # (n_rows, n_topics)
     counts_row: NDArray[np.int32],  # (n_features,)
     factor: float,
-    smoothing: float,
+    topic_word_prior: float,
     pull_down: NDArray[np.float64],  # (n_topics,)
     step: float,
     key: int,

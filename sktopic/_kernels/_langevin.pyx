@@ -47,7 +47,7 @@ def langevin_step(
     const double[:, ::1] counts,
     const int32_t[::1] counts_row,
     double factor,
-    double smoothing,
+    double topic_word_prior,
     const double[::1] pull_down,
     double step,
     uint64_t key,
@@ -60,7 +60,7 @@ def langevin_step(
     theta : (n_features, n_topics)                                                                IN/OUT
     counts, counts_row : (n_rows, n_topics) tokens in the batch; row of each word, -1 if it has none  IN
     factor : documents of the corpus per document of the batch
-    smoothing, step : eta and epsilon
+    topic_word_prior, step : eta and epsilon
     pull_down : (n_topics,) 1 + n_k / theta_k                                                     IN
     key : word w draws from the stream of combine(key, w)
     totals : (n_parts, n_topics) the new sums of theta over the words of each part                OUT
@@ -78,7 +78,7 @@ def langevin_step(
                 seed_stream(&stream, combine(key, <uint64_t>w))
                 fill_normals(&noise[0], m, &stream)
                 langevin_row(
-                    &theta[w, 0], n, factor, smoothing, &pull_down[0], step, &noise[0], n_topics)
+                    &theta[w, 0], n, factor, topic_word_prior, &pull_down[0], step, &noise[0], n_topics)
                 for k in range(n_topics):
                     totals[p, k] += theta[w, k]
                 count_work(&done, 8 * n_topics)

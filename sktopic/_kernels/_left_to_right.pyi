@@ -11,7 +11,7 @@ def left_to_right(
     cell_count: NDArray[np.float64],  # (n_cells,)
     rows: Real,  # (n_words, n_topics)
     cumulative: Real,  # (n_words, ceil(n_topics / 16))
-    log_evidence: NDArray[np.float64],  # (n_words,)
+    log_norm: NDArray[np.float64],  # (n_words,)
     prior: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
     n_particles: int,

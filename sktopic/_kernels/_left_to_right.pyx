@@ -8,8 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_below, seed_stream
-from sktopic._kernels._slots cimport (
-    BLOCK, Slots, clear_slots, draw_slot, drop_empty_slots, put, real, scan, take,
+from sktopic._kernels._document_topics cimport (
+    BLOCK, DocumentTopics, clear_entries, draw_entry, drop_empty_entries, put, real, scan, take,
 )
 
 
@@ -45,12 +45,12 @@ cdef int run_particle(
     const Tokens* tokens,
     const real* rows,
     const real* cumulative,
-    const double* log_evidence,
+    const double* log_norm,
     const double* prior,
     Py_ssize_t n_topics,
     int n_resampling,
     Stream* stream,
-    Slots* slots,
+    DocumentTopics* present,
     real* mass,
     real* product,
     real* partial_sum,
@@ -69,30 +69,30 @@ cdef int run_particle(
     cdef double seen = 0.0
     for n in range(tokens.n):
         for _sweep in range(n_resampling):
-            drop_empty_slots(slots)
-            for j in range(slots.n):
-                mass[j] = <real>slots.weight[j]
+            drop_empty_entries(present)
+            for j in range(present.n):
+                mass[j] = <real>present.weight[j]
             for i in range(n):
-                count_work(done, 2 * slots.n + 16)
-                j = slots.position[tokens.topic[i]]
-                take(slots, j, tokens.weight[i])
-                mass[j] = <real>slots.weight[j]
+                count_work(done, 2 * present.n + 16)
+                j = present.position[tokens.topic[i]]
+                take(present, j, tokens.weight[i])
+                mass[j] = <real>present.weight[j]
                 row = rows + tokens.word[i] * n_topics
                 sums = cumulative + tokens.word[i] * n_blocks
-                total = scan(row, slots, mass, product, partial_sum)
-                j = draw_slot(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
-                put(slots, j, tokens.weight[i])
-                mass[j] = <real>slots.weight[j]
-                tokens.topic[i] = slots.topic[j]
-        count_work(done, 2 * slots.n + 16)
+                total = scan(row, present, mass, product, partial_sum)
+                j = draw_entry(row, sums, prior, <int32_t>n_topics, present, partial_sum, total, stream)
+                put(present, j, tokens.weight[i])
+                mass[j] = <real>present.weight[j]
+                tokens.topic[i] = present.topic[j]
+        count_work(done, 2 * present.n + 16)
         row = rows + tokens.word[n] * n_topics
         sums = cumulative + tokens.word[n] * n_blocks
-        total = scan(row, slots, mass, product, partial_sum)
-        predictive[n] = exp(log_evidence[tokens.word[n]]) * (total + 1) / (prior_total + seen)
-        j = draw_slot(row, sums, prior, <int32_t>n_topics, slots, partial_sum, total, stream)
-        put(slots, j, tokens.weight[n])
-        mass[j] = <real>slots.weight[j]
-        tokens.topic[n] = slots.topic[j]
+        total = scan(row, present, mass, product, partial_sum)
+        predictive[n] = exp(log_norm[tokens.word[n]]) * (total + 1) / (prior_total + seen)
+        j = draw_entry(row, sums, prior, <int32_t>n_topics, present, partial_sum, total, stream)
+        put(present, j, tokens.weight[n])
+        mass[j] = <real>present.weight[j]
+        tokens.topic[n] = present.topic[j]
         seen += tokens.weight[n]
     return 0
 
@@ -103,7 +103,7 @@ def left_to_right(
     const double[::1] cell_count,
     const real[:, ::1] rows,
     const real[:, ::1] cumulative,
-    const double[::1] log_evidence,
+    const double[::1] log_norm,
     const double[::1] prior,
     const uint64_t[::1] keys,
     int n_particles,
@@ -123,7 +123,7 @@ def left_to_right(
     cdef int64_t base = indptr[0], n_tokens
     cdef double prior_total = 0.0, total, largest, log_p
     cdef Stream stream
-    cdef Slots slots
+    cdef DocumentTopics present
     cdef Tokens tokens
     for n in range(n_topics):
         prior_total += prior[n]
@@ -147,11 +147,11 @@ def left_to_right(
     tokens.word = &token_ints[0, 0]
     tokens.topic = &token_ints[1, 0]
     tokens.weight = &token_doubles[0, 0]
-    slots.n = 0
-    slots.topic = &ints[0, 0]
-    slots.members = &ints[1, 0]
-    slots.position = &ints[2, 0]
-    slots.weight = &weights[0]
+    present.n = 0
+    present.topic = &ints[0, 0]
+    present.members = &ints[1, 0]
+    present.position = &ints[2, 0]
+    present.weight = &weights[0]
     with nogil:
         for d in range(n_documents):
             first = indptr[d] - base
@@ -164,11 +164,11 @@ def left_to_right(
             for r in range(n_particles):
                 seed_stream(&stream, combine(keys[d], r))
                 run_particle(
-                    &tokens, &rows[0, 0], &cumulative[0, 0], &log_evidence[0], &prior[0], n_topics,
+                    &tokens, &rows[0, 0], &cumulative[0, 0], &log_norm[0], &prior[0], n_topics,
                     n_resampling,
-                    &stream, &slots, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive, &done,
+                    &stream, &present, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive, &done,
                 )
-                clear_slots(&slots)
+                clear_entries(&present)
                 log_p = 0.0
                 for n in range(tokens.n):
                     mean_predictive[n] += predictive[n] / n_particles

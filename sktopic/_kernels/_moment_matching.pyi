@@ -40,10 +40,10 @@ def filter_tokens(
     scale: NDArray[np.float64],  # (n_topics,)
     sums: NDArray[np.float64],  # (n_topics,)
     spread: NDArray[np.float64],  # (n_topics,)
-    evidence: NDArray[np.float64],  # (2,)
+    marginal: NDArray[np.float64],  # (2,)
     predictive: NDArray[np.float64],  # (n_tokens,) or (0,)
 ) -> None:
-    """Changes alpha, gamma, lag, store, scale, sums, spread, evidence and predictive."""
+    """Changes alpha, gamma, lag, store, scale, sums, spread, marginal and predictive."""
 
 def infer_documents(
     model: int,

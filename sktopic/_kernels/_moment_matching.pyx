@@ -43,7 +43,7 @@ from sktopic._kernels._moments cimport (
     update_topics,
 )
 from sktopic._kernels._rng cimport Stream, next_below, seed_stream
-from sktopic._kernels._slots cimport real
+from sktopic._kernels._document_topics cimport real
 
 FIXED, DEGENERATE, TRIANGULAR = range(3)
 cdef enum:
@@ -160,7 +160,7 @@ def filter_tokens(
     double[::1] scale,
     double[::1] sums,
     double[::1] spread,
-    double[::1] evidence,
+    double[::1] marginal,
     double[::1] predictive,
 ):
     """Update the posterior by tokens, one after the other.
@@ -178,7 +178,7 @@ def filter_tokens(
     store, scale : (n_features, n_topics) and (n_topics,) means of the topics: store * scale         IN, OUT
     sums : (n_topics,) of the topics' Dirichlet parameters                                           IN, OUT
     spread : (n_topics,) one less the sums of the squared means                                      IN, OUT
-    evidence : (2,) to which is added for each token: weight times the log of its probability given all
+    marginal : (2,) to which is added for each token: weight times the log of its probability given all
         before, and weight                                                                           IN, OUT
     predictive : (n_tokens,) these probabilities, or ()                                              OUT
     """
@@ -207,8 +207,8 @@ def filter_tokens(
                 row, first, word[i] == 0, weight[i], sum_match, n_topics, p, &scale[0], &sums[0], &spread[0])
             if smallest < SMALLEST_SCALE:
                 fold_scales(store, scale)
-            evidence[0] += weight[i] * log(probability)
-            evidence[1] += weight[i]
+            marginal[0] += weight[i] * log(probability)
+            marginal[1] += weight[i]
             if predictive.shape[0]:
                 predictive[i] = probability
 

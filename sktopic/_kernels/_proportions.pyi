@@ -14,7 +14,7 @@ def sampled_proportions(
     fixed: NDArray[np.float64],  # (n_cells,)
     rows: Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
-    n_kept: int,
+    n_sweeps: int,
 ) -> NDArray[np.float64]:
     """theta (n_documents, n_topics), rows summing to one."""
 

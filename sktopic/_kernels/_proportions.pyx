@@ -6,7 +6,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._slots cimport real
+from sktopic._kernels._document_topics cimport real
 
 
 def sampled_proportions(
@@ -18,9 +18,9 @@ def sampled_proportions(
     const double[::1] fixed,
     const real[:, ::1] rows,
     const double[::1] prior,
-    int n_kept,
+    int n_sweeps,
 ):
-    """Posterior mean of theta of each document, Rao-Blackwellised over the kept sweeps.
+    """Posterior mean of theta of each document, Rao-Blackwellised over the counted sweeps.
 
     theta_k = (alpha_k + E n_k) / (sum alpha + N) with E n_k from what _gibbs.sweep_documents returned
     (its arguments and results under the same names). A document without words gets the prior mean.
@@ -41,7 +41,7 @@ def sampled_proportions(
             n_columns = column_indptr[d + 1] - first_column
             for cell in range(indptr[d] - base, indptr[d + 1] - base):
                 row = &rows[cell_word[cell], 0]
-                share = fixed[cell] / n_kept
+                share = fixed[cell] / n_sweeps
                 for k in range(n_topics):
                     out[k] += share * row[k]
                 count_work(&done, n_topics + n_columns)
@@ -50,7 +50,7 @@ def sampled_proportions(
                 out[k] = prior[k] * (1.0 + out[k])
             for _cell in range(indptr[d + 1] - indptr[d]):
                 for j in range(n_columns):
-                    out[column_topic[first_column + j]] += values[value] / n_kept
+                    out[column_topic[first_column + j]] += values[value] / n_sweeps
                     value += 1
             for k in range(n_topics):
                 total += out[k]

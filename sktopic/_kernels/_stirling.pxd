@@ -43,3 +43,18 @@ cdef inline double ratio_new(const Stirling* table, Py_ssize_t n, Py_ssize_t m) 
     if m == n:
         return 1.0
     return 1.0 + n * v_of(table, n, m + 1)
+
+
+cdef inline int seat_ratios(
+    Stirling* table, Py_ssize_t n, Py_ssize_t m, double factor, double* opens, double* joins
+) noexcept nogil:
+    """How the weight of n customers at m tables changes with a customer more: -1 when there is no memory.
+
+    opens : factor times S(n + 1, m + 1) / S(n, m) (m + 1) / (n + 1), at a table more
+    joins : S(n + 1, m) / S(n, m) (n - m + 1) / (n + 1), at one of the m, whoever opened it
+    """
+    if reserve_stirling(table, n, m + 1) != 0:
+        return -1
+    opens[0] = factor * ratio_new(table, n, m) * (m + 1) / (n + 1)
+    joins[0] = ratio_old(table, n, m) * (n - m + 1) / (n + 1)
+    return 0

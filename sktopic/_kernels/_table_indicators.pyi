@@ -5,15 +5,6 @@ from numpy.typing import NDArray
 
 Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
 
-def build_tables(
-    words: NDArray[np.int32],  # (n_tables,)
-    rows: Real,  # (n_words, n_topics)
-    alpha: NDArray[np.float64],  # (n_topics,)
-    threshold: NDArray[np.float64],  # (n_tables, n_topics)
-    alias: NDArray[np.int32],  # (n_tables, n_topics)
-) -> None:
-    """The alias tables of some words."""
-
 def sweep_tables(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     cell_word: NDArray[np.int32],  # (n_cells,)
@@ -23,7 +14,7 @@ def sweep_tables(
     alpha: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
     n_burn_in: int,
-    n_kept: int,
+    n_sweeps: int,
     sparse: bool,
     table_of_word: NDArray[np.int32],  # (n_words,)
     threshold: NDArray[np.float64],  # (n_tables, n_topics)

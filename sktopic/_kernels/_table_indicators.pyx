@@ -21,19 +21,16 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
 
-from sktopic._kernels._alias cimport build_alias, draw_alias
-from sktopic._kernels._blocks cimport (
-    Buffer, Columns, append, clear_columns, name_column, reserve, restride, to_array,
+from sktopic._kernels._alias cimport draw_alias
+from sktopic._kernels._sampled_counts cimport (
+    Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, to_array, widen_counts,
 )
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, next_uniform, seed_stream
-from sktopic._kernels._slots cimport BLOCK, draw_fixed, real
-from sktopic._kernels._stirling cimport (
-    Stirling, free_stirling, init_stirling, ratio_new, ratio_old, reserve_stirling,
-)
+from sktopic._kernels._document_topics cimport BLOCK, draw_fixed, real
+from sktopic._kernels._stirling cimport Stirling, free_stirling, init_stirling, seat_ratios
 
 # Draws of topics for the remainder before those that a document lacks are gone through one by one.
 cdef enum:
@@ -63,11 +60,12 @@ cdef struct Aliases:
 
 cdef inline int refresh(Seats* seats, int32_t j, Stirling* stirling) noexcept nogil:
     """Compute the weights of an entry anew; -1 when there is no memory."""
-    cdef Py_ssize_t n = seats.customers[j], m = seats.tables[j]
-    if reserve_stirling(stirling, n, m + 1) != 0:
+    cdef double joins
+    if seat_ratios(
+        stirling, seats.customers[j], seats.tables[j], seats.alpha[j], &seats.opens[j], &joins
+    ) != 0:
         return -1
-    seats.opens[j] = seats.alpha[j] * ratio_new(stirling, n, m) * (m + 1) / (n + 1)
-    seats.weight[j] = seats.opens[j] + ratio_old(stirling, n, m) * (n - m + 1) / (n + 1)
+    seats.weight[j] = seats.opens[j] + joins
     return 0
 
 
@@ -110,7 +108,7 @@ cdef inline bint unseat(
         seats.opens[j] = seats.opens[last]
         seats.weight[j] = seats.weight[last]
         seats.position[seats.topic[j]] = j
-        columns.of_slot[j] = columns.of_slot[last]
+        columns.of_entry[j] = columns.of_entry[last]
     return True
 
 
@@ -218,30 +216,29 @@ cdef int32_t draw_dense(
 
 cdef int sweep_document(
     Py_ssize_t n_cells, const int32_t* cell_word, const double* cell_count, const real* rows,
-    const real* cumulative, const double* alpha, int32_t n_topics, int n_burn_in, int n_kept, bint sparse,
+    const real* cumulative, const double* alpha, int32_t n_topics, int n_burn_in, int n_sweeps, bint sparse,
     Stream* stream, int32_t* z, Seats* seats, Columns* columns, Stirling* stirling, const Aliases* aliases,
     double* scratch, Buffer* values, double* tables, Py_ssize_t* done
 ) except -1 nogil:
     """All sweeps over one document: leaves its topics in columns, appends its block of draws to values and
-    adds its tables in kept sweeps to tables. 1 when there is no memory."""
+    adds its tables in counted sweeps to tables. 1 when there is no memory."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
-    cdef Py_ssize_t stride = 0, wider, cell, token
+    cdef Py_ssize_t stride = 0, cell, token
     cdef int32_t i, j, k, n_parts
     cdef int sweep
     cdef bint keep, at_new_table = True
     cdef const real* row
     cdef const real* sums
     cdef real* out
-    for sweep in range(n_burn_in + n_kept):
+    for sweep in range(n_burn_in + n_sweeps):
         keep = sweep >= n_burn_in
         if keep:
             for j in range(seats.n):
                 name_column(columns, seats.topic[j], j)
         if sweep == n_burn_in:
-            stride = min(<Py_ssize_t>n_topics, (2 * seats.n + 16) // 8 * 8)
-            if reserve(values, n_cells * stride * sizeof(real)) != 0:
+            stride = begin_counts(values, n_cells, seats.n, n_topics, sizeof(real))
+            if stride < 0:
                 return 1
-            memset(values.data + start, 0, n_cells * stride * sizeof(real))
         token = 0
         for cell in range(n_cells):
             row = rows + cell_word[cell] * <Py_ssize_t>n_topics
@@ -271,13 +268,11 @@ cdef int sweep_document(
                 j = seats.position[k]
                 name_column(columns, k, j)
                 if columns.n > stride:
-                    wider = min(<Py_ssize_t>n_topics, 2 * stride)
-                    if reserve(values, n_cells * wider * sizeof(real)) != 0:
+                    stride = widen_counts(values, n_cells, stride, n_topics, sizeof(real))
+                    if stride < 0:
                         return 1
-                    restride(<real*>(values.data + start), n_cells, stride, stride, wider)
-                    stride = wider
                 out = <real*>(values.data + start) + cell * stride
-                out[columns.of_slot[j]] += <real>clump_weight(cell_count[cell], n_parts, i)
+                out[columns.of_entry[j]] += <real>clump_weight(cell_count[cell], n_parts, i)
         if keep:
             for j in range(seats.n):
                 tables[seats.topic[j]] += seats.tables[j]
@@ -285,35 +280,8 @@ cdef int sweep_document(
             for j in range(seats.n):
                 if refresh(seats, j, stirling) != 0:
                     return 1
-    restride(<real*>(values.data + start), n_cells, columns.n, stride, columns.n)
-    values.used = start + n_cells * columns.n * sizeof(real)
+    end_counts(values, n_cells, columns.n, stride, sizeof(real))
     return 0
-
-
-def build_tables(
-    const int32_t[::1] words,
-    const real[:, ::1] rows,
-    const double[::1] alpha,
-    double[:, ::1] threshold,
-    int32_t[:, ::1] alias,
-):
-    """Build the alias tables of alpha_k phi_kw of some words.
-
-    Parameters
-    ----------
-    words : rows that get a table                                                                  IN
-    rows, alpha : as in sweep_tables                                                               IN
-    threshold, alias : (words, n_topics) the tables (see _alias)                                  OUT
-    """
-    cdef Py_ssize_t i, k, n_topics = rows.shape[1], done = 0
-    cdef double[::1] weight = np.empty(n_topics)
-    cdef int32_t[::1] work = np.empty(n_topics, dtype=np.int32)
-    with nogil:
-        for i in range(words.shape[0]):
-            for k in range(n_topics):
-                weight[k] = alpha[k] * rows[words[i], k]
-            build_alias(&weight[0], n_topics, &threshold[i, 0], &alias[i, 0], &work[0])
-            count_work(&done, 8 * n_topics)
 
 
 def sweep_tables(
@@ -325,22 +293,22 @@ def sweep_tables(
     const double[::1] alpha,
     const uint64_t[::1] keys,
     int n_burn_in,
-    int n_kept,
+    int n_sweeps,
     bint sparse,
     const int32_t[::1] table_of_word,
     const double[:, ::1] threshold,
     const int32_t[:, ::1] alias,
 ):
-    """Sample topics and table indicators of documents; sum the draws and tables of the kept sweeps.
+    """Sample topics and table indicators of documents; sum the draws and tables of the counted sweeps.
 
     Parameters
     ----------
-    indptr, cell_word, cell_count, rows, cumulative, keys, n_burn_in, n_kept : as in
+    indptr, cell_word, cell_count, rows, cumulative, keys, n_burn_in, n_sweeps : as in
         _gibbs.sweep_documents                                                                     IN
     alpha : (n_topics,) b1 times the root weights, scaled rows @ alpha = 1                         IN
     sparse : whether draws go over the document's topics only; the law is the same
     table_of_word : (n_words,) entry of a word in threshold and alias, or -1; read if sparse       IN
-    threshold, alias : of build_tables                                                             IN
+    threshold, alias : of _alias.build_alias_tables                                                             IN
 
     Returns
     -------
@@ -378,7 +346,7 @@ def sweep_tables(
     seats.tables = &ints[3, 0]
     columns.topic = &ints[4, 0]
     columns.position = &ints[5, 0]
-    columns.of_slot = &ints[6, 0]
+    columns.of_entry = &ints[6, 0]
     seats.alpha = &doubles[0, 0]
     seats.opens = &doubles[1, 0]
     seats.weight = &doubles[2, 0]
@@ -399,7 +367,7 @@ def sweep_tables(
                     status = sweep_document(
                         n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0],
                         &alpha[0],
-                        n_topics, n_burn_in, n_kept, sparse, &stream, &z[0], &seats, &columns, &stirling,
+                        n_topics, n_burn_in, n_sweeps, sparse, &stream, &z[0], &seats, &columns, &stirling,
                         &aliases, &doubles[3, 0], &values, &tables[0], &done,
                     )
                     status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))

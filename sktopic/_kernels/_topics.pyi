@@ -15,9 +15,9 @@ def gather_topics(
     prior: NDArray[np.float64],  # (n_topics,)
     rows: Real,  # (n_words, n_topics) OUT
     cumulative: Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
-    log_evidence: NDArray[np.float64],  # (n_words,) OUT
+    log_norm: NDArray[np.float64],  # (n_words,) OUT
 ) -> None:
-    """Fill rows, cumulative and log_evidence in place."""
+    """Fill rows, cumulative and log_norm in place."""
 
 def gather_geometric(
     store: NDArray[np.float64],  # (n_features, n_topics)
@@ -28,6 +28,6 @@ def gather_geometric(
     prior: NDArray[np.float64],  # (n_topics,)
     rows: Real,  # (n_words, n_topics) OUT
     cumulative: Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
-    log_evidence: NDArray[np.float64],  # (n_words,) OUT
+    log_norm: NDArray[np.float64],  # (n_words,) OUT
 ) -> None:
-    """Fill rows, cumulative and log_evidence in place."""
+    """Fill rows, cumulative and log_norm in place."""

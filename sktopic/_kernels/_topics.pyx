@@ -6,7 +6,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._slots cimport BLOCK, real
+from sktopic._kernels._document_topics cimport BLOCK, real
 from sktopic._kernels._vector cimport fill_geometric_row
 
 BLOCK_SIZE = BLOCK
@@ -20,7 +20,7 @@ def gather_topics(
     const double[::1] prior,
     real[:, ::1] rows,
     real[:, ::1] cumulative,
-    double[::1] log_evidence,
+    double[::1] log_norm,
 ):
     """Compute phi[w] = store[w] * scale + offset for some words, scaled to phi @ prior = 1.
 
@@ -31,16 +31,16 @@ def gather_topics(
     scale, offset, prior : (n_topics,)                                                            IN
     rows : (n_words, n_topics) phi[w] / (phi[w] @ prior)                                          OUT
     cumulative : (n_words, ceil(n_topics / 16)) cumulative sums over blocks of 16 of rows * prior  OUT
-    log_evidence : (n_words,) log(phi[w] @ prior)                                                 OUT
+    log_norm : (n_words,) log(phi[w] @ prior)                                                 OUT
 
     A word of probability zero in every topic says nothing about topics: its row is 1 / sum(prior)
-    everywhere and its log evidence minus infinity. Where that of a word is NaN or infinity, the topics are
+    everywhere and its log_norm minus infinity. Where that of a word is NaN or infinity, the topics are
     not finite and its row is of no use.
     """
     cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, done = 0
     with nogil:
         for i in range(n_words):
-            log_evidence[i] = fill_row(
+            log_norm[i] = fill_row(
                 &store[words[i], 0], &scale[0], &offset[0], &prior[0], n_topics,
                 &rows[i, 0], &cumulative[i, 0],
             )
@@ -78,7 +78,7 @@ cdef double fill_row(
     real* row,
     real* cumulative,
 ) noexcept nogil:
-    """One row of gather_topics; returns its log evidence."""
+    """One row of gather_topics; returns its log_norm."""
     cdef Py_ssize_t k
     cdef double unit = 1.0, largest = 0.0, total
     for k in range(n_topics):
@@ -116,7 +116,7 @@ def gather_geometric(
     const double[::1] prior,
     real[:, ::1] rows,
     real[:, ::1] cumulative,
-    double[::1] log_evidence,
+    double[::1] log_norm,
 ):
     """The same with phi[w] = exp(psi(store[w] * scale + offset) - norm): geometric instead of arithmetic
     means under Dirichlet posteriors, if norm holds psi of the posteriors' sums.
@@ -135,5 +135,5 @@ def gather_geometric(
                 rows[i, k] = <real>scratch[2, k]
             total = sum_blocks(&rows[i, 0], &prior[0], n_topics, &cumulative[i, 0])
             normalise(&rows[i, 0], &cumulative[i, 0], n_topics, total)
-            log_evidence[i] = top + log(total)
+            log_norm[i] = top + log(total)
             count_work(&done, 16 * n_topics)

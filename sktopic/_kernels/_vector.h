@@ -139,9 +139,9 @@ CLONED double sum_digamma_row(
     return total;
 }
 
-/* q_k = (count_k + smoothing) inverse_k, and sums of prior_k q_k over blocks of 16; returns the sum of all. */
+/* q_k = (count_k + topic_word_prior) inverse_k, and sums of prior_k q_k over blocks of 16; returns the sum of all. */
 CLONED double fill_ratios(
-    const double *restrict count, const double *restrict inverse, const double *restrict prior, double smoothing,
+    const double *restrict count, const double *restrict inverse, const double *restrict prior, double topic_word_prior,
     ptrdiff_t n, double *restrict q, double *restrict block)
 {
     double all = 0.0;
@@ -152,12 +152,12 @@ CLONED double fill_ratios(
         if (stop <= n) {
 #pragma omp simd reduction(+ : total)
             for (k = 0; k < 16; k++) {
-                q[first + k] = (count[first + k] + smoothing) * inverse[first + k];
+                q[first + k] = (count[first + k] + topic_word_prior) * inverse[first + k];
                 total += prior[first + k] * q[first + k];
             }
         } else {
             for (k = first; k < n; k++) {
-                q[k] = (count[k] + smoothing) * inverse[k];
+                q[k] = (count[k] + topic_word_prior) * inverse[k];
                 total += prior[k] * q[k];
             }
         }

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._slots cimport real
+from sktopic._kernels._document_topics cimport real
 
 # Entries of topic rows that one loop goes over without looking for Ctrl-C: a millisecond or two.
 cdef enum:
@@ -16,7 +16,7 @@ cdef extern from "_vector.h" nogil:
         const double* x, const double* norm, Py_ssize_t n, double* exponent, double* out)
     double sum_digamma_row(const double* x, const double* scale, double offset, Py_ssize_t n)
     double fill_ratios(
-        const double* count, const double* inverse, const double* prior, double smoothing, Py_ssize_t n,
+        const double* count, const double* inverse, const double* prior, double topic_word_prior, Py_ssize_t n,
         double* q, double* block)
     double fill_digamma_row(const double* x, double offset, Py_ssize_t n, double* digamma)
     void normals_from_uniforms(double* first, double* second, Py_ssize_t m)

@@ -8,17 +8,17 @@ from sktopic._arrays import columns_of
 from sktopic._document_steps import DenseCounts
 from sktopic._kernels._hdp_gibbs import draw_tables
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
+from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
 
-# Weights below this would be taken for those of a free place.
+# Weights below this would be taken for those of a spare column.
 SMALLEST_WEIGHT = 1e-290
 
 
 class BatchChain:
     """Gibbs sampling of the topics of a batch, given what documents before it say of topics and sticks.
 
-    Topics from outside come first, in their places. Behind them are those that the batch makes: they are gone
-    when their last token leaves.
+    Topics of the corpus come first, in their columns. Behind them are those that the batch makes: they are
+    gone when their last token leaves.
 
     Parameters
     ----------
@@ -27,29 +27,38 @@ class BatchChain:
     totals : (n_known,) the same of all words
     sticks : (2, n_known) parameters a and b of the sticks' Beta posteriors
     concentrations : of topics and of documents
-    smoothing : of topics
+    topic_word_prior : parameter of the topics' symmetric Dirichlet prior
     n_features : words in the vocabulary
     """
 
-    def __init__(self, batch, counts, totals, sticks, concentrations, smoothing, n_features):
+    def __init__(self, batch, counts, totals, sticks, concentrations, topic_word_prior, n_features):
         documents = Restaurants.of(batch)
         self.documents = replace(documents, words=np.arange(batch.n_words, dtype=np.int32))
         self.n_known = len(totals)
         self._concentrations = concentrations
-        self._settings = SAMPLERS["direct_assignment"], 0, *concentrations, smoothing, n_features
+        self._settings = {
+            "sampler": SAMPLERS["direct_assignment"],
+            "common": 0,
+            "topic_concentration": concentrations[0],
+            "doc_concentration": concentrations[1],
+            "topic_word_prior": topic_word_prior,
+            "n_features": n_features,
+        }
         self._counts, self._totals, self._sticks = counts, totals, sticks
         self._ids = np.arange(self.n_known)
         self.tables = np.zeros(self.n_known)
-        self._kept, self._kept_tables = np.zeros_like(counts, dtype=np.float64), np.zeros(self.n_known)
-        self._make_room(self.n_known + ROOM)
+        # Sums over counted sweeps.
+        self._summed, self._summed_tables = np.zeros_like(counts, dtype=np.float64), np.zeros(self.n_known)
+        self._extend(self.n_known + SPARE)
 
-    def _make_room(self, size):
-        for name in ("_counts", "_totals", "_ids", "_sticks", "tables", "_kept", "_kept_tables"):
+    def _extend(self, size):
+        """Let arrays have so many columns."""
+        for name in ("_counts", "_totals", "_ids", "_sticks", "tables", "_summed", "_summed_tables"):
             setattr(self, name, padded(getattr(self, name), size))
 
     def assign_at_random(self, n_topics, key):
         """Start from uniformly random topics, behind those that there are."""
-        self._make_room(self.n_known + n_topics + ROOM)
+        self._extend(self.n_known + n_topics + SPARE)
         draws = uniforms(key, len(self.documents.z))
         self.documents.assign((self.n_known + draws * n_topics).astype(np.int32))
         self.documents.add_to(self._counts)
@@ -57,7 +66,7 @@ class BatchChain:
         self.tables = self.documents.tables(len(self.tables))
 
     def live(self):
-        """Which places have a topic."""
+        """Which columns have a topic."""
         return (np.arange(len(self.tables)) < self.n_known) | (self.tables > 0)
 
     def draw_weights(self, generator):
@@ -76,37 +85,38 @@ class BatchChain:
         weights[live] = np.maximum(alpha * stick * left[:-1], SMALLEST_WEIGHT)
         return weights, alpha * left[-1]
 
-    def sweep(self, key, kept):
-        """Draw sticks, then the topics of all tokens, then tables; kept: whether these count."""
+    def sweep(self, key, counted):
+        """Draw sticks, then the topics of all tokens, then tables; counted: whether these are summed up."""
         weights, rest = self.draw_weights(generator_of(key, WEIGHT_KEY))
         self.documents.weigh(False)
         weights, _ = self.documents.sweep(
-            lambda: (self._counts, self._totals, self._ids),
+            lambda: {"counts": self._counts, "totals": self._totals, "ids": self._ids},
             weights,
             rest,
             self._settings,
             key,
-            self._make_room,
+            self._extend,
         )
         self.tables = np.zeros(len(weights))
-        draw_tables(*self.documents.lists, weights, self.tables, combine_keys(key, TABLE_KEY))
-        for array in (self._counts, self._totals, self._kept, self._kept_tables):
+        key = combine_keys(key, TABLE_KEY)
+        draw_tables(weight=weights, tables=self.tables, key=key, **self.documents.lists)
+        for array in (self._counts, self._totals, self._summed, self._summed_tables):
             array[..., ~self.live()] = 0.0
-        if kept:
-            self.documents.add_to(self._kept)
-            self._kept_tables += self.tables
+        if counted:
+            self.documents.add_to(self._summed)
+            self._summed_tables += self.tables
 
-    def result(self, n_kept):
-        """ChainCounts: means over sweeps that were kept, of topics that there still are."""
+    def result(self, n_sweeps):
+        """ChainCounts: means over the counted sweeps, of topics that there still are."""
         live = self.live()
-        tables = self._kept_tables[live] / n_kept
-        return ChainCounts(columns_of(self._kept, live), tables, n_kept)
+        tables = self._summed_tables[live] / n_sweeps
+        return ChainCounts(columns_of(self._summed, live), tables, n_sweeps)
 
 
 class ChainCounts(DenseCounts):
-    """Tokens of words in topics over kept sweeps, and tables of topics; new ones last."""
+    """Tokens of words in topics over counted sweeps, and tables of topics; new ones last."""
 
-    def __init__(self, counts, tables, n_kept):
-        super().__init__(0, len(tables), False, n_kept)
+    def __init__(self, counts, tables, n_sweeps):
+        super().__init__(0, len(tables), False, n_sweeps)
         self.counts, self.tables = counts, tables
         self.totals[0] = counts.sum(axis=0)

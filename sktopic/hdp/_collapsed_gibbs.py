@@ -15,8 +15,8 @@ from sktopic._constraints import ANY_NUMBER, POSITIVE, SHARED
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
-from sktopic._kernels._hdp_split_merge import split_merge
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._statistics import TopicWordStatistics
 from sktopic._token_counts import counts_exactly, log_rising
@@ -27,7 +27,7 @@ from sktopic.hdp._concentrations import (
     check_concentration_priors,
     draw_concentration,
 )
-from sktopic.hdp._restaurants import ROOM, SAMPLERS, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
+from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
 
 # Tell the streams of one seed apart.
 CONCENTRATION_KEY = 0x636F6E63
@@ -35,7 +35,7 @@ SPLIT_MERGE_KEY = 0x73706C6974
 # Words in fewer documents do not gain from alias tables.
 COMMON = 64
 DEFAULT_TOPIC_WORD_PRIOR = 0.05
-# Each may need room for a topic.
+# Each may need a spare column for a topic.
 MOST_PROPOSALS = 1000
 # Restricted sweeps before a split is proposed.
 LAUNCH_SWEEPS = 4
@@ -68,6 +68,10 @@ class Call:
     exact: bool
     entered: bool = False
 
+    @property
+    def n_documents(self):
+        return len(self.documents.n_customers)
+
 
 class CollapsedGibbsHDP(BatchSampler):
     """Hierarchical Dirichlet process by Gibbs sampling over a corpus.
@@ -81,7 +85,7 @@ class CollapsedGibbsHDP(BatchSampler):
     ----------
     n_components : int, default=10
         Number of topics at the start, which are random. Given sweeps enough the result does not depend on it:
-        300 documents of bars take 700 with split_merge=20 to forget it. Thousands of documents remember it
+        300 documents of bars take 700 with n_proposals=20 to forget it. Thousands of documents remember it
         for hundreds of sweeps: more topics then predict better at first.
     sampler : {'table_indicator', 'sparse_table_indicator', 'direct_assignment'}, default='table_indicator'
         How tokens are drawn; all three have the same law. 'table_indicator' draws a topic and whether a
@@ -98,9 +102,11 @@ class CollapsedGibbsHDP(BatchSampler):
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is 0.05. The
         number of topics depends on it: smaller values make more of them.
-    split_merge : int, default=10
-        Proposals after each sweep to split a topic or to merge two, at most 1000; 0 for none. Each takes some
-        sweeps over the tokens of the topics in question.
+    split_merge : bool, default=True
+        Whether it is proposed after each sweep to split a topic or to merge two.
+    n_proposals : int, default=10
+        Such proposals after each sweep, 1 to 1000. Each takes some sweeps over the tokens of the topics in
+        question.
     max_iter : int, default=200
         Sweeps over the documents of a call of `fit` or `partial_fit`.
     evaluate_every : int, default=10
@@ -123,7 +129,7 @@ class CollapsedGibbsHDP(BatchSampler):
         Probability of each word in each topic; rows sum to one. Computed at the first access after
         training, and read-only.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Number of tokens of each word in each topic, in the last sample.
+        Number of tokens of each word in each topic, in the last draw.
     topic_weights_ : ndarray of shape (n_components_,)
         Expected weights at the root given the tables: M_k / (b0 + M). They sum to less than one; the rest
         is that of topics to come.
@@ -216,7 +222,8 @@ class CollapsedGibbsHDP(BatchSampler):
         "sampler": [StrOptions(set(SAMPLERS))],
         **LEARNED_CONCENTRATIONS,
         "topic_word_prior": [POSITIVE, None],
-        "split_merge": [Interval(Integral, 0, MOST_PROPOSALS, closed="both")],
+        "split_merge": ["boolean"],
+        "n_proposals": [Interval(Integral, 1, MOST_PROPOSALS, closed="both")],
         "evaluate_every": [ANY_NUMBER],
     }
 
@@ -241,7 +248,8 @@ class CollapsedGibbsHDP(BatchSampler):
         topic_concentration_prior: tuple[float, float] = (1.0, 1.0),
         doc_concentration_prior: tuple[float, float] = (1.0, 1.0),
         topic_word_prior: float | None = None,
-        split_merge: int = 10,
+        split_merge: bool = True,
+        n_proposals: int = 10,
         max_iter: int = 200,
         evaluate_every: int = 10,
         transform_burn_in: int = 10,
@@ -258,6 +266,7 @@ class CollapsedGibbsHDP(BatchSampler):
         self.doc_concentration_prior = doc_concentration_prior
         self.topic_word_prior = topic_word_prior
         self.split_merge = split_merge
+        self.n_proposals = n_proposals
         self.max_iter = max_iter
         self.evaluate_every = evaluate_every
         self.transform_burn_in = transform_burn_in
@@ -314,7 +323,7 @@ class CollapsedGibbsHDP(BatchSampler):
         return statistics.probabilities(1.0, self.topic_word_prior_)
 
     def _start(self, n_features):
-        size = -(-(int(self.n_components) + 1) // ROOM) * ROOM
+        size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
         self._counts = np.zeros((n_features, size))  # which may fail: nothing has changed so far
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._totals, self._tables = np.zeros(size), np.zeros(size)
@@ -349,8 +358,8 @@ class CollapsedGibbsHDP(BatchSampler):
         self._recount(call)
         self._tables[:] = documents.tables(len(self._ids))
 
-    def _enter(self, call, n_documents):
-        super()._enter(call, n_documents)
+    def _enter(self, call):
+        super()._enter(call)
         lengths = call.documents.n_customers
         values, inverse = np.unique(np.append(self._lengths[0], lengths), return_inverse=True)
         weights = np.append(self._lengths[1], np.ones_like(lengths))
@@ -371,8 +380,8 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _sweep(self, call, workers):
         used = np.flatnonzero(self._tables)
-        if len(self._ids) > 4 * (len(used) + ROOM):
-            self._arrange(call, used, -(-(len(used) + ROOM) // ROOM) * ROOM)
+        if len(self._ids) > 4 * (len(used) + SPARE):
+            self._arrange(call, used, -(-(len(used) + SPARE) // SPARE) * SPARE)
         key = self._sweep_key()
         if self.sampler == "direct_assignment":
             self._sweep_weights(call, key)
@@ -393,7 +402,7 @@ class CollapsedGibbsHDP(BatchSampler):
         self._totals[:] = call.totals + (self._counts[call.words] - call.counts).sum(axis=0)
 
     def _arrange(self, call, kept, size):
-        """Keep the topics in some places only, in that order, with room for size topics."""
+        """Keep the topics in some columns only, in that order, and have size columns."""
         place = np.full(len(self._ids), -1, dtype=np.int32)
         place[kept] = np.arange(len(kept))
         for owner, names in (
@@ -419,23 +428,23 @@ class CollapsedGibbsHDP(BatchSampler):
         documents, free = call.documents, np.count_nonzero(self._tables == 0)
         if not len(documents.z):
             return
-        if free < self.split_merge:
-            self._arrange(call, np.arange(len(self._ids)), len(self._ids) + self.split_merge)
+        if free < self.n_proposals:
+            self._arrange(call, np.arange(len(self._ids)), len(self._ids) + self.n_proposals)
         root, _ = self._draw_weights(generator_of(key, WEIGHT_KEY))
         split_merge(
-            *documents.cells,
-            self._counts,
-            self._totals,
-            root,
-            (call.tables > 0).astype(np.uint8),
-            self._ids,
-            self.topic_concentration_,
-            self.topic_word_prior_,
-            *documents.lists,
-            documents.z,
-            self.split_merge,
-            LAUNCH_SWEEPS,
-            key,
+            counts=self._counts,
+            totals=self._totals,
+            weight=root,
+            fixed=(call.tables > 0).astype(np.uint8),
+            ids=self._ids,
+            topic_concentration=self.topic_concentration_,
+            topic_word_prior=self.topic_word_prior_,
+            z=documents.z,
+            n_proposals=self.n_proposals,
+            n_scans=LAUNCH_SWEEPS,
+            key=key,
+            **documents.cells,
+            **documents.lists,
         )
         self._seat(call, root, key)
 
@@ -452,21 +461,28 @@ class CollapsedGibbsHDP(BatchSampler):
     def _seat(self, call, root, key):
         """Draw the tables of all documents of the call, given weights of topics."""
         tables = np.zeros(len(root))
-        draw_tables(*call.documents.lists, root, tables, combine_keys(key, TABLE_KEY))
+        key = combine_keys(key, TABLE_KEY)
+        draw_tables(weight=root, tables=tables, key=key, **call.documents.lists)
         self._tables = padded(call.tables, len(root)) + tables
 
     def _sweep_cells(self, call, root, rest, key):
         """Sweep, with room for new topics made wherever there is none left; returns root weights and rest."""
-        concentrations = self.topic_concentration_, self.doc_concentration_
-        settings = SAMPLERS[self.sampler], COMMON, *concentrations, self.topic_word_prior_, len(self._counts)
+        settings = {
+            "sampler": SAMPLERS[self.sampler],
+            "common": COMMON,
+            "topic_concentration": self.topic_concentration_,
+            "doc_concentration": self.doc_concentration_,
+            "topic_word_prior": self.topic_word_prior_,
+            "n_features": len(self._counts),
+        }
 
-        def make_room(size):
+        def extend(size):
             self._arrange(call, np.arange(len(self._ids)), size)
 
         def arrays():
-            return self._counts, self._totals, self._ids
+            return {"counts": self._counts, "totals": self._totals, "ids": self._ids}
 
-        return call.documents.sweep(arrays, root, rest, settings, key, make_room)
+        return call.documents.sweep(arrays, root, rest, settings, key, extend)
 
     def _name_topics(self):
         """Give new topics an identity, and clear the places of those that are gone."""
@@ -503,5 +519,5 @@ class CollapsedGibbsHDP(BatchSampler):
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals + size * beta)
         total = log_rising(self._counts[call.words], beta) - log_rising(call.counts, beta) - norm.sum()
         total += _log_root(self._tables, b0) - _log_root(call.tables, b0)
-        total += log_seatings(*documents.lists) + (self._tables - call.tables).sum() * np.log(b1)
+        total += log_seatings(**documents.lists) + (self._tables - call.tables).sum() * np.log(b1)
         return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()

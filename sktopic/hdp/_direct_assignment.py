@@ -70,9 +70,9 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 1.0)
         Gamma priors of the concentrations that are learned. What is found is the most probable logarithm of
         each.
-    topic_word_prior : float or 'auto', default=0.1
+    topic_word_prior : float, 'auto' or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. On long documents
-        smaller values make more topics. With 'auto' it is learned from a start of 0.1.
+        smaller values make more topics. None is 0.1; with 'auto' it is learned from that start.
     learning_decay : float, default=0.5
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -191,7 +191,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
         "document_start": [StrOptions({"cold", "warm", "better"}), None],
-        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"})],
+        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"}), None],
     }
 
     _fitted_arrays = {  # noqa: RUF012
@@ -204,6 +204,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
 
     # A batch is looked at as a whole.
     _group_size = sys.maxsize
+    _default_topic_word_prior = 0.1
 
     def __init__(
         self,
@@ -217,7 +218,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         doc_concentration: float | Literal["auto"] = "auto",
         topic_concentration_prior: tuple[float, float] = (1.0, 1.0),
         doc_concentration_prior: tuple[float, float] = (1.0, 1.0),
-        topic_word_prior: float | Literal["auto"] = 0.1,
+        topic_word_prior: float | Literal["auto"] | None = None,
         learning_decay: float = 0.5,
         learning_offset: float = 1.0,
         max_iter: int = 5,
@@ -280,7 +281,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         self.move_history_ = np.empty(0, dtype=MOVE)
         self._document_tokens = np.empty((0, n))
         self.topic_concentration_ = self.doc_concentration_ = 1.0
-        self.topic_word_prior_ = 0.1
+        self.topic_word_prior_ = self._default_topic_word_prior
         self._adopt_settings()
         self._report_topics()
 

@@ -40,11 +40,12 @@ class HybridHDP(MinibatchHDP):
     ----------
     n_components : int, default=100
         Largest number of topics (truncation), K in the literature.
-    sampler : {'collapsed', 'sparse', 'dense'}, default='collapsed'
+    sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
         How documents are sampled. All draw topics from the same distribution. 'collapsed' sums the tables out
-        and has expected counts of tables and of tokens; 'sparse' and 'dense' sample table indicators,
-        going over the document's topics (algorithm 2) or over all of them (equations 18 to 20) for each
-        token, and count what was drawn. Less noise makes 'collapsed' the best by 0.1 nats per word on KOS.
+        and has expected counts of tables and of tokens. The two others sample table indicators, and count
+        what was drawn: 'sparse_table_indicator' goes over the document's topics for each token (algorithm 2),
+        'table_indicator' over all of them (equations 18 to 20). Less noise makes 'collapsed' the best by 0.1
+        nats per word on KOS.
     root_weight : {'mean', 'paper'}, default='mean'
         Weight of a topic with g tables in the corpus, of G in all: g / (G + topic_concentration), which is
         exact, or g ** 2 / ((g + 1) (G + topic_concentration)), as published.
@@ -59,9 +60,9 @@ class HybridHDP(MinibatchHDP):
         new, so give a number where it repeats documents.
     topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 0.01)
         Gamma priors of the concentrations that are learned.
-    revive : bool, default=True
-        Whether topic_concentration is shared out among all n_components slots, so that new topics may take
-        up those of topics that died. Otherwise it belongs to topics that are out of reach.
+    reuse_topics : bool, default=True
+        Whether a topic that has died may be born again: topic_concentration is then shared out among all
+        n_components topics. Otherwise it belongs to topics beyond those, and what has died stays so.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
         training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
@@ -153,7 +154,7 @@ class HybridHDP(MinibatchHDP):
     psi(alpha)). Tables are counted from tokens; a count c becomes tokens as in `OnlineEMLDA`.
 
     Departures from the paper. There is no option of a topic that is new to the root (equation 17): all
-    n_components exist there, with revive=True by their shares of topic_concentration. A document's first
+    n_components exist there, with reuse_topics=True by shares of topic_concentration. A document's first
     sweep seats its tokens one after the other instead of at random. Both concentrations are learned, and the
     root moves with the step size of an update ten later (equation 22), the very first left out, since
     the first batches see topics that are still alike. Alias tables are built for the common words of a
@@ -183,9 +184,9 @@ class HybridHDP(MinibatchHDP):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MinibatchHDP._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
-        "sampler": [StrOptions({"collapsed", "sparse", "dense"})],
+        "sampler": [StrOptions({"collapsed", "sparse_table_indicator", "table_indicator"})],
         "root_weight": [StrOptions({"mean", "paper"})],
-        "revive": ["boolean"],
+        "reuse_topics": ["boolean"],
     }
 
     _fitted_arrays = {  # noqa: RUF012
@@ -201,13 +202,13 @@ class HybridHDP(MinibatchHDP):
         self,
         n_components: int = 100,
         *,
-        sampler: Literal["collapsed", "sparse", "dense"] = "collapsed",
+        sampler: Literal["collapsed", "sparse_table_indicator", "table_indicator"] = "collapsed",
         root_weight: Literal["mean", "paper"] = "mean",
         topic_concentration: float | Literal["auto"] = "auto",
         doc_concentration: float | Literal["auto"] = "auto",
         topic_concentration_prior: tuple[float, float] = (1.0, 0.01),
         doc_concentration_prior: tuple[float, float] = (1.0, 0.01),
-        revive: bool = True,
+        reuse_topics: bool = True,
         topic_word_prior: float | None = None,
         learning_decay: float = 0.65,
         learning_offset: float = 1.0,
@@ -234,7 +235,7 @@ class HybridHDP(MinibatchHDP):
         self.doc_concentration = doc_concentration
         self.topic_concentration_prior = topic_concentration_prior
         self.doc_concentration_prior = doc_concentration_prior
-        self.revive = revive
+        self.reuse_topics = reuse_topics
         self.topic_word_prior = topic_word_prior
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
@@ -257,7 +258,7 @@ class HybridHDP(MinibatchHDP):
     def _training_step(self):
         if self.sampler == "collapsed":
             return GibbsStep(self.doc_burn_in, self.doc_sweeps)
-        return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse")
+        return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse_table_indicator")
 
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
@@ -287,7 +288,7 @@ class HybridHDP(MinibatchHDP):
         """r of each topic: the probability that a new table in a document is of it."""
         tables, b0 = self._tables * max(total_samples, 1.0), self.topic_concentration_
         weights = tables if self.root_weight == "mean" else tables**2 / (tables + 1.0)
-        if self.revive:
+        if self.reuse_topics:
             weights = weights + b0 / len(tables)
         return np.maximum(weights / (tables.sum() + b0), SMALLEST_WEIGHT)
 

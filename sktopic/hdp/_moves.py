@@ -1,7 +1,7 @@
 """Making splits, merges and drops: which topics the corpus has after a batch.
 
-_split_merge says what a move gains, and proposes; here moves are made, in the statistics, in the weights, and
-in the expected counts of the batch.
+_variational_split_merge says what a move gains, and proposes; here moves are made: in the statistics, in the
+weights, and in the expected counts of the batch.
 """
 
 import math
@@ -10,7 +10,7 @@ import numpy as np
 
 from sktopic._arrays import columns_of
 from sktopic._topics import GatheredTopics
-from sktopic.hdp._split_merge import (
+from sktopic.hdp._variational_split_merge import (
     TRIED,
     BatchTopics,
     is_significant,

@@ -41,9 +41,9 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
     doc_concentration : float, default=1.0
         Concentration of the documents' stick-breaking processes, alpha_0 in the literature, in
         [1e-6, 1e6]: larger values spread documents over more topics.
-    topic_word_prior : float, default=0.01
+    topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. Smaller values
-        make more topics.
+        make more topics. None is 0.01.
     learning_decay : float, default=0.6
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -168,7 +168,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
         "doc_n_components": [Interval(Integral, 1, MOST_ATOMS, closed="both")],
         "topic_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
         "doc_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), None],
         "bound_tol": [NON_NEGATIVE],
     }
 
@@ -181,6 +181,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
 
     # The numbers of atoms of each topic are to be summed up.
     _wants_prior_statistics = True
+    _default_topic_word_prior = 0.01
 
     def __init__(
         self,
@@ -189,7 +190,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
         doc_n_components: int = 20,
         topic_concentration: float = 1.0,
         doc_concentration: float = 1.0,
-        topic_word_prior: float = 0.01,
+        topic_word_prior: float | None = None,
         learning_decay: float = 0.6,
         learning_offset: float = 1.0,
         max_iter: int = 5,

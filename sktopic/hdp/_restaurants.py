@@ -7,16 +7,17 @@ import numpy as np
 from sktopic._arrays import row_blocks
 from sktopic._kernels._collapsed_gibbs import move_counts
 from sktopic._kernels._documents import clump_bounds
-from sktopic._kernels._hdp_gibbs import list_topics, sweep_cells, weigh_lists
+from sktopic._kernels._hdp_gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
 from sktopic._kernels._rng import combine_keys
+from sktopic._kernels._topic_lists import TOPIC_TABLES
 
 # The numbers of the samplers in the kernel.
 SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}
 # Tell the streams of one seed apart.
 TABLE_KEY = 0x7461626C65
 WEIGHT_KEY = 0x776569676874
-# Room for topics comes in multiples of this.
-ROOM = 16
+# Spare columns for topics come in multiples of this.
+SPARE = 16
 
 
 def generator_of(*values):
@@ -43,17 +44,17 @@ class Restaurants:
     cell_count: np.ndarray
     cell_start: np.ndarray
     n_customers: np.ndarray
-    slot_start: np.ndarray
-    slots: np.ndarray
-    gains: np.ndarray
-    n_slots: np.ndarray
+    list_start: np.ndarray
+    entries: np.ndarray
+    ratios: np.ndarray
+    n_entries: np.ndarray
     z: np.ndarray
 
     @classmethod
     def of(cls, batch):
         """The documents of a DocumentBatch, with no topics yet."""
         cell_count = batch.cell_count[batch.word_cell]
-        room = batch.n_clumps
+        n_clumps = batch.n_clumps
         return cls(
             batch.word_indptr,
             batch.words,
@@ -62,10 +63,10 @@ class Restaurants:
             clump_bounds(cell_count),
             np.diff(batch.clump_indptr),
             batch.clump_indptr,
-            np.zeros((room, 3), dtype=np.int32),
-            np.zeros((room, 2)),
+            np.zeros(n_clumps, dtype=TOPIC_TABLES),
+            np.zeros(n_clumps, dtype=SEAT_RATIOS),
             np.zeros(batch.n_documents, dtype=np.int32),
-            np.full(room, -1, dtype=np.int32),
+            np.full(n_clumps, -1, dtype=np.int32),
         )
 
     @property
@@ -74,55 +75,63 @@ class Restaurants:
 
     @property
     def cells(self):
-        return self.cell_word, self.cell_document, self.cell_count, self.cell_start
+        """The documents, by the names that kernels have for them."""
+        return {
+            "cell_word": self.cell_word,
+            "cell_document": self.cell_document,
+            "cell_count": self.cell_count,
+            "cell_start": self.cell_start,
+        }
 
     @property
     def lists(self):
-        return self.slot_start, self.slots, self.n_slots
+        """The lists of topics, by the names that kernels have for them."""
+        return {"list_start": self.list_start, "entries": self.entries, "n_entries": self.n_entries}
 
     def assign(self, z):
         """Give every token a topic, and every topic of a document a table."""
         self.z[:] = z
-        self.n_slots[:] = 0
-        list_topics(self.cell_document, self.cell_count, *self.lists, self.z)
+        self.n_entries[:] = 0
+        list_topics(cell_document=self.cell_document, cell_count=self.cell_count, z=self.z, **self.lists)
 
     def weigh(self, indicators):
-        weigh_lists(self.slot_start, self.slots, self.gains, self.n_slots, indicators)
+        """Fill in the seat ratios, with table indicators or without."""
+        weigh_lists(ratios=self.ratios, indicators=indicators, **self.lists)
 
-    def sweep(self, arrays, root, rest, settings, key, make_room):
+    def sweep(self, arrays, root, rest, settings, key, extend):
         """Draw all tokens; returns weights of topics at the root, and their rest.
 
         Parameters
         ----------
-        arrays : function that gives counts, totals and ids, with as many places as root
-        root, rest, settings, key : as of _kernels._hdp_gibbs.sweep_cells
-        make_room : function that makes so many places, where there are too few for new topics
+        arrays : function that gives counts, totals and ids by these names, as wide as root
+        root, rest, key : as of _kernels._hdp_gibbs.sweep_cells
+        settings : its other arguments, by name
+        extend : function that lets the arrays have so many columns, where new topics find none free
         """
-        cell, lists = 0, (self.slot_start, self.slots, self.gains, self.n_slots)
+        cell, settings = 0, {**settings, **self.cells, **self.lists, "ratios": self.ratios, "key": key}
         while True:
-            counts, totals, ids = arrays()
-            state = counts, totals, root, rest, ids
-            cell, rest = sweep_cells(cell, *self.cells, *state, *settings, *lists, self.z, key)
+            cell, rest = sweep_cells(cell, root=root, rest=rest, z=self.z, **arrays(), **settings)
             if cell == len(self.cell_document):
                 return root, rest
-            size = 2 * len(root) + 4 * ROOM
-            make_room(size)
+            size = 2 * len(root) + 4 * SPARE
+            extend(size)
             root = padded(root, size)
 
     def used(self):
         """Which entries of the lists are in use."""
-        document = np.repeat(np.arange(len(self.n_slots)), np.diff(self.slot_start))
-        return np.arange(len(document)) - self.slot_start[document] < self.n_slots[document]
+        document = np.repeat(np.arange(len(self.n_entries)), np.diff(self.list_start))
+        return np.arange(len(document)) - self.list_start[document] < self.n_entries[document]
 
     def tables(self, n_topics):
         """Tables of each topic."""
-        topic, _, tables = self.slots[self.used()].T
-        return np.bincount(topic, weights=tables, minlength=n_topics)
+        entries = self.entries[self.used()]
+        return np.bincount(entries["topic"], weights=entries["tables"], minlength=n_topics)
 
     def rename(self, place):
         """Let topic k be place[k] from now on."""
         used = self.used()
-        self.slots[used, 0] = place[self.slots[used, 0]]
+        topic = self.entries["topic"]
+        topic[used] = place[topic[used]]
         assigned = self.z >= 0
         self.z[assigned] = place[self.z[assigned]]
 

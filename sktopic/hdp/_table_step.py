@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sktopic._document_steps import SampledCounts, document_pieces, joined, joined_indptr
-from sktopic._kernels._table_indicators import build_tables, sweep_tables
+from sktopic._kernels._alias import build_alias_tables
+from sktopic._kernels._table_indicators import sweep_tables
 from sktopic._prior import PriorStatistics
 
 # Draws of a word from which on an alias table saves more than it costs, for any number of topics.
@@ -46,7 +47,7 @@ class TableStep:
             "cumulative": topics.cumulative,
             "alpha": prior,
             "n_burn_in": self.burn_in,
-            "n_kept": self.sweeps,
+            "n_sweeps": self.sweeps,
             "sparse": self.sparse,
             "table_of_word": of_word,
             "threshold": threshold,
@@ -73,7 +74,7 @@ class TableStep:
             (words[a:b], topics.rows, prior, threshold[a:b], alias[a:b])
             for a, b in workers.ranges(len(words))
         ]
-        workers.map_here(build_tables, pieces)
+        workers.map_here(build_alias_tables, pieces)
         return of_word, threshold, alias
 
 

@@ -36,9 +36,9 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
         topics.
     doc_concentration : float, default=5.0
         Concentration of the documents' proportions, in [1e-12, 1e12], b in [1]_.
-    topic_word_prior : float, default=0.05
+    topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature; smaller values make
-        more topics.
+        more topics. None is 0.05.
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -155,7 +155,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **GrowingHDP._parameter_constraints,
-        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), None],
     }
 
     _fitted_arrays = {  # noqa: RUF012
@@ -166,6 +166,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
 
     # A batch is one chain.
     _group_size = sys.maxsize
+    _default_topic_word_prior = 0.05
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
         *,
         topic_concentration: float = 1.0,
         doc_concentration: float = 5.0,
-        topic_word_prior: float = 0.05,
+        topic_word_prior: float | None = None,
         learning_decay: float = 0.65,
         learning_offset: float = 1.0,
         max_iter: int = 5,

@@ -162,7 +162,7 @@ def plot_n_components(model, *, fig=None):
     Parameters
     ----------
     model : fitted estimator
-        One with ``n_components_posterior_``, ``trace_n_tokens_`` and ``trace_n_components_``:
+        One with ``n_components_posterior_``, ``n_tokens_trace_`` and ``n_components_trace_``:
         `DegenerateDirichletLDA` or `TriangularDirichletLDA`, also at the end of a pipeline or search.
     fig : matplotlib Figure or SubFigure, default=None
         Where to plot; one with ``layout="constrained"`` keeps labels apart. None: a new figure.
@@ -215,9 +215,9 @@ def plot_n_components(model, *, fig=None):
     posterior.set_ylabel("posterior probability")
     posterior.set_xlim(0.5, len(numbers) + 0.5)
     posterior.xaxis.set_major_locator(MaxNLocator(integer=True))
-    trace.plot(model.trace_n_tokens_, model.trace_n_components_, drawstyle="steps-post")
+    trace.plot(model.n_tokens_trace_, model.n_components_trace_, drawstyle="steps-post")
     trace.yaxis.set_major_locator(MaxNLocator(integer=True))
-    if len(model.trace_n_tokens_):
+    if len(model.n_tokens_trace_):
         trace.set_xscale("log")  # the first tokens move the number most
     trace.set_ylim(0, len(numbers) + 0.5)
     trace.set_xlabel("tokens seen")

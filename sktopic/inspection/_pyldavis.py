@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sktopic._plug_in import check_documents, column_names, plug_in_topics
+from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_topics
 from sktopic.inspection._tables import proportions, word_names
 
 
@@ -12,10 +12,10 @@ def pyldavis_data(model, X, feature_names=None):
     Parameters
     ----------
     model : fitted estimator
-        An estimator with ``components_`` and ``transform``.
+        An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts of the documents that say how frequent topics are, usually those of training.
-        Documents without words say nothing of it and are left out.
+        Word counts (or what else the pipeline takes) of the documents that say how frequent topics are,
+        usually those of training. Documents without words say nothing of it and are left out.
     feature_names : array-like of str of shape (n_features,), default=None
         The words, as in `top_words`.
 
@@ -55,11 +55,12 @@ def pyldavis_data(model, X, feature_names=None):
     >>> import pyLDAvis  # doctest: +SKIP
     >>> pyLDAvis.save_html(pyLDAvis.prepare(**data), "topics.html")  # doctest: +SKIP
     """
+    topics, names = plug_in_topics(model), column_names(model)
+    model, X = after_pipeline(model, X)
     theta = proportions(model, X)
-    topics = plug_in_topics(model)
-    counts = check_documents(X, topics, column_names(model))
-    names = word_names(model, feature_names, counts.shape[1])
-    doc_lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
+    X = check_documents(X, topics, names)
+    names = word_names(names, feature_names, X.shape[1])
+    doc_lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
     with_words = doc_lengths > 0
     if not with_words.any():
         raise ValueError("X has no document with words; at least one is needed.")
@@ -70,5 +71,5 @@ def pyldavis_data(model, X, feature_names=None):
         "doc_topic_dists": theta,
         "doc_lengths": doc_lengths[with_words],
         "vocab": names,
-        "term_frequency": np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel(),
+        "term_frequency": np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(),
     }

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from sktopic._compat import Interval, validate_params
-from sktopic._plug_in import plug_in_topics
+from sktopic._plug_in import column_names, plug_in_topics
 
 
 @validate_params(
@@ -22,10 +22,11 @@ def top_words(model_or_components, feature_names=None, *, n_words=10, return_wei
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         An estimator with ``components_`` (any of this library, or scikit-learn's
-        LatentDirichletAllocation), or the topics of any other library. Rows are normalised.
+        LatentDirichletAllocation), a pipeline or search that ends in one, or the topics of any other
+        library. Rows are normalised.
     feature_names : array-like of str of shape (n_features,), default=None
-        The words, such as ``get_feature_names_out()`` of a CountVectorizer. None: ``feature_names_in_``
-        of the estimator, and where it has none, "x0", "x1" and so on.
+        The words. None: those that the steps of a pipeline know, or ``feature_names_in_`` of the
+        estimator, and where there are none, "x0", "x1" and so on.
     n_words : int, default=10
         Words of each topic; all where the vocabulary has fewer.
     return_weights : bool, default=False
@@ -52,7 +53,7 @@ def top_words(model_or_components, feature_names=None, *, n_words=10, return_wei
            ['pear', 'plum']], dtype=object)
     """
     components = plug_in_topics(model_or_components).components()
-    names = word_names(model_or_components, feature_names, components.shape[1])
+    names = word_names(column_names(model_or_components), feature_names, components.shape[1])
     order = largest(components, n_words)
     if return_weights:
         return names[order], np.take_along_axis(components, order, axis=1)
@@ -108,10 +109,10 @@ def proportions(model, X):
     return np.asarray(model.transform(X))
 
 
-def word_names(model_or_components, feature_names, n_features):
-    """The names of the columns, ndarray of shape (n_features,), dtype object."""
+def word_names(known_names, feature_names, n_features):
+    """Names of the columns, ndarray of shape (n_features,), dtype object; those known if none are given."""
     if feature_names is None:
-        feature_names = getattr(model_or_components, "feature_names_in_", None)
+        feature_names = known_names
     if feature_names is None:
         feature_names = [f"x{column}" for column in range(n_features)]
     names = np.asarray(feature_names, dtype=object)

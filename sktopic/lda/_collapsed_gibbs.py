@@ -60,6 +60,10 @@ class Call:
     n_kept: int = 0
     entered: bool = False
 
+    @property
+    def n_documents(self):
+        return sum(len(shard.lengths) for shard in self.shards)
+
 
 class CollapsedGibbsLDA(BatchSampler):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
@@ -83,11 +87,11 @@ class CollapsedGibbsLDA(BatchSampler):
         ``min(0.1, 2 / n_components)``; with 'auto' it is learned from that start.
     max_iter : int, default=200
         Sweeps over the documents of a call of `fit` or `partial_fit`.
-    n_kept : int, default=10
-        Samples whose topic counts are averaged: those of the last sweeps, kept_interval apart; fewer if
-        max_iter has no room for as many. 1 keeps the last sample alone.
-    kept_interval : int, default=5
-        Sweeps from one kept sample to the next.
+    n_draws : int, default=10
+        Draws from the posterior (states of the chain) whose topic counts are averaged: those after the last
+        sweeps, thinning sweeps apart; fewer where max_iter is too small for so many. 1: the last draw alone.
+    thinning : int, default=5
+        Sweeps from one such draw to the next.
     prior_interval : int, default=10
         Sweeps between two updates of a prior that is learned (by Minka's fixed point).
     evaluate_every : int, default=10
@@ -115,7 +119,7 @@ class CollapsedGibbsLDA(BatchSampler):
         Probability of each word in each topic; rows sum to one. Computed at the first access after
         training, and read-only.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Number of tokens of each word in each topic, averaged over the kept samples.
+        Number of tokens of each word in each topic, averaged over n_draws draws.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -143,7 +147,7 @@ class CollapsedGibbsLDA(BatchSampler):
     -----
     Words are swept one after the other, and a token costs a scan of the topics present in its document; a
     word costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (up to
-    three times that while samples of a whole corpus are averaged) and about 50 bytes for each token of the
+    three times that while draws of a whole corpus are averaged) and about 50 bytes for each token of the
     documents of a call.
 
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
@@ -179,8 +183,8 @@ class CollapsedGibbsLDA(BatchSampler):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "topic_word_prior": [POSITIVE, StrOptions({"auto"}), None],
-        "n_kept": [AT_LEAST_ONE],
-        "kept_interval": [AT_LEAST_ONE],
+        "n_draws": [AT_LEAST_ONE],
+        "thinning": [AT_LEAST_ONE],
         "prior_interval": [AT_LEAST_ONE],
         "evaluate_every": [ANY_NUMBER],
         "n_shards": [AT_LEAST_ONE],
@@ -199,8 +203,8 @@ class CollapsedGibbsLDA(BatchSampler):
         doc_topic_prior: float | ArrayLike | str | None = None,
         topic_word_prior: float | Literal["auto"] | None = None,
         max_iter: int = 200,
-        n_kept: int = 10,
-        kept_interval: int = 5,
+        n_draws: int = 10,
+        thinning: int = 5,
         prior_interval: int = 10,
         evaluate_every: int = 10,
         n_shards: int = 1,
@@ -214,8 +218,8 @@ class CollapsedGibbsLDA(BatchSampler):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.max_iter = max_iter
-        self.n_kept = n_kept
-        self.kept_interval = kept_interval
+        self.n_draws = n_draws
+        self.thinning = thinning
         self.prior_interval = prior_interval
         self.evaluate_every = evaluate_every
         self.n_shards = n_shards
@@ -281,7 +285,7 @@ class CollapsedGibbsLDA(BatchSampler):
         shards = [Shard.of(each, len(self._totals)) for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
-        keep = range(int(self.max_iter), 0, -int(self.kept_interval))[: self.n_kept]
+        keep = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
         return Call(shards, words, before, self._totals.copy(), counts_exactly(X.data, before), keep)
 
     def _assign_at_random(self, call):
@@ -293,19 +297,19 @@ class CollapsedGibbsLDA(BatchSampler):
 
     def _sweep(self, call, workers):
         """With several shards, against counts that are merged after the sweep."""
-        key, alone = self._sweep_key(), len(call.shards) == 1
-        given = self._counts, alone, self._totals, self.doc_topic_prior_, self.topic_word_prior_
+        key, one_shard = self._sweep_key(), len(call.shards) == 1
+        given = self._counts, one_shard, self._totals, self.doc_topic_prior_, self.topic_word_prior_
         results = workers.map_here(
             lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))
         )
-        if not alone:
+        if not one_shard:
             for shard, (_, before) in zip(call.shards, results):
                 move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, self._counts)
         if not call.exact:  # count anew what adding and removing has rounded
             self._counts[call.words] = call.before
             for shard in call.shards:
                 shard.recount(self._counts)
-        if alone and call.exact:
+        if one_shard and call.exact:
             self._totals[:] = results[0][0]
         else:
             self._totals[:] = call.totals_before + (self._counts[call.words] - call.before).sum(axis=0)

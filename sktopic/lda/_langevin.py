@@ -53,7 +53,7 @@ class LangevinUpdate:
             counts=counts.counts,
             counts_row=row_of_word,
             factor=factor,
-            smoothing=self.topic_word_prior,
+            topic_word_prior=self.topic_word_prior,
             pull_down=1.0 + factor * counts.totals.sum(axis=0) / statistics.totals,
             step=self.learning_rate * rho,
             key=self.key,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
+from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 
 
 @dataclass
@@ -16,10 +17,10 @@ class Shard:
     cell_document: np.ndarray
     cell_count: np.ndarray
     lengths: np.ndarray
-    slot_start: np.ndarray
-    slot_topic: np.ndarray
-    slot_weight: np.ndarray
-    n_slots: np.ndarray
+    list_start: np.ndarray
+    entries: np.ndarray
+    entry_weight: np.ndarray
+    n_entries: np.ndarray
     z: np.ndarray
     hint: np.ndarray
 
@@ -28,50 +29,59 @@ class Shard:
         """The documents of a DocumentBatch, with no topics yet."""
         # One more entry than topics, for the moment in which a token is in two; in multiples of four.
         sizes = (np.minimum(np.diff(batch.clump_indptr), n_topics) + 1 + 3) // 4 * 4
-        slot_start = np.concatenate([[0], np.cumsum(sizes)])
-        n_slots = slot_start[-1]
+        list_start = np.concatenate([[0], np.cumsum(sizes)])
+        capacity = list_start[-1]
         return cls(
             batch.word_indptr,
             batch.words,
             batch.cell_document()[batch.word_cell],
             batch.cell_count[batch.word_cell],
             batch.lengths,
-            slot_start,
-            np.zeros((n_slots, 2), dtype=np.int32),
-            np.zeros(n_slots),
+            list_start,
+            np.zeros(capacity, dtype=TOPIC_CLUMPS),
+            np.zeros(capacity),
             np.zeros(batch.n_documents, dtype=np.int32),
             np.full(batch.n_clumps, -1, dtype=np.int32),
             np.zeros(batch.n_clumps, dtype=np.int32),
         )
 
     @property
-    def slots(self):
-        return self.slot_start, self.slot_topic, self.slot_weight, self.n_slots
+    def lists(self):
+        """The lists of topics, by the names that kernels have for them."""
+        return {
+            "list_start": self.list_start,
+            "entries": self.entries,
+            "entry_weight": self.entry_weight,
+            "n_entries": self.n_entries,
+        }
 
     def assign(self, z, counts):
         """Give every token a topic, and count them."""
         move_counts(self.word_indptr, self.words, self.cell_count, self.z, z, counts)
         self.z[:] = z
-        list_topics(self.cell_document, self.cell_count, *self.slots, z)
+        self._list_topics()
 
-    def sweep(self, counts, alone, totals, prior, topic_word_prior, key):
-        """Draw every token's topic once; returns the topic totals and, unless alone, the topics of before."""
-        before, totals = None if alone else self.z.copy(), totals.copy()
+    def sweep(self, counts, update_counts, totals, prior, topic_word_prior, key):
+        """Draw every token's topic once; returns the totals of topics, and the topics of before.
+
+        update_counts : whether the counts are changed at once; else the topics of before are returned
+        """
+        before, totals = None if update_counts else self.z.copy(), totals.copy()
         if len(self.words):
             sweep_words(
-                self.word_indptr,
-                self.words,
-                self.cell_document,
-                self.cell_count,
-                counts,
-                alone,
-                totals,
-                prior,
-                topic_word_prior,
-                *self.slots,
-                self.z,
-                self.hint,
-                key,
+                word_indptr=self.word_indptr,
+                words=self.words,
+                cell_document=self.cell_document,
+                cell_count=self.cell_count,
+                counts=counts,
+                update_counts=update_counts,
+                totals=totals,
+                prior=prior,
+                topic_word_prior=topic_word_prior,
+                z=self.z,
+                hint=self.hint,
+                key=key,
+                **self.lists,
             )
         return totals, before
 
@@ -86,12 +96,15 @@ class Shard:
         self.list_topics()
 
     def list_topics(self):
-        for array in self.slots[1:]:
+        for array in (self.entries, self.entry_weight, self.n_entries):
             array[:] = 0
-        list_topics(self.cell_document, self.cell_count, *self.slots, self.z)
+        self._list_topics()
+
+    def _list_topics(self):
+        list_topics(cell_document=self.cell_document, cell_count=self.cell_count, z=self.z, **self.lists)
 
     def used(self):
         """Document, topic and weight of the lists' entries in use."""
-        document = np.repeat(np.arange(len(self.n_slots)), np.diff(self.slot_start))
-        used = np.arange(len(document)) - self.slot_start[document] < self.n_slots[document]
-        return document[used], self.slot_topic[used, 0], self.slot_weight[used]
+        document = np.repeat(np.arange(len(self.n_entries)), np.diff(self.list_start))
+        used = np.arange(len(document)) - self.list_start[document] < self.n_entries[document]
+        return document[used], self.entries["topic"][used], self.entry_weight[used]

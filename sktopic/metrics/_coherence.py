@@ -12,7 +12,6 @@ from sktopic._plug_in import (
     after_pipeline,
     check_documents,
     column_names,
-    last_step,
     plug_in_topics,
 )
 from sktopic.inspection._tables import largest, word_names
@@ -151,7 +150,7 @@ def coherence(
     >>> coherence(components, measure="c_v", **options).round(2)
     array([1.  , 0.03])
     """
-    topics = plug_in_topics(last_step(model_or_components))
+    topics = plug_in_topics(model_or_components)
     top = top_columns(topics, n_words)
     if measure in WINDOW_SIZES:
         _check_texts(measure, texts)
@@ -216,7 +215,7 @@ def topic_diversity(model_or_components, X=None, y=None, *, n_words=25):
     >>> topic_diversity([[0.5, 0.4, 0.1, 0.0], [0.0, 0.5, 0.1, 0.4]], n_words=2)
     0.75
     """
-    top = top_columns(plug_in_topics(last_step(model_or_components)), n_words)
+    top = top_columns(plug_in_topics(model_or_components), n_words)
     return len(np.unique(top)) / top.size
 
 

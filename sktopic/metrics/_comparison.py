@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.pairwise import cosine_similarity
 
 from sktopic._compat import Interval, StrOptions, validate_params
-from sktopic._plug_in import check_same_names, column_names, last_step, plug_in_topics
+from sktopic._plug_in import check_same_names, column_names, plug_in_topics
 from sktopic.metrics._coherence import top_columns
 
 
@@ -173,7 +173,7 @@ def _match(first, second, metric):
 
 def _profiles(model_or_components, metric, n_words):
     """What the metric compares: for each topic a row, for each word a column."""
-    topics = plug_in_topics(last_step(model_or_components))
+    topics = plug_in_topics(model_or_components)
     if metric == "average_jaccard":
         return _ranks(top_columns(topics, n_words), len(topics.store))
     components = topics.components()

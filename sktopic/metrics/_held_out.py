@@ -4,6 +4,7 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._completion import HIDDEN_FRACTION, HIDING_KEY, mean_log_predictive
@@ -112,7 +113,7 @@ def document_completion(
         "estimator": [StrOptions({"wallach", "unbiased"})],
         "n_particles": [Interval(Integral, 1, None, closed="left")],
         "n_resampling": [Interval(Integral, 1, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
         "per_document": ["boolean"],
         "n_jobs": [Integral, None],
     },
@@ -156,8 +157,9 @@ def left_to_right(
     n_resampling : int, default=1
         Sweeps over the earlier tokens before each position, with 'wallach'. A document of N tokens costs
         n_particles * n_resampling * N**2 / 2 draws.
-    random_state : int, default=0
-        Names the streams of random numbers, together with each document's content.
+    random_state : int, RandomState instance or None, default=0
+        Names the streams of random numbers, together with each document's content. An int gives the same
+        result at each call.
     per_document : bool, default=False
         Whether to return each document's log-likelihood instead of the mean per word.
     n_jobs : int or None, default=None
@@ -186,11 +188,14 @@ def left_to_right(
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     counts = check_documents(X, topics, column_names(model_or_components))
     settings = n_particles, n_resampling if estimator == "wallach" else 0, estimator == "unbiased"
+    if not isinstance(random_state, Integral):
+        random_state = check_random_state(random_state).randint(2**31 - 1)
+    key = combine_keys(PARTICLE_KEY, int(random_state))
     log_likelihood, lengths = [], []
     with Workers(n_jobs) as workers:
         for _, _, batch in document_groups(counts):
             gathered = topics.gather(batch.words, prior, workers)
-            keys = batch.content_keys(combine_keys(PARTICLE_KEY, random_state))
+            keys = batch.content_keys(key)
             given = gathered.rows, gathered.cumulative, gathered.log_norm, prior
             pieces = [
                 (*batch.cells(first, last), *given, keys[first:last], *settings)

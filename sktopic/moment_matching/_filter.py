@@ -62,7 +62,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         "_prior": (FLOAT, "topics"),
         "_gamma": (FLOAT, "numbers"),
         "_lag": (FLOAT, "numbers"),
-        "_evidence": (FLOAT, 2),
+        "_marginal": (FLOAT, 2),
         "_average_moments": (FLOAT, None),
         "_group_moments": (FLOAT, None),
         "doc_topic_prior_": (FLOAT, "components"),
@@ -212,7 +212,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             "_sums": topic_word_prior * masses,
             "_spread": 1.0 - by_blocks(np.square, store).sum(axis=0),
             "_prior": check_prior(self.doc_topic_prior, n_components),
-            "_evidence": np.zeros(2),
+            "_marginal": np.zeros(2),
             "n_samples_seen_": 0,
             "topic_word_prior_": topic_word_prior,
         }
@@ -223,7 +223,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     def _adopt_settings(self):
         """Let partial_fit go on with parameters that were changed since the last call."""
-        for name in ("_store", "_scale", "_sums", "_spread", "_gamma", "_lag", "_evidence"):
+        for name in ("_store", "_scale", "_sums", "_spread", "_gamma", "_lag", "_marginal"):
             setattr(self, name, np.require(getattr(self, name), requirements="W"))
         if not self._learns_prior:
             self._prior = check_prior(self.doc_topic_prior, self.n_components)
@@ -241,7 +241,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """Set the attributes that follow from the state."""
         self.n_components_ = self._number_in_use()
         self.doc_topic_prior_ = self._prior[: self.n_components_].copy()
-        self.log_evidence_, self.n_tokens_seen_ = self._evidence.tolist()
+        self.log_marginal_likelihood_, self.n_tokens_seen_ = self._marginal.tolist()
 
     # The pass over the tokens
 
@@ -333,22 +333,22 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     def _filter(self, document, word, weight, begins, alpha):
         """Update the posterior by some tokens."""
         filter_tokens(
-            self._model,
-            self.second_moment == "sum",
-            document,
-            word,
-            weight,
-            begins,
-            self._start_of_document(),
-            alpha,
-            self._gamma,
-            self._lag,
-            self._store,
-            self._scale,
-            self._sums,
-            self._spread,
-            self._evidence,
-            np.empty(0),
+            model=self._model,
+            sum_match=self.second_moment == "sum",
+            document=document,
+            word=word,
+            weight=weight,
+            begins=begins,
+            start=self._start_of_document(),
+            alpha=alpha,
+            gamma=self._gamma,
+            lag=self._lag,
+            store=self._store,
+            scale=self._scale,
+            sums=self._sums,
+            spread=self._spread,
+            marginal=self._marginal,
+            predictive=np.empty(0),
         )
 
     # The prior of the proportions

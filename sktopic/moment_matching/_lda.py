@@ -58,7 +58,7 @@ class MomentMatchingLDA(MomentMatchingModel):
         Parameter of the topics' prior.
     n_components_ : int
         Number of topics.
-    log_evidence_ : float
+    log_marginal_likelihood_ : float
         Sum over all tokens of the log probability, in nats, of each given those before: the filter's
         estimate of the logarithm of the evidence.
     n_tokens_seen_ : float

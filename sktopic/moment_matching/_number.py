@@ -113,7 +113,7 @@ class NumberOfTopics(MomentMatchingModel):
 
     def _prior_state(self, n_features):
         state = super()._prior_state(n_features)
-        trace = {"trace_n_tokens_": np.empty(0), "trace_n_components_": np.empty(0, dtype=np.int64)}
+        trace = {"n_tokens_trace_": np.empty(0), "n_components_trace_": np.empty(0, dtype=np.int64)}
         prior = probabilities(state["_gamma"], state["_lag"])
         return {**state, **trace, "_n_tokens": 0, "_next_note": 1, "n_components_prior_": prior}
 
@@ -149,5 +149,5 @@ class NumberOfTopics(MomentMatchingModel):
             first = last
             if self._n_tokens == self._next_note:
                 self._next_note += max(1, self._next_note // NOTES)
-                self.trace_n_tokens_ = np.append(self.trace_n_tokens_, self._evidence[1])
-                self.trace_n_components_ = np.append(self.trace_n_components_, self._number_in_use())
+                self.n_tokens_trace_ = np.append(self.n_tokens_trace_, self._marginal[1])
+                self.n_components_trace_ = np.append(self.n_components_trace_, self._number_in_use())

@@ -65,12 +65,12 @@ class TriangularDirichletLDA(NumberOfTopics):
         Probabilities of 1 to n_components topics.
     n_components_prior_ : ndarray of shape (n_components,)
         Probabilities of 1 to n_components topics before any data.
-    trace_n_components_ : ndarray of shape (n_notes,)
+    n_components_trace_ : ndarray of shape (n_notes,)
         Most probable number of topics at these times.
-    trace_n_tokens_ : ndarray of shape (n_notes,)
+    n_tokens_trace_ : ndarray of shape (n_notes,)
         Numbers of tokens after which the most probable number of topics was noted: one after the other at
         first, then about 44 times while they double.
-    log_evidence_ : float
+    log_marginal_likelihood_ : float
         Sum over all tokens of the log probability, in nats, of each given those before: the filter's
         estimate of the logarithm of the evidence.
     n_tokens_seen_ : float

@@ -40,7 +40,7 @@ from .tools import (
 
 X = corpus(100, 30)
 EARLIER = corpus(30, 30, seed=1)
-SETTINGS = {"n_components": 6, "max_iter": 2, "batch_size": 25, "n_kept": 1, "evaluate_every": 1}
+SETTINGS = {"n_components": 6, "max_iter": 2, "batch_size": 25, "n_draws": 1, "evaluate_every": 1}
 # Notes on how far the loop has come, which an interrupted update does not touch.
 LOOP_NOTES = ("n_iter_", "log_likelihood_", "n_components_trace_", "validation_scores_")
 

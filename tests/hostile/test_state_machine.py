@@ -51,7 +51,7 @@ COSTLY = {
     "transform_sweeps": 3,
     "max_doc_update_iter": 20,
     "doc_n_components": 9,
-    "split_merge": 4,
+    "n_proposals": 4,
     "max_births": 4,
     "verbose": 1,
 }

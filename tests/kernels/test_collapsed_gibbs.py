@@ -7,6 +7,7 @@ import pytest
 
 from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
 from sktopic._kernels._rng import position_keys
+from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 from tests.kernels.tools import for_each_seed
 from tests.reference import collapsed_gibbs as reference
 from tests.reference.documents import clump_weights
@@ -26,7 +27,7 @@ class Chain:
     prior: np.ndarray
     words: np.ndarray
     counts: np.ndarray
-    smoothing: float = SMOOTHING
+    topic_word_prior: float = SMOOTHING
     totals: np.ndarray = field(init=False)
 
     def __post_init__(self):
@@ -44,24 +45,24 @@ class Chain:
         self.hint = np.zeros_like(self.z)
         self.totals = self.counts.sum(axis=0)
         n_tokens = np.bincount(self.token_document, minlength=len(self.dense))
-        room = (np.minimum(n_tokens, n_topics) + 1 + 3) // 4 * 4
-        self.slot_start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-        size = self.slot_start[-1]
-        self.slot_topic = np.zeros((size, 2), dtype=np.int32)
-        self.slot_weight = np.zeros(size)
-        self.n_slots = np.zeros(len(self.dense), dtype=np.int32)
+        capacity = (np.minimum(n_tokens, n_topics) + 1 + 3) // 4 * 4
+        self.list_start = np.concatenate([[0], np.cumsum(capacity)]).astype(np.int64)
+        size = self.list_start[-1]
+        self.entries = np.zeros(size, dtype=TOPIC_CLUMPS)
+        self.entry_weight = np.zeros(size)
+        self.n_entries = np.zeros(len(self.dense), dtype=np.int32)
 
     @property
     def cells(self):
         return self.word_indptr, self.words, self.cell_document, self.cell_count
 
     @property
-    def slots(self):
-        return self.slot_start, self.slot_topic, self.slot_weight, self.n_slots
+    def lists(self):
+        return self.list_start, self.entries, self.entry_weight, self.n_entries
 
-    def sweep(self, key, alone=True):
-        given = self.counts, alone, self.totals, self.prior, self.smoothing
-        sweep_words(*self.cells, *given, *self.slots, self.z, self.hint, key)
+    def sweep(self, key, update_counts=True):
+        given = self.counts, update_counts, self.totals, self.prior, self.topic_word_prior
+        sweep_words(*self.cells, *given, *self.lists, self.z, self.hint, key)
 
     def assign(self, z):
         """Start from assignments."""
@@ -69,7 +70,7 @@ class Chain:
         move_counts(self.word_indptr, self.words, self.cell_count, self.z, z, self.counts)
         self.z[:] = z
         self.totals = self.counts.sum(axis=0)
-        list_topics(self.cell_document, self.cell_count, *self.slots, z)
+        list_topics(self.cell_document, self.cell_count, *self.lists, z)
 
     def recount(self, index, size):
         """Weights of tokens in topics by what the index names: (size, n_topics)."""
@@ -95,11 +96,11 @@ class Chain:
             np.testing.assert_allclose(mass, weights[topics], rtol=rtol, atol=atol)
 
     def list_of(self, d):
-        used = slice(self.slot_start[d], self.slot_start[d] + self.n_slots[d])
-        assert used.stop <= self.slot_start[d + 1]
-        assert not np.any(self.slot_weight[used.stop : self.slot_start[d + 1]])  # they are read in fours
-        topics, members = self.slot_topic[used].T
-        return topics.tolist(), members, self.slot_weight[used]
+        used = slice(self.list_start[d], self.list_start[d] + self.n_entries[d])
+        assert used.stop <= self.list_start[d + 1]
+        assert not np.any(self.entry_weight[used.stop : self.list_start[d + 1]])  # they are read in fours
+        topics, members = self.entries["topic"][used], self.entries["clumps"][used]
+        return topics.tolist(), members, self.entry_weight[used]
 
 
 class Twin:
@@ -111,9 +112,9 @@ class Twin:
         n_documents, n_topics = len(chain.dense), len(chain.prior)
         self.lists = [reference.TopicList(n_topics) for _ in range(n_documents)]
 
-    def sweep(self, key, alone=True):
+    def sweep(self, key, update_counts=True):
         chain = self.chain
-        given = self.counts, alone, self.totals, chain.prior, chain.smoothing, self.lists
+        given = self.counts, update_counts, self.totals, chain.prior, chain.topic_word_prior, self.lists
         reference.sweep_words(*chain.cells, *given, self.z, key)
 
     def check(self, rtol=1e-12):
@@ -165,8 +166,8 @@ def test_shards_draw_against_counts_that_wait(n_topics, counts):
     twin = Twin(chain)
     for key in range(3):
         counts_before, z_before = chain.counts.copy(), chain.z.copy()
-        chain.sweep(key, alone=False)
-        twin.sweep(key, alone=False)
+        chain.sweep(key, update_counts=False)
+        twin.sweep(key, update_counts=False)
         np.testing.assert_array_equal(chain.counts, counts_before)
         twin.check()
         cells = chain.word_indptr, chain.words, chain.cell_count
@@ -182,7 +183,7 @@ def test_one_shard_that_moves_its_counts_is_the_sampler_alone():
     for key in range(5):
         before = shard.z.copy()
         alone.sweep(key)
-        shard.sweep(key, alone=False)
+        shard.sweep(key, update_counts=False)
         move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, shard.counts)
         np.testing.assert_array_equal(alone.z, shard.z)
         np.testing.assert_array_equal(alone.counts, shard.counts)
@@ -216,8 +217,8 @@ def test_hints_save_time_and_nothing_else(largest):
         for chain in (plain, misled):
             chain.sweep(key)
         np.testing.assert_array_equal(plain.z, misled.z)
-        np.testing.assert_array_equal(plain.slot_topic, misled.slot_topic)
-        np.testing.assert_array_equal(plain.slot_weight, misled.slot_weight)
+        np.testing.assert_array_equal(plain.entries, misled.entries)
+        np.testing.assert_array_equal(plain.entry_weight, misled.entry_weight)
 
 
 def test_counts_can_be_moved_away_again():
@@ -262,7 +263,7 @@ def test_keys_decide_the_draws():
     assert np.any(one.z != other.z)
 
 
-# Five tokens: counts of documents by words, prior, smoothing. The posterior of the second is spread over
+# Five tokens: counts of documents by words, and both priors. The posterior of the second is spread over
 # states with a topic of its own each, that of the third has words in common to all documents.
 TINY = {
     "two documents, K = 2": ([[2, 1], [1, 1]], [0.4, 1.3], 0.5),
@@ -276,12 +277,12 @@ def visited(chain, n_sweeps, n_burn_in, key):
     """The numbers of the states after each sweep, in the order of the enumeration."""
     z = np.empty((n_sweeps, len(chain.z)), dtype=np.int32)
     keys = position_keys(key, 0, n_burn_in + n_sweeps).tolist()
-    given = *chain.cells, chain.counts, True, chain.totals, chain.prior, chain.smoothing
-    slots = chain.slots
+    given = *chain.cells, chain.counts, True, chain.totals, chain.prior, chain.topic_word_prior
+    lists = chain.lists
     for step_key in keys[:n_burn_in]:
-        sweep_words(*given, *slots, chain.z, chain.hint, step_key)
+        sweep_words(*given, *lists, chain.z, chain.hint, step_key)
     for row, step_key in zip(z, keys[n_burn_in:]):
-        sweep_words(*given, *slots, chain.z, chain.hint, step_key)
+        sweep_words(*given, *lists, chain.z, chain.hint, step_key)
         row[:] = chain.z
     return z @ len(chain.prior) ** np.arange(len(chain.z))[::-1]
 
@@ -289,12 +290,12 @@ def visited(chain, n_sweeps, n_burn_in, key):
 @for_each_seed
 @pytest.mark.parametrize("name", TINY)
 def test_assignments_have_the_posterior_distribution(name, seed):
-    dense, prior, smoothing = TINY[name]
+    dense, prior, topic_word_prior = TINY[name]
     dense, prior = np.array(dense, dtype=float), np.array(prior)
     n_documents, n_words = dense.shape
-    chain = Chain(dense, prior, np.arange(n_words), np.zeros((n_words, len(prior))), smoothing)
+    chain = Chain(dense, prior, np.arange(n_words), np.zeros((n_words, len(prior))), topic_word_prior)
     tokens = chain.token_document, chain.token_word
-    states, posterior = reference.posterior(*tokens, n_documents, n_words, prior, smoothing)
+    states, posterior = reference.posterior(*tokens, n_documents, n_words, prior, topic_word_prior)
     # The distance of as many independent draws would be 0.4 (effective states / n_sweeps)^(1/2) < 0.004.
     n_sweeps = 400_000 if len(prior) == 2 else 800_000
     state = visited(chain, n_sweeps, 100, 100 + seed)
@@ -306,7 +307,7 @@ def test_assignments_have_the_posterior_distribution(name, seed):
     marginals = np.tensordot(posterior, one_hot, axes=1)
     independent = np.prod((one_hot * marginals).sum(axis=2), axis=1)
     equal = np.full(len(prior), prior.mean())
-    _, other = reference.posterior(*tokens, n_documents, n_words, equal, smoothing)
+    _, other = reference.posterior(*tokens, n_documents, n_words, equal, topic_word_prior)
     for wrong in (independent, other):
         assert 0.5 * np.abs(wrong - posterior).sum() > 0.05
 

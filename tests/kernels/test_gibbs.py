@@ -23,11 +23,11 @@ from tests.reference.documents import clump_weights, clumps_of
 from tests.reference.enumeration import Enumeration
 
 
-def run(corpus, n_burn_in, n_kept, z=None, with_log_theta=True, keys=None, drawn=False):
+def run(corpus, n_burn_in, n_sweeps, z=None, with_log_theta=True, keys=None, drawn=False):
     """z after the sweeps and what the kernel returns."""
     z = corpus.unassigned() if z is None else z.copy()
     keys = corpus.keys if keys is None else keys
-    settings = n_burn_in, n_kept, drawn, with_log_theta
+    settings = n_burn_in, n_sweeps, drawn, with_log_theta
     return z, *sweep_documents(
         *corpus.documents, corpus.rows, corpus.cumulative, corpus.prior, keys, z, *settings
     )
@@ -47,10 +47,10 @@ def dense(corpus, column_indptr, column_topic, values, fixed, log_theta=()):
     )
 
 
-def run_reference(corpus, n_burn_in, n_kept, z=None, drawn=False):
+def run_reference(corpus, n_burn_in, n_sweeps, z=None, drawn=False):
     z = corpus.unassigned() if z is None else z.copy()
     return z, *reference.sweep_documents(
-        *corpus.documents, corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_kept, drawn
+        *corpus.documents, corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps, drawn
     )
 
 
@@ -150,12 +150,12 @@ def test_fixed_part_is_drawn_by_the_prior_times_the_topics(n_topics, dtype, seed
 
 
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
-@pytest.mark.parametrize(("n_burn_in", "n_kept"), [(0, 1), (0, 4), (3, 1), (4, 3)])
+@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (0, 4), (3, 1), (4, 3)])
 @pytest.mark.parametrize("n_topics", [1, 2, 7, 40])
-def test_every_draw_is_that_of_the_reference(n_topics, n_burn_in, n_kept, counts):
+def test_every_draw_is_that_of_the_reference(n_topics, n_burn_in, n_sweeps, counts):
     corpus = random_corpus(n_topics, n_topics=n_topics, counts=counts)
-    z, column_indptr, column_topic, *_ = run(corpus, n_burn_in, n_kept)
-    expected_z, *_, orders = run_reference(corpus, n_burn_in, n_kept)
+    z, column_indptr, column_topic, *_ = run(corpus, n_burn_in, n_sweeps)
+    expected_z, *_, orders = run_reference(corpus, n_burn_in, n_sweeps)
     np.testing.assert_array_equal(z, expected_z)
     np.testing.assert_array_equal(column_topic, np.concatenate(orders))
     np.testing.assert_array_equal(np.diff(column_indptr), [len(order) for order in orders])
@@ -163,20 +163,20 @@ def test_every_draw_is_that_of_the_reference(n_topics, n_burn_in, n_kept, counts
 
 @for_both_precisions
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
-@pytest.mark.parametrize(("n_burn_in", "n_kept"), [(0, 1), (2, 1), (3, 4)])
+@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (2, 1), (3, 4)])
 @pytest.mark.parametrize("n_topics", [1, 3, 33])
 def test_sums_are_those_of_the_dense_conditionals_of_the_same_draws(
-    n_topics, n_burn_in, n_kept, counts, dtype
+    n_topics, n_burn_in, n_sweeps, counts, dtype
 ):
     corpus = random_corpus(n_topics + 100, n_topics=n_topics, counts=counts, dtype=dtype)
-    z, *result = run(corpus, n_burn_in, n_kept)
-    expected_z, *reference_sums, _ = run_reference(corpus, n_burn_in, n_kept)
+    z, *result = run(corpus, n_burn_in, n_sweeps)
+    expected_z, *reference_sums, _ = run_reference(corpus, n_burn_in, n_sweeps)
     np.testing.assert_array_equal(z, expected_z)
     expected, log_theta = dense(corpus, *result)
     fixed = result[3]
     assert result[2].dtype == dtype and fixed.dtype == np.float64 and result[4].dtype == np.float64
     # Entries far below a cell's count carry the rounding of the largest ones.
-    atol = ROUNDING[dtype] * n_kept * corpus.cell_count.max(initial=0) * 1e-3
+    atol = ROUNDING[dtype] * n_sweeps * corpus.cell_count.max(initial=0) * 1e-3
     np.testing.assert_allclose(expected, reference_sums[0], rtol=ROUNDING[dtype], atol=atol)
     np.testing.assert_allclose(fixed, reference_sums[1], rtol=ROUNDING[dtype])
     np.testing.assert_allclose(log_theta, reference_sums[2], rtol=1e-12, atol=1e-10)
@@ -201,12 +201,12 @@ def test_expected_counts_of_a_cell_sum_to_its_count(n_topics, counts, dtype):
 
 @for_both_precisions
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
-@pytest.mark.parametrize(("n_burn_in", "n_kept"), [(0, 1), (2, 1), (3, 4)])
+@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (2, 1), (3, 4)])
 @pytest.mark.parametrize("n_topics", [1, 3, 33])
-def test_draws_are_counted_where_they_fell(n_topics, n_burn_in, n_kept, counts, dtype):
+def test_draws_are_counted_where_they_fell(n_topics, n_burn_in, n_sweeps, counts, dtype):
     corpus = random_corpus(n_topics + 200, n_topics=n_topics, counts=counts, dtype=dtype)
-    z, *result = run(corpus, n_burn_in, n_kept, drawn=True)
-    expected_z, *reference_sums, orders = run_reference(corpus, n_burn_in, n_kept, drawn=True)
+    z, *result = run(corpus, n_burn_in, n_sweeps, drawn=True)
+    expected_z, *reference_sums, orders = run_reference(corpus, n_burn_in, n_sweeps, drawn=True)
     np.testing.assert_array_equal(z, expected_z)
     np.testing.assert_array_equal(result[1], np.concatenate(orders))
     np.testing.assert_array_equal(result[3], 0.0)
@@ -215,9 +215,9 @@ def test_draws_are_counted_where_they_fell(n_topics, n_burn_in, n_kept, counts, 
     np.testing.assert_allclose(expected, reference_sums[0], rtol=4 * 64 * np.finfo(dtype).eps)
     np.testing.assert_allclose(log_theta, reference_sums[2], rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(
-        expected.sum(axis=1), n_kept * corpus.cell_count, rtol=4 * 64 * np.finfo(dtype).eps
+        expected.sum(axis=1), n_sweeps * corpus.cell_count, rtol=4 * 64 * np.finfo(dtype).eps
     )
-    if counts == "unit" and n_kept == 1:  # the draws of the only kept sweep are those left in z
+    if counts == "unit" and n_sweeps == 1:  # the draws of the only kept sweep are those left in z
         np.testing.assert_array_equal(expected, np.arange(n_topics) == z[:, None])
 
 
@@ -320,8 +320,8 @@ def test_one_sweep_leaves_the_posterior_as_it_is(seed):
 
 
 @for_both_precisions
-@pytest.mark.parametrize(("n_burn_in", "n_kept"), [(0, 1), (0, 3), (1, 2)])
-def test_blocks_widen_as_topics_appear_in_kept_sweeps(n_burn_in, n_kept, dtype):
+@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (0, 3), (1, 2)])
+def test_blocks_widen_as_topics_appear_in_counted_sweeps(n_burn_in, n_sweeps, dtype):
     """Flat topics and a large prior: a document of 300 tokens comes to use nearly all of 200 topics."""
     n_topics, n_words = 200, 100
     sizes = np.array([0, 1, 100, 3, 100, 60])
@@ -330,9 +330,9 @@ def test_blocks_widen_as_topics_appear_in_kept_sweeps(n_burn_in, n_kept, dtype):
     cell_count = np.full(indptr[-1], 3.0)
     phi = np.full((n_words, n_topics), 1 / n_words)
     corpus = Corpus(indptr, cell_word, cell_count, phi, np.full(n_topics, 5.0), dtype)
-    z, *result = run(corpus, n_burn_in, n_kept)
+    z, *result = run(corpus, n_burn_in, n_sweeps)
     assert np.diff(result[0])[2] > 128
-    expected_z, *expected, _ = run_reference(corpus, n_burn_in, n_kept)
+    expected_z, *expected, _ = run_reference(corpus, n_burn_in, n_sweeps)
     sums, log_theta = dense(corpus, *result)
     np.testing.assert_array_equal(z, expected_z)
     np.testing.assert_allclose(sums, expected[0], rtol=ROUNDING[dtype])

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._hdp_gibbs import (
+    SEAT_RATIOS,
     draw_tables,
     list_topics,
     log_seatings,
@@ -15,11 +17,11 @@ from sktopic._kernels._hdp_gibbs import (
     sweep_cells,
     weigh_lists,
 )
-from sktopic._kernels._hdp_split_merge import split_merge
 from sktopic._kernels._rng import position_keys
+from sktopic._kernels._topic_lists import TOPIC_TABLES
 from tests.kernels.tools import for_each_seed
+from tests.reference import gibbs_split_merge
 from tests.reference import hdp_gibbs as reference
-from tests.reference import hdp_split_merge
 from tests.reference.documents import clump_weights
 from tests.reference.hdp_gibbs import DIRECT, INDICATORS, SPARSE
 
@@ -31,14 +33,14 @@ every_sampler = pytest.mark.parametrize(
 
 @dataclass
 class Chain:
-    """Documents (n_documents, n_words) as the kernels see them, word by word, with room for size topics."""
+    """Documents (n_documents, n_words) as kernels see them, word by word, with columns for size topics."""
 
     dense: np.ndarray
     size: int
     sampler: int
     b0: float = 0.7
     b1: float = 1.3
-    smoothing: float = 0.2
+    topic_word_prior: float = 0.2
     common: int = 0
     root: np.ndarray = field(init=False)
     rest: float = 0.5
@@ -57,22 +59,22 @@ class Chain:
         self.counts = np.zeros((self.dense.shape[1], self.size))
         self.totals, self.root = np.zeros(self.size), np.zeros(self.size)
         self.ids = np.zeros(self.size, dtype=np.int64)
-        room = np.bincount(self.token_document, minlength=len(self.dense))
-        self.slot_start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-        self.slots = np.zeros((room.sum(), 3), dtype=np.int32)
-        self.gains = np.zeros((room.sum(), 2))
-        self.n_slots = np.zeros(len(self.dense), dtype=np.int32)
-        self.z = np.full(room.sum(), -1, dtype=np.int32)
+        capacity = np.bincount(self.token_document, minlength=len(self.dense))
+        self.list_start = np.concatenate([[0], np.cumsum(capacity)]).astype(np.int64)
+        self.entries = np.zeros(capacity.sum(), dtype=TOPIC_TABLES)
+        self.ratios = np.zeros(capacity.sum(), dtype=SEAT_RATIOS)
+        self.n_entries = np.zeros(len(self.dense), dtype=np.int32)
+        self.z = np.full(capacity.sum(), -1, dtype=np.int32)
         if self.sampler != DIRECT:
             self.rest = self.b0
 
     @property
     def lists(self):
-        return self.slot_start, self.slots, self.n_slots
+        return self.list_start, self.entries, self.n_entries
 
     def assign(self, z):
         self.z[:] = z
-        self.n_slots[:] = 0
+        self.n_entries[:] = 0
         list_topics(*self.cells[1:3], *self.lists, self.z)
         self.counts[:], self.totals[:] = self.recount(), self.recount().sum(axis=0)
         self.root = self.tables()
@@ -83,20 +85,20 @@ class Chain:
         return counts
 
     def listed(self, d):
-        return self.slots[self.slot_start[d] : self.slot_start[d] + self.n_slots[d]]
+        return self.entries[self.list_start[d] : self.list_start[d] + self.n_entries[d]]
 
     def tables(self):
         tables = np.zeros(self.size)
         for d in range(len(self.dense)):
-            np.add.at(tables, self.listed(d)[:, 0], self.listed(d)[:, 2])
+            np.add.at(tables, self.listed(d)["topic"], self.listed(d)["tables"])
         return tables
 
     def sweep(self, key, cell=0):
-        """Returns the cell at which there was no room."""
-        weigh_lists(self.slot_start, self.slots, self.gains, self.n_slots, self.sampler != DIRECT)
-        settings = self.sampler, self.common, self.b0, self.b1, self.smoothing, self.n_features
+        """Returns the cell at which there was no capacity."""
+        weigh_lists(self.list_start, self.entries, self.ratios, self.n_entries, self.sampler != DIRECT)
+        settings = self.sampler, self.common, self.b0, self.b1, self.topic_word_prior, self.n_features
         state = self.counts, self.totals, self.root, self.rest, self.ids
-        lists = self.slot_start, self.slots, self.gains, self.n_slots
+        lists = self.list_start, self.entries, self.ratios, self.n_entries
         cell, self.rest = sweep_cells(cell, *self.cells, *state, *settings, *lists, self.z, int(key))
         return cell
 
@@ -126,7 +128,7 @@ class Chain:
         assert_allclose(self.counts, self.recount(), rtol=rtol, atol=rtol * scale)
         assert_allclose(self.totals, self.recount().sum(axis=0), rtol=rtol, atol=rtol * scale * 10)
         for d in range(len(self.dense)):
-            topic, n, m = self.listed(d).T
+            topic, n, m = (self.listed(d)[name] for name in TOPIC_TABLES.names)
             own = self.z[self.token_document == d]
             assert sorted(topic) == sorted(set(own.tolist()))
             assert_array_equal(n, [np.sum(own == k) for k in topic])
@@ -150,13 +152,13 @@ class Twin:
 
     def sweep(self, key):
         c = self.chain
-        settings = reference.Settings(c.sampler, c.b0, c.b1, c.smoothing, c.n_features, c.common)
+        settings = reference.Settings(c.sampler, c.b0, c.b1, c.topic_word_prior, c.n_features, c.common)
         reference.sweep_cells(c.cells, self.state, settings, key)
 
     def check(self):
         assert_array_equal(self.chain.z, self.state.z)
         for d, document in enumerate(self.state.documents):
-            topic, n, m = self.chain.listed(d).T
+            topic, n, m = (self.chain.listed(d)[name] for name in TOPIC_TABLES.names)
             assert topic.tolist() == document.order
             assert n.tolist() == [document.n[k] for k in document.order]
             if self.chain.sampler != DIRECT:
@@ -236,8 +238,8 @@ def test_rare_words_are_drawn_without_alias_tables():
 
 
 @every_sampler
-def test_sweep_stops_where_there_may_be_no_room_and_goes_on(sampler):
-    """With room made in between, draws are those of a chain that had it from the start; alias tables of
+def test_sweep_stops_where_there_may_be_no_capacity_and_goes_on(sampler):
+    """With capacity made in between, draws are those of a chain that had it from the start; alias tables of
     another size make other draws of the same law."""
     small, large = (random_chain(5, sampler, size=size, b0=20.0, b1=5.0) for size in (16, 160))
     for chain in (small, large):
@@ -275,10 +277,10 @@ def test_tables_are_those_of_the_reference():
 @pytest.mark.parametrize("n_scans", [0, 3])
 @pytest.mark.parametrize("counts", ["small", "mixed"])
 def test_every_split_and_merge_is_that_of_the_reference(counts, n_scans):
-    chain = random_chain(7, DIRECT, counts, smoothing=0.1)
+    chain = random_chain(7, DIRECT, counts, topic_word_prior=0.1)
     chain.assign(np.random.default_rng(0).integers(0, 3, len(chain.z)))
     chain.root[:3] = 0.5, 0.3, 0.9
-    tokens = hdp_split_merge.Tokens.of(*chain.cells[:3])
+    tokens = gibbs_split_merge.Tokens.of(*chain.cells[:3])
     z, weight, fixed = chain.z.copy(), chain.root.copy(), np.zeros(chain.size, dtype=np.uint8)
     fixed[2] = 1
     total = np.zeros(2)
@@ -286,7 +288,7 @@ def test_every_split_and_merge_is_that_of_the_reference(counts, n_scans):
         given = chain.counts, chain.totals, chain.root, fixed, chain.ids, 0.7, 0.1
         accepted = split_merge(*chain.cells, *given, *chain.lists, chain.z, 20, n_scans, key)
         settings = 0.7, 0.1, len(chain.counts), z, 20, n_scans, key
-        assert accepted == hdp_split_merge.split_merge(tokens, weight, fixed, *settings)
+        assert accepted == gibbs_split_merge.split_merge(tokens, weight, fixed, *settings)
         assert_array_equal(chain.z, z)
         assert_allclose(chain.root, weight, rtol=1e-9)
         chain.check()
@@ -351,7 +353,7 @@ def test_splits_and_merges_alone_have_the_posterior_distribution(n_scans, seed):
     fixed = np.zeros(chain.size, dtype=np.uint8)
     for i, key in enumerate(position_keys(seed, 0, n).tolist()):
         weight, _ = chain.draw_weights(rng)
-        given = chain.counts, chain.totals, weight, fixed, chain.ids, chain.b0, chain.smoothing
+        given = chain.counts, chain.totals, weight, fixed, chain.ids, chain.b0, chain.topic_word_prior
         split_merge(*chain.cells, *given, *chain.lists, chain.z, 3, n_scans, key)
         chain.root = chain.seat(weight, key)
         z[i], tables[i] = chain.z[place], chain.root.sum()

@@ -50,7 +50,7 @@ class Case:
         self.pull_down = 1.0 + rng.gamma(1.0, 10.0, n_topics)
         self.totals = np.full((n_parts, n_topics), np.nan)
 
-    def run(self, kernel, first, last, factor=7.5, smoothing=0.05, step=0.03, key=77):
+    def run(self, kernel, first, last, factor=7.5, topic_word_prior=0.05, step=0.03, key=77):
         kernel(
             first,
             last,
@@ -59,7 +59,7 @@ class Case:
             self.counts,
             self.counts_row,
             factor,
-            smoothing,
+            topic_word_prior,
             self.pull_down,
             step,
             key,
@@ -109,21 +109,31 @@ def test_words_draw_from_streams_of_their_own():
     case = Case(6)
     case.theta[:] = 1.0
     case.counts_row[:] = -1
-    case.run(langevin_step, 0, 5, smoothing=0.0, step=1e-4)
+    case.run(langevin_step, 0, 5, topic_word_prior=0.0, step=1e-4)
     drift = 0.5e-4 * -case.pull_down
     for word in (0, 11, 22):
         noise = normals(combine_keys(77, word), 3)
         np.testing.assert_allclose(case.theta[word], 1.0 + drift + 1e-2 * noise, rtol=1e-12)
 
 
-def chains(theta, counts, smoothing, pull_down, step, n_steps, n_burn_in, key, every=20):
+def chains(theta, counts, topic_word_prior, pull_down, step, n_steps, n_burn_in, key, every=20):
     """Samples (n_samples, n_words, n_topics) of a chain whose pull_down is a function of the totals."""
     n_words = len(theta)
     bounds, totals = np.array([0, n_words], dtype=np.int64), theta.sum(axis=0)[None].copy()
     rows = np.arange(n_words, dtype=np.int32) if len(counts) else np.full(n_words, -1, dtype=np.int32)
     samples = []
     for t in range(n_steps):
-        given = theta, counts, rows, 1.0, smoothing, pull_down(totals[0]), step, combine_keys(key, t), totals
+        given = (
+            theta,
+            counts,
+            rows,
+            1.0,
+            topic_word_prior,
+            pull_down(totals[0]),
+            step,
+            combine_keys(key, t),
+            totals,
+        )
         langevin_step(0, 1, bounds, *given)
         if t >= n_burn_in and t % every == 0:
             samples.append(theta.copy())

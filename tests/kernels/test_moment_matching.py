@@ -45,7 +45,7 @@ class Posterior:
         self.store = np.ascontiguousarray((beta / self.sums[:, None]).T)
         self.scale = np.ones(len(beta))
         self.spread = 1.0 - (self.store**2).sum(axis=0)
-        self.evidence = np.zeros(2)
+        self.marginal = np.zeros(2)
 
     def filter(self, word, weight=None, document=None, begins=None, with_predictive=True):
         """The probability of each token; tokens of weight one of a document that goes on, unless told."""
@@ -66,7 +66,7 @@ class Posterior:
             self.scale,
             self.sums,
             self.spread,
-            self.evidence,
+            self.marginal,
             predictive,
         )
         return predictive
@@ -84,7 +84,7 @@ class Posterior:
         return self.gamma * 2.0 ** (-512.0 * self.lag)
 
     def arrays(self):
-        names = "alpha", "gamma", "lag", "store", "scale", "sums", "spread", "evidence"
+        names = "alpha", "gamma", "lag", "store", "scale", "sums", "spread", "marginal"
         return {name: getattr(self, name) for name in names}
 
 
@@ -306,8 +306,8 @@ def test_updates_are_those_of_the_reference(n_topics, n_words, model, sum_match)
         assert_allclose(posterior.sums, beta.sum(axis=1), rtol=1e-9)
     if model != FIXED:
         assert_allclose(posterior.probabilities, gamma, rtol=1e-9)
-    evidence = weight @ np.log(expected), weight.sum()
-    assert_allclose(posterior.evidence, evidence, rtol=1e-9, atol=1e-12)
+    marginal = weight @ np.log(expected), weight.sum()
+    assert_allclose(posterior.marginal, marginal, rtol=1e-9, atol=1e-12)
 
 
 @for_both_precisions

@@ -18,14 +18,14 @@ from tests.reference.enumeration import Enumeration
 from tests.reference.gibbs import dense
 
 
-def sampled(corpus, n_burn_in, n_kept):
+def sampled(corpus, n_burn_in, n_sweeps):
     """column_indptr, column_topic, values, fixed."""
     given = corpus.rows, corpus.cumulative, corpus.prior, corpus.keys, corpus.unassigned()
-    return sweep_documents(*corpus.documents, *given, n_burn_in, n_kept, False, False)[:-1]
+    return sweep_documents(*corpus.documents, *given, n_burn_in, n_sweeps, False, False)[:-1]
 
 
-def proportions(corpus, result, n_kept):
-    return sampled_proportions(corpus.indptr, corpus.cell_word, *result, corpus.rows, corpus.prior, n_kept)
+def proportions(corpus, result, n_sweeps):
+    return sampled_proportions(corpus.indptr, corpus.cell_word, *result, corpus.rows, corpus.prior, n_sweeps)
 
 
 @for_both_precisions

@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
-from sktopic._kernels._table_indicators import build_tables, sweep_tables, token_conditional
+from sktopic._kernels._alias import build_alias_tables
+from sktopic._kernels._table_indicators import sweep_tables, token_conditional
 from tests.kernels.tools import (
     ROUNDING,
     Corpus,
@@ -62,25 +63,25 @@ def alias_tables(corpus, sampler):
     of_word[words] = np.arange(len(words))
     shape = len(words), len(corpus.prior)
     threshold, alias = np.empty(shape), np.empty(shape, dtype=np.int32)
-    build_tables(words, corpus.rows, corpus.prior, threshold, alias)
+    build_alias_tables(words, corpus.rows, corpus.prior, threshold, alias)
     return of_word, threshold, alias
 
 
-def run(corpus, n_burn_in, n_kept, sampler, first=0, last=None):
+def run(corpus, n_burn_in, n_sweeps, sampler, first=0, last=None):
     """What the kernel returns of some of the documents."""
     last = corpus.n_documents if last is None else last
     documents = corpus.piece(first, last)
-    return run_documents(corpus, documents, corpus.keys[first:last], n_burn_in, n_kept, sampler)
+    return run_documents(corpus, documents, corpus.keys[first:last], n_burn_in, n_sweeps, sampler)
 
 
-def run_documents(corpus, documents, keys, n_burn_in, n_kept, sampler):
+def run_documents(corpus, documents, keys, n_burn_in, n_sweeps, sampler):
     given = corpus.rows, corpus.cumulative, corpus.prior, keys
-    settings = n_burn_in, n_kept, sampler != "dense", *alias_tables(corpus, sampler)
+    settings = n_burn_in, n_sweeps, sampler != "dense", *alias_tables(corpus, sampler)
     return sweep_tables(*documents, *given, *settings)
 
 
-def run_reference(corpus, n_burn_in, n_kept, sampler):
-    given = corpus.rows, corpus.prior, corpus.keys, n_burn_in, n_kept, sampler != "dense"
+def run_reference(corpus, n_burn_in, n_sweeps, sampler):
+    given = corpus.rows, corpus.prior, corpus.keys, n_burn_in, n_sweeps, sampler != "dense"
     return reference.sweep_tables(*corpus.documents, *given, words_with_table(corpus, sampler))
 
 
@@ -140,12 +141,12 @@ def twin_corpus(kind, n_topics, dtype):
 @for_both_precisions
 @for_each_sampler
 @pytest.mark.parametrize("kind", ["unit", "small", "mixed", "few absent", "zeros"])
-@pytest.mark.parametrize(("n_burn_in", "n_kept"), [(0, 1), (1, 3)])
+@pytest.mark.parametrize(("n_burn_in", "n_sweeps"), [(0, 1), (1, 3)])
 @pytest.mark.parametrize("n_topics", [2, 7, 40])
-def test_every_draw_is_that_of_the_reference(n_topics, n_burn_in, n_kept, kind, sampler, dtype):
+def test_every_draw_is_that_of_the_reference(n_topics, n_burn_in, n_sweeps, kind, sampler, dtype):
     corpus = twin_corpus(kind, n_topics, dtype)
-    column_indptr, column_topic, values, tables = run(corpus, n_burn_in, n_kept, sampler)
-    expected, expected_tables, orders = run_reference(corpus, n_burn_in, n_kept, sampler)
+    column_indptr, column_topic, values, tables = run(corpus, n_burn_in, n_sweeps, sampler)
+    expected, expected_tables, orders = run_reference(corpus, n_burn_in, n_sweeps, sampler)
     assert values.dtype == dtype
     assert_array_equal(column_topic, np.concatenate(orders))
     assert_array_equal(np.diff(column_indptr), [len(order) for order in orders])
@@ -153,13 +154,13 @@ def test_every_draw_is_that_of_the_reference(n_topics, n_burn_in, n_kept, kind, 
     sums = drawn(corpus, column_indptr, column_topic, values)
     rtol = 4 * 64 * np.finfo(dtype).eps
     assert_allclose(sums, expected, rtol=rtol)
-    assert_allclose(sums.sum(axis=1), n_kept * corpus.cell_count, rtol=rtol)
+    assert_allclose(sums.sum(axis=1), n_sweeps * corpus.cell_count, rtol=rtol)
     assert np.all(sums[corpus.rows[corpus.cell_word] == 0] == 0)
 
 
 @for_both_precisions
 @for_each_sampler
-def test_blocks_widen_as_topics_appear_in_kept_sweeps(sampler, dtype):
+def test_blocks_widen_as_topics_appear_in_counted_sweeps(sampler, dtype):
     """Flat topics and a large alpha: documents come to use most of 120 topics."""
     n_topics, sizes = 120, np.array([0, 1, 50, 2, 50, 30])
     indptr = np.concatenate([[0], np.cumsum(sizes)])
@@ -177,15 +178,17 @@ def test_blocks_widen_as_topics_appear_in_kept_sweeps(sampler, dtype):
 @for_each_seed
 @for_each_sampler
 @for_both_root_weights
-@pytest.mark.parametrize(("n_burn_in", "n_kept", "dtype"), [(0, 1, np.float64), (20, 5, np.float32)])
-def test_long_run_means_are_those_of_the_posterior(posterior, n_burn_in, n_kept, dtype, root, sampler, seed):
+@pytest.mark.parametrize(("n_burn_in", "n_sweeps", "dtype"), [(0, 1, np.float64), (20, 5, np.float32)])
+def test_long_run_means_are_those_of_the_posterior(
+    posterior, n_burn_in, n_sweeps, dtype, root, sampler, seed
+):
     golden = {name[4:]: value for name, value in posterior.items() if name.startswith("hyb_")}
     alpha = golden["b1"] * root_weights(golden["gamma_tilde"], golden["b0"], root)
     words, counts = np.unique(golden["doc"], return_counts=True)
     n_copies, n_groups = 20_000, 100
     corpus = repeated(counts, golden["phi"].T[words], alpha, n_copies, dtype, key=2000 + seed)
     each = n_copies // n_groups
-    groups = [run(corpus, n_burn_in, n_kept, sampler, i, i + each) for i in range(0, n_copies, each)]
+    groups = [run(corpus, n_burn_in, n_sweeps, sampler, i, i + each) for i in range(0, n_copies, each)]
     indptr, topics, values, tables = zip(*groups)
     indptr = np.concatenate([[0], np.cumsum([np.diff(of_group) for of_group in indptr])])
     customers = (
@@ -194,13 +197,13 @@ def test_long_run_means_are_those_of_the_posterior(posterior, n_burn_in, n_kept,
         .sum(axis=1)
     )
     # Tables are right for the topics in any sweep, the topics only after some.
-    if n_kept == 1:
+    if n_sweeps == 1:
         of_topics = alpha * (psi(alpha + customers) - psi(alpha))
         of_topics = of_topics.reshape(n_groups, each, 3).mean(axis=1)
         assert_within(np.array(tables) / each - of_topics, 0.0, 5)
     else:
-        assert_within(customers / n_kept, golden[f"EN_{root}"], 5)
-        assert_within(np.array(tables) / each / n_kept, golden[f"Etables_{root}"], 5)
+        assert_within(customers / n_sweeps, golden[f"EN_{root}"], 5)
+        assert_within(np.array(tables) / each / n_sweeps, golden[f"Etables_{root}"], 5)
 
 
 def fixed_but_one(n, row, alpha, n_copies, dtype, key):

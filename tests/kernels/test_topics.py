@@ -10,19 +10,19 @@ from tests.reference import topics as reference
 
 
 def fill(kernel, store, words, *given, dtype):
-    """rows, cumulative and log_evidence of a kernel; given are its arrays of one entry a topic."""
+    """rows, cumulative and log_norm of a kernel; given are its arrays of one entry a topic."""
     n_topics = store.shape[1]
     rows = np.full((len(words), n_topics), np.nan, dtype=dtype)
     cumulative = np.full((len(words), -(-n_topics // BLOCK_SIZE)), np.nan, dtype=dtype)
-    log_evidence = np.full(len(words), np.nan)
-    kernel(store, np.asarray(words, dtype=np.int32), *given, rows, cumulative, log_evidence)
-    return rows, cumulative, log_evidence
+    log_norm = np.full(len(words), np.nan)
+    kernel(store, np.asarray(words, dtype=np.int32), *given, rows, cumulative, log_norm)
+    return rows, cumulative, log_norm
 
 
 def gathered(store, words, scale, offset, prior, dtype):
     """rows, cumulative and the evidence itself."""
-    rows, cumulative, log_evidence = fill(gather_topics, store, words, scale, offset, prior, dtype=dtype)
-    return rows, cumulative, np.exp(log_evidence)
+    rows, cumulative, log_norm = fill(gather_topics, store, words, scale, offset, prior, dtype=dtype)
+    return rows, cumulative, np.exp(log_norm)
 
 
 def check_invariants(rows, cumulative, prior, dtype):
@@ -46,8 +46,8 @@ def test_rows_are_those_of_the_reference(n_topics, dtype):
     words = rng.integers(0, 40, 60)
     rows, cumulative, evidence = gathered(store, words, scale, offset, prior, dtype)
     check_invariants(rows, cumulative, prior, dtype)
-    *expected, log_evidence = reference.gather_topics(store, words, scale, offset, prior)
-    for array, other in zip((rows, cumulative, evidence), (*expected, np.exp(log_evidence))):
+    *expected, log_norm = reference.gather_topics(store, words, scale, offset, prior)
+    for array, other in zip((rows, cumulative, evidence), (*expected, np.exp(log_norm))):
         np.testing.assert_allclose(array, other, rtol=ROUNDING[dtype])
 
 
@@ -129,7 +129,7 @@ NEAR_FLOOR = -50.0
 def check_geometric(store, words, scale, offset, norm, prior, dtype):
     """Rows, sums and evidence are those of the reference, but for entries of no account."""
     given = scale, offset, norm, prior
-    rows, cumulative, log_evidence = fill(gather_geometric, store, words, *given, dtype=dtype)
+    rows, cumulative, log_norm = fill(gather_geometric, store, words, *given, dtype=dtype)
     check_invariants(rows, cumulative, prior, dtype)
     expected = reference.gather_geometric(store, words, *given)
     log_phi = psi(store[words] * scale + offset)
@@ -143,7 +143,7 @@ def check_geometric(store, words, scale, offset, norm, prior, dtype):
     assert np.all(np.abs(rows - expected[0])[counts] <= (rtol * expected[0])[counts])
     assert np.all(rows[~counts] <= np.exp(floor + 10).repeat(len(prior), axis=1)[~counts])
     np.testing.assert_allclose(cumulative, expected[1], rtol=rtol.max(), atol=1e-20)
-    np.testing.assert_allclose(log_evidence, expected[2], rtol=1e-12, atol=ROUNDING[dtype])
+    np.testing.assert_allclose(log_norm, expected[2], rtol=1e-12, atol=ROUNDING[dtype])
     return rows
 
 
@@ -205,13 +205,13 @@ def test_exp_of_digamma_is_that_of_scipy(n_topics):
         -1, n_topics
     )
     ones = np.ones(n_topics)
-    rows, _, log_evidence = fill(
+    rows, _, log_norm = fill(
         gather_geometric, x, np.arange(len(x)), ones, 0 * ones, 0 * ones, ones / n_topics, dtype=np.float64
     )
     phi = np.exp(psi(x) - psi(x).max(axis=1, keepdims=True))
     np.testing.assert_allclose(rows, phi / phi.mean(axis=1, keepdims=True), rtol=1e-10)
     expected = psi(x).max(axis=1) + np.log(phi.mean(axis=1))
-    np.testing.assert_allclose(log_evidence, expected, rtol=1e-12, atol=2e-12)
+    np.testing.assert_allclose(log_norm, expected, rtol=1e-12, atol=2e-12)
 
 
 def test_geometric_words_may_repeat_and_may_be_none():
@@ -220,5 +220,5 @@ def test_geometric_words_may_repeat_and_may_be_none():
     whole = fill(gather_geometric, store, np.arange(5), *given, dtype=np.float32)
     for array, other in zip(fill(gather_geometric, store, [3, 1, 3], *given, dtype=np.float32), whole):
         np.testing.assert_array_equal(array, other[[3, 1, 3]])
-    rows, cumulative, log_evidence = fill(gather_geometric, store, [], *given, dtype=np.float32)
-    assert rows.shape == (0, 20) and cumulative.shape == (0, 2) and log_evidence.shape == (0,)
+    rows, cumulative, log_norm = fill(gather_geometric, store, [], *given, dtype=np.float32)
+    assert rows.shape == (0, 20) and cumulative.shape == (0, 2) and log_norm.shape == (0,)

@@ -25,7 +25,7 @@ ROUNDING = {np.float32: 2e-6, np.float64: 1e-12}
 class Corpus:
     """Documents, topics and stream keys, in the arrays that the kernels read.
 
-    phi (n_words, n_topics) are topic-word probabilities; rows, cumulative and log_evidence are gathered
+    phi (n_words, n_topics) are topic-word probabilities; rows, cumulative and log_norm are gathered
     from them by the reference.
     """
 
@@ -39,7 +39,7 @@ class Corpus:
 
     def __post_init__(self):
         n_words, n_topics = self.phi.shape
-        rows, cumulative, self.log_evidence = gather_topics(
+        rows, cumulative, self.log_norm = gather_topics(
             self.phi, np.arange(n_words), np.ones(n_topics), np.zeros(n_topics), self.prior
         )
         self.rows, self.cumulative = rows.astype(self.dtype), cumulative.astype(self.dtype)

@@ -48,9 +48,9 @@ def tokens_of(word_indptr, words, cell_count):
     ]
 
 
-def conditional(counts, totals, prior, smoothing, n_features, n):
+def conditional(counts, totals, prior, topic_word_prior, n_features, n):
     """p(z = k | rest) up to its sum: (alpha_k + n_dk) q_k, and q_k; no count includes the token."""
-    q = (counts + smoothing) / (totals + n_features * smoothing)
+    q = (counts + topic_word_prior) / (totals + n_features * topic_word_prior)
     return (prior + n) * q, q
 
 
@@ -67,7 +67,18 @@ def draw(p, q, prior, order, n, uniform):
 
 
 def sweep_words(
-    word_indptr, words, cell_document, cell_count, counts, alone, totals, prior, smoothing, lists, z, key
+    word_indptr,
+    words,
+    cell_document,
+    cell_count,
+    counts,
+    alone,
+    totals,
+    prior,
+    topic_word_prior,
+    lists,
+    z,
+    key,
 ):
     """Draw every token once, in place; lists holds a TopicList for each document."""
     n_features = len(counts)
@@ -80,7 +91,7 @@ def sweep_words(
             present[w, old] -= weight
             totals[old] -= weight
             n[old] = n[old] - weight if topics.members[old] > 1 else 0.0
-        p, q = conditional(present[w], totals, prior, smoothing, n_features, n)
+        p, q = conditional(present[w], totals, prior, topic_word_prior, n_features, n)
         new = z[token] = draw(p, q, prior, topics.order, n, streams[w].uniform())
         present[w, new] += weight
         totals[new] += weight
@@ -109,7 +120,7 @@ def list_topics(word_indptr, words, cell_document, cell_count, n_documents, n_to
     return lists
 
 
-def posterior(documents, words, n_documents, n_words, prior, smoothing):
+def posterior(documents, words, n_documents, n_words, prior, topic_word_prior):
     """All assignments of some tokens, and their probabilities given the words, by the joint of both.
 
     documents and words name those of each token; the joint is p(z) p(w | z) with proportions and topics
@@ -120,7 +131,7 @@ def posterior(documents, words, n_documents, n_words, prior, smoothing):
     one_hot = (states[:, :, None] == np.arange(n_topics)).astype(float)
     n_dk = np.einsum("sik,id->sdk", one_hot, np.eye(n_documents)[documents])
     n_wk = np.einsum("sik,iw->swk", one_hot, np.eye(n_words)[words])
-    log_joint = gammaln(prior + n_dk).sum(axis=(1, 2)) + gammaln(smoothing + n_wk).sum(axis=(1, 2))
-    log_joint -= gammaln(n_words * smoothing + n_wk.sum(axis=1)).sum(axis=1)
+    log_joint = gammaln(prior + n_dk).sum(axis=(1, 2)) + gammaln(topic_word_prior + n_wk).sum(axis=(1, 2))
+    log_joint -= gammaln(n_words * topic_word_prior + n_wk.sum(axis=1)).sum(axis=1)
     p = np.exp(log_joint - log_joint.max())
     return states, p / p.sum()

@@ -51,7 +51,7 @@ def draw(phi, alpha, assignments, uniform):
     return order[i] if i < len(order) else i - len(order)
 
 
-def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_kept, drawn=False):
+def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_sweeps, drawn=False):
     """Run all sweeps; z is updated in place.
 
     Returns
@@ -77,7 +77,7 @@ def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_
             if z[token] >= 0:
                 assignments.put(z[token], w)
         columns = []
-        for sweep in range(n_burn_in + n_kept if clumps else 0):
+        for sweep in range(n_burn_in + n_sweeps if clumps else 0):
             assignments.drop_empty()
             before = list(assignments.order)
             for token, (cell, w) in clumps:

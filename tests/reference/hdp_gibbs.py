@@ -63,8 +63,8 @@ class State:
     z: np.ndarray
 
     def ratios(self, word, settings):
-        norm = self.totals + settings.n_features * settings.smoothing
-        return (self.counts[word] + settings.smoothing) / norm
+        norm = self.totals + settings.n_features * settings.topic_word_prior
+        return (self.counts[word] + settings.topic_word_prior) / norm
 
     def move(self, word, k, weight):
         self.counts[word, k] += weight
@@ -76,7 +76,7 @@ class Settings:
     sampler: int
     b0: float
     b1: float
-    smoothing: float
+    topic_word_prior: float
     n_features: int
     common: int = 0
 
@@ -133,7 +133,11 @@ def stale_weights(state, settings, cells, block, n_cells):
     n, n_documents = block[1] - block[0], len(state.documents)
     tables *= 1 + n / max(n_documents - n, 1)
     counts *= 1 + n / max(n_cells - n, 1)
-    return tables * (counts + settings.smoothing) / (totals + settings.n_features * settings.smoothing)
+    return (
+        tables
+        * (counts + settings.topic_word_prior)
+        / (totals + settings.n_features * settings.topic_word_prior)
+    )
 
 
 def build_alias(weight):

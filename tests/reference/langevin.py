@@ -20,7 +20,7 @@ def langevin_step(
     counts,
     counts_row,
     factor,
-    smoothing,
+    topic_word_prior,
     pull_down,
     step,
     key,
@@ -34,6 +34,6 @@ def langevin_step(
         for w in words:
             n = factor * counts[counts_row[w]] if counts_row[w] >= 0 else 0.0
             noise = normals(combine(key, w), (n_topics + 1) // 2)[:n_topics]
-            drift = smoothing + n - theta[w] * pull_down
+            drift = topic_word_prior + n - theta[w] * pull_down
             theta[w] = np.abs(theta[w] + step / 2 * drift + np.sqrt(step * theta[w]) * noise)
         totals[p] = theta[list(words)].sum(axis=0)

@@ -5,9 +5,9 @@ import numpy as np
 from tests.reference.documents import cells_of
 
 
-def sampled_proportions(indptr, expected, prior, n_kept):
+def sampled_proportions(indptr, expected, prior, n_sweeps):
     """(alpha_k + E n_k) / (sum alpha + N), E n_k from the sums of gibbs.sweep_documents."""
-    counts = [expected[list(cells_of(indptr, d))].sum(axis=0) / n_kept for d in range(len(indptr) - 1)]
+    counts = [expected[list(cells_of(indptr, d))].sum(axis=0) / n_sweeps for d in range(len(indptr) - 1)]
     theta = prior + np.array(counts)
     return theta / theta.sum(axis=1, keepdims=True)
 

@@ -97,7 +97,7 @@ def draw(document, phi, alpha, sparse, with_table, weights, stream):
     return absent[int(np.searchsorted(ends, stream.uniform() * exact, side="right"))], True
 
 
-def sweep_tables(indptr, cell_word, cell_count, rows, alpha, keys, n_burn_in, n_kept, sparse, with_table):
+def sweep_tables(indptr, cell_word, cell_count, rows, alpha, keys, n_burn_in, n_sweeps, sparse, with_table):
     """Run all sweeps; with_table (n_words,) says which words have an alias table.
 
     Returns
@@ -114,7 +114,7 @@ def sweep_tables(indptr, cell_word, cell_count, rows, alpha, keys, n_burn_in, n_
         stream, document, columns = Stream(keys[d]), Document(), []
         clumps = list(clumps_of(indptr, cell_count, d))
         z = [None] * len(clumps)
-        for sweep in range(n_burn_in + n_kept):
+        for sweep in range(n_burn_in + n_sweeps):
             keep = sweep >= n_burn_in
             columns += [k for k in document.order if keep and k not in columns]
             for token, (cell, w) in enumerate(clumps):

@@ -15,12 +15,12 @@ def normalised(phi, prior):
 
 
 def gather_topics(store, words, scale, offset, prior):
-    """Return rows, cumulative and log_evidence instead of filling them."""
+    """Return rows, cumulative and log_norm instead of filling them."""
     phi = store[words] * scale + offset
     with np.errstate(divide="ignore"):
-        log_evidence = np.log(phi @ prior)
+        log_norm = np.log(phi @ prior)
     impossible = ~phi.any(axis=1)
-    return *normalised(np.where(impossible[:, None], 1.0, phi), prior), log_evidence
+    return *normalised(np.where(impossible[:, None], 1.0, phi), prior), log_norm
 
 
 def gather_geometric(store, words, scale, offset, norm, prior):

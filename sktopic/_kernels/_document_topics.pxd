@@ -13,66 +13,66 @@ cdef enum:
     BLOCK = 16
 
 
-cdef struct Slots:
-    int32_t n            # slots in use; emptied ones stay until drop_empty_slots
-    int32_t* topic       # topic of a slot
-    int32_t* members     # clumps now in a slot
-    double* weight       # weight now in a slot
-    int32_t* position    # slot of a topic, or -1
+cdef struct DocumentTopics:
+    int32_t n            # entries in use; those without clumps stay until drop_empty_entries
+    int32_t* topic       # topic of an entry
+    int32_t* members     # clumps now in an entry
+    double* weight       # weight now in an entry
+    int32_t* position    # entry of a topic, or -1
 
 
-cdef inline void clear_slots(Slots* slots) noexcept nogil:
+cdef inline void clear_entries(DocumentTopics* present) noexcept nogil:
     cdef int32_t j
-    for j in range(slots.n):
-        slots.position[slots.topic[j]] = -1
-    slots.n = 0
+    for j in range(present.n):
+        present.position[present.topic[j]] = -1
+    present.n = 0
 
 
-cdef inline int32_t slot_of(Slots* slots, int32_t topic) noexcept nogil:
-    """The slot of a topic, opened if need be."""
-    cdef int32_t j = slots.position[topic]
+cdef inline int32_t entry_of(DocumentTopics* present, int32_t topic) noexcept nogil:
+    """The entry of a topic, opened if need be."""
+    cdef int32_t j = present.position[topic]
     if j < 0:
-        j = slots.n
-        slots.topic[j] = topic
-        slots.members[j] = 0
-        slots.weight[j] = 0.0
-        slots.position[topic] = j
-        slots.n = j + 1
+        j = present.n
+        present.topic[j] = topic
+        present.members[j] = 0
+        present.weight[j] = 0.0
+        present.position[topic] = j
+        present.n = j + 1
     return j
 
 
-cdef inline void put(Slots* slots, int32_t j, double weight) noexcept nogil:
-    slots.members[j] += 1
-    slots.weight[j] += weight
+cdef inline void put(DocumentTopics* present, int32_t j, double weight) noexcept nogil:
+    present.members[j] += 1
+    present.weight[j] += weight
 
 
-cdef inline void take(Slots* slots, int32_t j, double weight) noexcept nogil:
-    """Remove one clump; a slot without members weighs exactly nothing, whatever was rounded."""
-    slots.members[j] -= 1
-    slots.weight[j] = slots.weight[j] - weight if slots.members[j] > 0 else 0.0
+cdef inline void take(DocumentTopics* present, int32_t j, double weight) noexcept nogil:
+    """Remove one clump; an entry without members weighs exactly nothing, whatever was rounded."""
+    present.members[j] -= 1
+    present.weight[j] = present.weight[j] - weight if present.members[j] > 0 else 0.0
 
 
-cdef inline void drop_empty_slots(Slots* slots) noexcept nogil:
+cdef inline void drop_empty_entries(DocumentTopics* present) noexcept nogil:
     cdef int32_t j, kept = 0
-    for j in range(slots.n):
-        if slots.members[j] > 0:
-            slots.topic[kept] = slots.topic[j]
-            slots.members[kept] = slots.members[j]
-            slots.weight[kept] = slots.weight[j]
-            slots.position[slots.topic[j]] = kept
+    for j in range(present.n):
+        if present.members[j] > 0:
+            present.topic[kept] = present.topic[j]
+            present.members[kept] = present.members[j]
+            present.weight[kept] = present.weight[j]
+            present.position[present.topic[j]] = kept
             kept += 1
         else:
-            slots.position[slots.topic[j]] = -1
-    slots.n = kept
+            present.position[present.topic[j]] = -1
+    present.n = kept
 
 
 cdef inline real scan(
-    const real* row, const Slots* slots, const real* mass, real* product, real* partial_sum
+    const real* row, const DocumentTopics* present, const real* mass, real* product, real* partial_sum
 ) noexcept nogil:
     """Fill product with phi_kw n_k of the document's topics, partial_sum with its cumulative sum;
     return the total."""
-    cdef int32_t j = 0, n = slots.n
-    cdef const int32_t* topic = slots.topic
+    cdef int32_t j = 0, n = present.n
+    cdef const int32_t* topic = present.topic
     cdef real total = 0, p0, p1, p2, p3
     while j + 4 <= n:  # four at a time, so that sums wait for each other once, not four times
         p0 = row[topic[j]] * mass[j]
@@ -118,22 +118,22 @@ cdef inline int32_t draw_fixed(
     return k
 
 
-cdef inline int32_t draw_slot(
+cdef inline int32_t draw_entry(
     const real* row,
     const real* cumulative,
     const double* prior,
     int32_t n_topics,
-    Slots* slots,
+    DocumentTopics* present,
     const real* partial_sum,
     real total,
     Stream* stream,
 ) noexcept nogil:
-    """Draw a topic with probability (phi_kw n_k + alpha_k phi_kw) / (total + 1); return its slot, opened if
+    """Draw a topic with probability (phi_kw n_k + alpha_k phi_kw) / (total + 1); return its entry, opened if
     the document did not have it."""
     cdef real u = <real>next_uniform(stream) * (total + 1)
     cdef int32_t j = 0, k
     if u < total:
-        for k in range(slots.n):
+        for k in range(present.n):
             j += partial_sum[k] <= u
         return j
-    return slot_of(slots, draw_fixed(row, cumulative, prior, n_topics, u - total))
+    return entry_of(present, draw_fixed(row, cumulative, prior, n_topics, u - total))

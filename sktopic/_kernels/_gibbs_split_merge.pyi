@@ -12,10 +12,10 @@ def split_merge(
     fixed: NDArray[np.uint8],  # (size,)
     ids: NDArray[np.int64],  # (size,) IN/OUT
     topic_concentration: float,
-    smoothing: float,
-    slot_start: NDArray[np.int64],  # (n_documents + 1,)
-    slots: NDArray[np.int32],  # (n_clumps, 3) IN/OUT
-    n_slots: NDArray[np.int32],  # (n_documents,) IN/OUT
+    topic_word_prior: float,
+    list_start: NDArray[np.int64],  # (n_documents + 1,)
+    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES IN/OUT
+    n_entries: NDArray[np.int32],  # (n_documents,) IN/OUT
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     n_proposals: int,
     n_scans: int,

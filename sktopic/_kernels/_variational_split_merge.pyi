@@ -7,7 +7,7 @@ Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
 
 def dirichlet_terms(
     column: NDArray[np.float64],  # (n_features,)
-    smoothing: float,
+    topic_word_prior: float,
     log_phi: NDArray[np.float64],  # (n_features,) OUT
 ) -> float: ...
 def list_cells(

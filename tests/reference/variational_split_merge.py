@@ -1,4 +1,4 @@
-"""Cells of topics, their mixing and their division (the twin of sktopic._kernels._split_merge)."""
+"""Cells of topics, their mixing and their division (twin of sktopic._kernels._variational_split_merge)."""
 
 import numpy as np
 from scipy.special import digamma, expit, gammaln, xlogy
@@ -6,10 +6,10 @@ from scipy.special import digamma, expit, gammaln, xlogy
 TRACE = 1e-14
 
 
-def dirichlet_terms(column, smoothing):
-    """The sum of log Gamma(column + smoothing) - column * psi(column + smoothing), and psi."""
-    psi = digamma(column + smoothing)
-    return (gammaln(column + smoothing) - column * psi).sum(), psi
+def dirichlet_terms(column, topic_word_prior):
+    """The sum of log Gamma(column + topic_word_prior) - column * psi(column + topic_word_prior), and psi."""
+    psi = digamma(column + topic_word_prior)
+    return (gammaln(column + topic_word_prior) - column * psi).sum(), psi
 
 
 def list_cells(indptr, cell_word, cell_count, share, expectation, rows, topic, present):

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sktopic._kernels._split_merge import dirichlet_terms, divide_cells, list_cells, pair_mixing
+from sktopic._kernels._variational_split_merge import dirichlet_terms, divide_cells, list_cells, pair_mixing
 
 # Tokens of a topic in a document below which there is nothing to look at.
 FEWEST_TOKENS = 1e-12
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass
 class Cells:
-    """The cells of a batch that have a topic (see _kernels._split_merge.list_cells)."""
+    """The cells of a batch that have a topic (see _kernels._variational_split_merge.list_cells)."""
 
     cell: np.ndarray
     document: np.ndarray

@@ -27,6 +27,7 @@ from libc.string cimport memset
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_below, next_uniform, seed_stream
+from sktopic._kernels._topic_lists cimport TopicTables, find, open_entry
 
 cdef struct Own:
     # The tokens in question, word by word; order has them document by document.
@@ -48,7 +49,7 @@ cdef struct Sides:
     double[2] n_documents  # that have tokens of each
     double[2] weight       # b1 G of each
     double both            # and of both
-    double smoothing
+    double topic_word_prior
     double norm_offset
 
 
@@ -86,7 +87,7 @@ cdef inline double share(const Sides* sides, Py_ssize_t document, Py_ssize_t wor
     )
     return (
         (sides.by_document[2 * document + side] + weight)
-        * (max(sides.by_word[2 * word + side], 0.0) + sides.smoothing)
+        * (max(sides.by_word[2 * word + side], 0.0) + sides.topic_word_prior)
         / (max(sides.total[side], 0.0) + sides.norm_offset)
     )
 
@@ -134,7 +135,7 @@ cdef double log_ratio(
     have been seen, and are restored."""
     cdef Py_ssize_t i, c, d, w
     cdef int s
-    cdef double total = 0.0, both, n0, n1, beta = sides.smoothing
+    cdef double total = 0.0, both, n0, n1, beta = sides.topic_word_prior
     cdef double all_weight = sides.weight[0] + sides.weight[1]
     cdef double base = lgamma(sides.weight[0]) + lgamma(sides.weight[1]) - lgamma(all_weight)
     cdef double word_base = lgamma(beta)
@@ -215,25 +216,18 @@ cdef int gather(
     return 0
 
 
-cdef void move_customer(int32_t* slot, int32_t* n_slots, int32_t old, int32_t new) noexcept nogil:
-    """Let a customer of a document change its topic; slot has three numbers for each topic of its list."""
-    cdef int32_t j = 0, k
-    while j < n_slots[0] and slot[3 * j] != old:
-        j += 1
-    slot[3 * j + 1] -= 1
-    if slot[3 * j + 1] == 0:
-        n_slots[0] -= 1
-        for k in range(3):
-            slot[3 * j + k] = slot[3 * n_slots[0] + k]
-    j = 0
-    while j < n_slots[0] and slot[3 * j] != new:
-        j += 1
-    if j == n_slots[0]:
-        slot[3 * j] = new
-        slot[3 * j + 1] = 0
-        slot[3 * j + 2] = 1
-        n_slots[0] += 1
-    slot[3 * j + 1] += 1
+cdef void move_customer(TopicTables* entries, int32_t* n, int32_t old, int32_t new) noexcept nogil:
+    """Let a customer of a document change its topic."""
+    cdef int32_t j = find(entries, n[0], old)
+    entries[j].clumps -= 1
+    if entries[j].clumps == 0:
+        n[0] -= 1
+        entries[j] = entries[n[0]]
+    j = find(entries, n[0], new)
+    if j == n[0]:
+        open_entry(entries, n, new)
+        entries[j].tables = 1
+    entries[j].clumps += 1
 
 
 cdef void draw_anchors(
@@ -340,9 +334,9 @@ cdef void move_tokens(
     const int32_t* topic,
     double[:, ::1] counts,
     double[::1] totals,
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slots,
-    int32_t[::1] n_slots,
+    const int64_t[::1] list_start,
+    TopicTables[::1] entries,
+    int32_t[::1] n_entries,
     int32_t[::1] z,
 ) noexcept nogil:
     """Move the tokens of a side from the first topic to the second."""
@@ -359,7 +353,7 @@ cdef void move_tokens(
         totals[topic[0]] -= weight
         totals[topic[1]] += weight
         z[own.token[i]] = topic[1]
-        move_customer(&slots[slot_start[d], 0], &n_slots[d], topic[0], topic[1])
+        move_customer(&entries[list_start[d]], &n_entries[d], topic[0], topic[1])
 
 
 def split_merge(
@@ -373,10 +367,10 @@ def split_merge(
     const uint8_t[::1] fixed,
     int64_t[::1] ids,
     double topic_concentration,
-    double smoothing,
-    const int64_t[::1] slot_start,
-    int32_t[:, ::1] slots,
-    int32_t[::1] n_slots,
+    double topic_word_prior,
+    const int64_t[::1] list_start,
+    TopicTables[::1] entries,
+    int32_t[::1] n_entries,
     int32_t[::1] z,
     Py_ssize_t n_proposals,
     int n_scans,
@@ -392,8 +386,8 @@ def split_merge(
     weight : (size,) b1 G_k; 0 for places that are free, of which there are n_proposals at least        IN/OUT
     fixed : (size,) uint8, 1 for topics that are left as they are, since other documents have them          IN
     ids : (size,), becomes -1 where a topic is new                                                         OUT
-    topic_concentration, smoothing : b0 and beta
-    slot_start, slots, n_slots : the documents' topics; tables are not looked at                        IN/OUT
+    topic_concentration, topic_word_prior : b0 and beta
+    list_start, entries, n_entries : the documents' topics; tables are not looked at                        IN/OUT
     z : (n_clumps,) topic of each clump                                                                 IN/OUT
     n_proposals, n_scans : number of proposals; of sweeps for a launch state
     key : proposal i draws from the stream of combine(key, i)
@@ -405,7 +399,7 @@ def split_merge(
     n_splits, n_merges : int
         Those accepted.
     """
-    cdef Py_ssize_t n_tokens = z.shape[0], n_documents = n_slots.shape[0], p, i
+    cdef Py_ssize_t n_tokens = z.shape[0], n_documents = n_entries.shape[0], p, i
     cdef Py_ssize_t n_splits = 0, n_merges = 0, done = 0
     cdef int32_t[2] anchors
     cdef int32_t[2] topic
@@ -439,8 +433,8 @@ def split_merge(
     sides.by_word = &by_word[0]
     for i in range(2):
         sides.total[i] = sides.n_documents[i] = 0.0
-    sides.smoothing = smoothing
-    sides.norm_offset = smoothing * counts.shape[0]
+    sides.topic_word_prior = topic_word_prior
+    sides.norm_offset = topic_word_prior * counts.shape[0]
     with nogil:
         for p in range(n_proposals):
             seed_stream(&stream, combine(key, <uint64_t>p))
@@ -486,7 +480,7 @@ def split_merge(
                     moved = own.target
             if log_u < score:
                 move_tokens(
-                    &cells, &own, moved, <int8_t>i, topic, counts, totals, slot_start, slots, n_slots, z
+                    &cells, &own, moved, <int8_t>i, topic, counts, totals, list_start, entries, n_entries, z
                 )
             clear(&sides, &cells, &own)
     return n_splits, n_merges

@@ -10,7 +10,7 @@ from libc.math cimport exp, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._slots cimport real
+from sktopic._kernels._document_topics cimport real
 from sktopic._kernels._special cimport digamma
 from sktopic._kernels._vector cimport fill_digamma_row
 
@@ -22,22 +22,22 @@ cdef inline double x_log_x(double x) noexcept nogil:
     return x * log(x) if x > 0.0 else 0.0
 
 
-def dirichlet_terms(const double[::1] column, double smoothing, double[::1] log_phi):
-    """Terms of a Dirichlet posterior with parameters column + smoothing.
+def dirichlet_terms(const double[::1] column, double topic_word_prior, double[::1] log_phi):
+    """Terms of a Dirichlet posterior with parameters column + topic_word_prior.
 
     Parameters
     ----------
     column : (n_features,) expected tokens                                                         IN
-    smoothing : eta
+    topic_word_prior : eta
     log_phi : (n_features,) psi of the parameters                                                 OUT
 
     Returns
     -------
-    The sum of log Gamma(column + smoothing) - column * psi(column + smoothing).
+    The sum of log Gamma(column + topic_word_prior) - column * psi(column + topic_word_prior).
     """
     cdef double total
     with nogil:
-        total = fill_digamma_row(&column[0], smoothing, column.shape[0], &log_phi[0])
+        total = fill_digamma_row(&column[0], topic_word_prior, column.shape[0], &log_phi[0])
     return total
 
 

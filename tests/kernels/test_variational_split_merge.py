@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._split_merge import dirichlet_terms, divide_cells, list_cells, pair_mixing
+from sktopic._kernels._variational_split_merge import dirichlet_terms, divide_cells, list_cells, pair_mixing
 from tests.kernels.tools import for_both_precisions
-from tests.reference import split_merge as reference
+from tests.reference import variational_split_merge as reference
 
 
 def batch(dtype, seed=0):
@@ -27,13 +27,13 @@ def batch(dtype, seed=0):
     return indptr, word, count, share, expectation.astype(dtype), rows.astype(dtype), present
 
 
-@pytest.mark.parametrize("smoothing", [1e-12, 1e-3, 0.1, 7.0, 1e12])
-def test_terms_of_a_posterior_are_those_of_the_reference(smoothing):
+@pytest.mark.parametrize("topic_word_prior", [1e-12, 1e-3, 0.1, 7.0, 1e12])
+def test_terms_of_a_posterior_are_those_of_the_reference(topic_word_prior):
     column = np.concatenate([np.zeros(5), np.geomspace(1e-12, 1e20, 200)])
     for part in (column[:3], column[:90], column[:130], column):
         psi = np.empty(len(part))
-        total = dirichlet_terms(part, smoothing, psi)
-        expected, expected_psi = reference.dirichlet_terms(part, smoothing)
+        total = dirichlet_terms(part, topic_word_prior, psi)
+        expected, expected_psi = reference.dirichlet_terms(part, topic_word_prior)
         assert total == pytest.approx(expected, rel=1e-11)
         assert_allclose(psi, expected_psi, rtol=1e-11, atol=1e-11)
 

@@ -1,0 +1,79 @@
+"""Who may import whom: doc/architecture.md shows it as a picture."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sktopic
+
+ROOT = Path(sktopic.__file__).parent
+# From the lowest to the highest: a module imports from its own layer, and from those before it.
+LAYERS = [
+    {"_kernels"},
+    {"_compat", "_concurrency", "_fitted_arrays", "_interrupt", "_monitor", "_parallel"},
+    {
+        "_arrays",
+        "_completion",
+        "_constraints",
+        "_documents",
+        "_prior",
+        "_statistics",
+        "_statistics_updates",
+        "_step_size",
+        "_token_counts",
+        "_topics",
+    },
+    {"_document_steps"},
+    {"_base", "_topic_posteriors"},
+    {"_batch_sampler", "_minibatch", "_plug_in"},
+    {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching"},
+]
+FAMILIES = LAYERS[-1]
+
+
+def layer_of(name):
+    return next(i for i, layer in enumerate(LAYERS) if name in layer)
+
+
+def imports(path):
+    """Parts of the package that a module imports from."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sktopic."):
+            yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            yield from (name.name.split(".")[1] for name in node.names if name.name.startswith("sktopic."))
+
+
+def test_modules_import_from_their_layer_and_those_below():
+    found = []
+    for path in ROOT.rglob("*.py"):
+        name = path.relative_to(ROOT).with_suffix("").parts[0]
+        if name == "__init__":
+            continue
+        for imported in imports(path):
+            if layer_of(imported) > layer_of(name):
+                found.append(f"{name} imports {imported}")
+            if (
+                {name, imported} <= FAMILIES
+                and name != imported
+                and {name, imported} != {"metrics", "inspection"}
+            ):
+                found.append(f"{name} imports {imported}: of two families")
+    assert not found
+
+
+@pytest.mark.parametrize("name", ["datasets", "inspection", "metrics"])
+def test_modules_are_imported_when_they_are_asked_for(name):
+    program = (
+        f"import sys, sktopic; assert 'sktopic.{name}' not in sys.modules; assert '{name}' in dir(sktopic); "
+        f"assert sktopic.{name}.__name__ == 'sktopic.{name}'"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_names_that_are_not_there_are_no_attributes():
+    with pytest.raises(AttributeError, match="module 'sktopic' has no attribute 'metric'"):
+        _ = sktopic.metric
