@@ -12,7 +12,7 @@ from sktopic._kernels._rng import position_keys, uniforms
 from sktopic._parallel import Workers
 from sktopic._statistics import N_PARTS, CountsTarget, no_average
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import OnlineEMHDP, _online_em
+from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import online_em_hdp as reference
 
@@ -99,15 +99,17 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
     store = np.zeros((25, 4))
     store[np.arange(words), np.arange(words) % 3] = 1.0
     model._statistics = model._statistics.of_topics([0, 0, 0, 0])
+    model._ids = np.arange(4)
     model._store[:], model._store_totals[:] = store, store.sum(axis=0)
     model._store_scale[0] = 20.0 / store.sum()
     model._alpha = np.array([3.0, 2.0, 3.0])
     model._log_theta = digamma(model._alpha) - digamma(model._alpha.sum())
     model._report_topics()
     before, alpha, old = model._store * model._store_scale[0], model._alpha, model._log_theta
-    monkeypatch.setattr(_online_em, "TOL", 1e-12)
-    monkeypatch.setattr(_online_em, "MAX_ITER", 1000)
-    monkeypatch.setattr(model, "_left", lambda: 0.0)  # no topic to come: nothing is drawn to it
+    monkeypatch.setattr(_growing_prior, "TOL", 1e-12)
+    monkeypatch.setattr(_growing_prior, "MAX_ITER", 1000)
+    # No topic to come: nothing is drawn to it.
+    monkeypatch.setattr(_growing_prior.GrowingPrior, "left", lambda self, concentration: 0.0)
     dense = np.zeros((30, 25))
     dense[:, :words] = np.random.default_rng(0).integers(0, 3, (30, words))
     t = model._n_topic_updates + 1
@@ -154,7 +156,8 @@ def births(model, monkeypatch):
         move(self, batch, update, workers)
 
     def end_births(self, topics, update):
-        before, left, counts = self._alpha, self._left(), moving[-1]
+        before, counts = self._alpha, moving[-1]
+        left = self._prior.left(self.doc_concentration_)
         drawn = set(counts.column_topic[counts.column_topic >= len(before)].tolist())
         columns = self._store[:, sorted(drawn)].copy()
         original(self, topics, update)

@@ -14,6 +14,19 @@ from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Res
 SMALLEST_WEIGHT = 1e-290
 
 
+def stick_weights(sticks):
+    """Weights of topics by the means of sticks with Beta parameters (2, n_topics)."""
+    a, b = sticks
+    left = np.concatenate([[1.0], np.cumprod(b / (a + b))[:-1]])
+    return a / (a + b) * left
+
+
+def best_sticks(tables, concentration):
+    """Beta parameters (2, n_topics) that follow from the tables of topics in a corpus."""
+    after = tables[::-1].cumsum()[::-1] - tables
+    return np.array([1.0 + tables, concentration + after])
+
+
 class BatchChain:
     """Gibbs sampling of the topics of a batch, given what documents before it say of topics and sticks.
 
@@ -105,6 +118,12 @@ class BatchChain:
         if counted:
             self.documents.add_to(self._summed)
             self._summed_tables += self.tables
+
+    def run(self, burn_in, sweeps, key):
+        """ChainCounts of some sweeps, after others that are thrown away."""
+        for sweep in range(burn_in + sweeps):
+            self.sweep(combine_keys(key, sweep), sweep >= burn_in)
+        return self.result(sweeps)
 
     def result(self, n_sweeps):
         """ChainCounts: means over the counted sweeps, of topics that there still are."""

@@ -17,7 +17,7 @@ LEARNED_CONCENTRATIONS = {
 def check_concentration_priors(model):
     """Raise ValueError for priors that are not a shape and a rate."""
     for name in NAMES:
-        prior = getattr(model, f"{name}_prior")
+        prior = getattr(model, f"{name}_prior", (1.0, 1.0))  # not all models learn them
         numbers = len(prior) == 2 and all(isinstance(x, Real) and not isinstance(x, bool) for x in prior)
         if not (numbers and all(SMALLEST <= x <= LARGEST for x in prior)):
             raise ValueError(

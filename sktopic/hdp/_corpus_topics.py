@@ -8,7 +8,7 @@ from scipy.special import digamma, polygamma
 
 from sktopic._arrays import by_blocks
 from sktopic._document_steps import VariationalStep
-from sktopic._prior import LARGEST, SMALLEST
+from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._statistics import TopicWordStatistics
 from sktopic.hdp._minibatch import are_in_use
 
@@ -80,6 +80,28 @@ class CorpusTopics:
         """Whether topics with these totals of the statistics are in use."""
         return are_in_use(self.statistics.tokens(self.total_samples, totals))
 
+    def learn(self, learned, priors, tokens, lengths, scale, rho, workers):
+        """Move the parameters that are learned towards their best values for a batch.
+
+        learned : names of these, among "alpha", "gamma" and "eta"; priors : shape and rate of those of alpha
+        and gamma; tokens, lengths, scale : of the batch, as of fit_concentration; rho : step size
+        """
+        if "alpha" in learned:
+            some = lengths > 0
+            best = fit_concentration(
+                tokens[some], self.weights, self.alpha, lengths[some], scale, *priors["alpha"]
+            )
+            self.alpha = _between_logarithms(self.alpha, best, rho)
+        if "gamma" in learned:
+            shape, rate = priors["gamma"]
+            best = (shape + self.n_topics) / (rate - math.log(self.weight_left()))
+            self.gamma = (1.0 - rho) * self.gamma + rho * best
+        if "eta" in learned:
+            mean = self.statistics.mean_log_probability(self.total_samples, self.eta, workers)
+            n_features = self.statistics.n_features
+            best = learned_topic_word_prior("fixed-point", mean, n_features, self.eta, rho)
+            self.eta = _between_logarithms(self.eta, best, rho)
+
     def keep(self, kept, statistics=None):
         """Give up the other topics; their weights are those of topics out of reach from now on."""
         self.statistics = self.statistics.of_topics(kept) if statistics is None else statistics
@@ -107,6 +129,10 @@ class DocumentInference:
         """For each document the better of both starts."""
         warm, cold = self(batch, topics, workers, tokens), self(batch, topics, workers)
         return self.step(topics.rest()).better(warm, cold, workers)
+
+
+def _between_logarithms(old, best, rho):
+    return math.exp((1.0 - rho) * math.log(old) + rho * math.log(best))
 
 
 def trigamma(x):

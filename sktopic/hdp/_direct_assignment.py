@@ -1,6 +1,5 @@
 """Variational inference for the HDP by direct assignment, split and merge (Bryant and Sudderth, 2012)."""
 
-import math
 import sys
 from numbers import Integral, Real
 from typing import Literal
@@ -11,21 +10,22 @@ from sktopic._compat import Interval, StrOptions
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, BatchCounts
-from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
+from sktopic._prior import LARGEST, SMALLEST
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import EvidenceLowerBound
-from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, check_concentration_priors
+from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
     SMALLEST_WEIGHT,
     WEIGHT_ITERATIONS,
     CorpusTopics,
     DocumentInference,
-    fit_concentration,
     fit_weights,
 )
 from sktopic.hdp._minibatch import GrowingHDP
 from sktopic.hdp._moves import Moves, moves_work
 
+# What CorpusTopics calls by the letters of the literature.
+PARAMETERS = {"alpha": "doc_concentration", "gamma": "topic_concentration", "eta": "topic_word_prior"}
 MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other", "i8"), ("gain", "f8")])
 
 
@@ -197,7 +197,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     _fitted_arrays = {  # noqa: RUF012
         **GrowingHDP._fitted_arrays,
         "_weights": (FLOAT, "topics"),
-        "_ids": (INT, "topics"),
         "_births": (INT, "topics"),
         "_document_tokens": (FLOAT, None, None),
     }
@@ -263,7 +262,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
 
     def _check_settings(self):
         super()._check_settings()
-        check_concentration_priors(self)
         if self.learning_method == "online" and self.document_start not in (None, "cold"):
             raise ValueError(
                 f"document_start={self.document_start!r}: with learning_method='online', None or 'cold' is "
@@ -276,7 +274,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
         self._start_from(TopicWordStatistics.random(n_features, n, key, False))
         self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
-        self._ids, self._next_id = np.arange(n), n
         self._births, self._cursor = np.zeros(n, dtype=np.int64), 0
         self.move_history_ = np.empty(0, dtype=MOVE)
         self._document_tokens = np.empty((0, n))
@@ -288,13 +285,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     def _topic_weights(self):
         return self._weights
 
-    def _topic_ids(self):
-        return self._ids
-
     def _corpus_topics(self, total_samples):
-        parameters = self.doc_concentration_, self.topic_concentration_, self.topic_word_prior_
         given = self._statistics, self._weights, self._ids, self._births, self._next_id
-        return CorpusTopics(*given, total_samples, *parameters)
+        parameters = {name: getattr(self, f"{parameter}_") for name, parameter in PARAMETERS.items()}
+        return CorpusTopics(*given, total_samples, **parameters)
 
     # Documents
 
@@ -363,8 +357,11 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         found = BatchCounts(counts, batch.words, batch.n_documents, batch.n_tokens)
         self._update_statistics(topics.statistics, found, update, workers)
         tokens = moves.split(splits, counts, batch.words)
+        if self._n_topic_updates > 0 or update.is_whole_corpus:  # the very first batch has read random topics
+            learned = [name for name, parameter in PARAMETERS.items() if getattr(self, parameter) == "auto"]
+            priors = {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}
+            topics.learn(learned, priors, tokens, counts.batch.lengths, scale, rho, workers)
         self._take_over(topics, moves.made)
-        self._learn(tokens, counts.batch.lengths, scale, rho, update, workers)
         if update.is_whole_corpus:
             self._document_tokens = tokens
 
@@ -372,25 +369,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         """Let the topics of the corpus be these, after some moves."""
         self._statistics, self._weights = topics.statistics, topics.weights
         self._ids, self._births, self._next_id = topics.ids, topics.births, topics.next_id
+        for name, parameter in PARAMETERS.items():
+            setattr(self, f"{parameter}_", getattr(topics, name))
         noted = np.array([(self.n_samples_seen_, *move) for move in moves], dtype=MOVE)
         self.move_history_ = np.concatenate([self.move_history_, noted])
-
-    def _learn(self, tokens, lengths, scale, rho, update, workers):
-        """Move the parameters that are learned towards their best values for a batch."""
-        if self._n_topic_updates == 0 and not update.is_whole_corpus:
-            return  # the very first batch has read random topics
-        if self.doc_concentration == "auto":
-            old, some = self.doc_concentration_, lengths > 0
-            prior = self.doc_concentration_prior
-            best = fit_concentration(tokens[some], self._weights, old, lengths[some], scale, *prior)
-            self.doc_concentration_ = math.exp((1.0 - rho) * math.log(old) + rho * math.log(best))
-        if self.topic_concentration == "auto":
-            shape, rate = self.topic_concentration_prior
-            left = self._corpus_topics(self.total_samples_).weight_left()
-            best = (shape + len(self._weights)) / (rate - math.log(left))
-            self.topic_concentration_ = (1.0 - rho) * self.topic_concentration_ + rho * best
-        if self.topic_word_prior == "auto":
-            eta = self.topic_word_prior_
-            mean = self._statistics.mean_log_probability(self._unit(self.total_samples_), eta, workers)
-            best = learned_topic_word_prior("fixed-point", mean, self.n_features_in_, eta, rho)
-            self.topic_word_prior_ = math.exp((1.0 - rho) * math.log(eta) + rho * math.log(best))

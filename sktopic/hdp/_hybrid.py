@@ -3,28 +3,21 @@
 from typing import Literal
 
 import numpy as np
-from scipy.special import digamma
 
 from sktopic._compat import StrOptions
 from sktopic._document_steps import GibbsStep
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY
-from sktopic._prior import LARGEST, SMALLEST, default_prior, default_topic_word_prior
+from sktopic._prior import SMALLEST, default_prior, default_topic_word_prior
 from sktopic._statistics import TopicWordStatistics
-from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, check_concentration_priors
+from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._minibatch import MinibatchHDP
+from sktopic.hdp._root import Root
 from sktopic.hdp._table_step import TableStep
 
-# Kernels take logarithms of the weights of topics at the root, and divide by them.
-SMALLEST_WEIGHT = 1e-100
 # Batches that the start of the root counts for: the first batches see topics that are still random and alike.
 INERTIA = 10
-
-
-def _mode(above, below):
-    """The mode of a Gamma density of shape 1 + above and rate below, within the range of concentrations."""
-    return float(np.clip(above / below, SMALLEST, LARGEST))
 
 
 class HybridHDP(MinibatchHDP):
@@ -192,7 +185,6 @@ class HybridHDP(MinibatchHDP):
     _fitted_arrays = {  # noqa: RUF012
         **MinibatchHDP._fitted_arrays,
         "_tables": (FLOAT, "topics"),
-        "_ids": (INT, "topics"),
     }
 
     # Tells how many tables there are.
@@ -263,10 +255,6 @@ class HybridHDP(MinibatchHDP):
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
 
-    def _check_settings(self):
-        super()._check_settings()
-        check_concentration_priors(self)
-
     # The state
 
     @property
@@ -277,26 +265,21 @@ class HybridHDP(MinibatchHDP):
         n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
         self._start_from(TopicWordStatistics.random(n_features, n, key, False))
         self.topic_concentration_, self.doc_concentration_ = 1.0, n * default_prior(n)
-        # Means over documents: tables of each topic, and how their number grows with the concentration.
-        self._tables, self._growth = np.full(n, 1.0 / n), 0.0
-        self._ids, self._next_id = np.arange(n), n
+        self._tables, self._growth = np.full(n, 1.0 / n), 0.0  # see Root
         self._in_use = np.arange(n)
         self._adopt_settings()
         self._report_topics()
 
+    @property
+    def _root(self):
+        return Root(self._tables, self._growth)
+
     def _root_weights(self, total_samples):
-        """r of each topic: the probability that a new table in a document is of it."""
-        tables, b0 = self._tables * max(total_samples, 1.0), self.topic_concentration_
-        weights = tables if self.root_weight == "mean" else tables**2 / (tables + 1.0)
-        if self.reuse_topics:
-            weights = weights + b0 / len(tables)
-        return np.maximum(weights / (tables.sum() + b0), SMALLEST_WEIGHT)
+        exact = self.root_weight == "mean"
+        return self._root.weights(total_samples, self.topic_concentration_, exact, self.reuse_topics)
 
     def _topic_weights(self):
         return self._root_weights(self.total_samples_)
-
-    def _topic_ids(self):
-        return self._ids
 
     def _doc_topic_prior(self, weights):
         prior = self.doc_concentration_ * weights
@@ -305,44 +288,31 @@ class HybridHDP(MinibatchHDP):
     def _report_topics(self):
         before = self._in_use
         super()._report_topics()
-        born = np.setdiff1d(self._in_use, before)
-        self._ids = self._ids.copy()  # it may be read-only, as in a memory map
-        self._ids[born] = self._next_id + np.arange(len(born))
-        self._next_id += len(born)
-        self.topic_ids_ = self._ids[self._in_use]
+        self._name_anew(np.setdiff1d(self._in_use, before))
 
     # Updates
 
     def _document_step(self, batch, keys, update, workers):
         prior = self._doc_topic_prior(self._root_weights(update.total_samples))
-        topics = self._statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
-        gathered = topics.gather(batch.words, prior, workers)
-        return self._training_step()(batch, gathered, prior, keys, workers, with_prior_statistics=True)
+        return self._sampled(batch, prior, keys, update, workers)
 
     def _move(self, batch, update, workers):
         total_weight = self._root_weights(update.total_samples).sum()
         self._update_statistics(self._statistics, batch, update, workers)
         if self._n_topic_updates > 0:  # the very first batch reads random topics
-            self._move_root(batch.counts.prior_statistics(), total_weight, batch.n_documents, update)
+            statistics = batch.counts.prior_statistics()
+            tables = statistics.topic_gains / batch.n_documents
+            self._move_root(tables, total_weight * statistics.total_gain / batch.n_documents, update)
 
-    def _move_root(self, statistics, total_weight, n_documents, update):
-        """Move the tables of the corpus towards those of a batch, and learn the concentrations."""
-        tables = statistics.topic_gains / n_documents
-        growth = total_weight * statistics.total_gain / n_documents
-        if self._n_topic_updates == 1:  # the start says nothing of their number
-            self._tables = self._tables * (tables.sum() / self._tables.sum())
-            self._growth = growth
-        rho = self._rho(update, INERTIA + self._n_topic_updates)
-        self._tables = (1.0 - rho) * self._tables + rho * tables
-        self._growth = (1.0 - rho) * self._growth + rho * growth
-        n_samples = self.total_samples_
+    def _move_root(self, tables, growth, update):
+        """Move the root towards that of a batch, and learn the concentrations."""
+        root, n = self._root, self.total_samples_
+        if self._n_topic_updates == 1:  # the start says nothing of the number of tables
+            root = root.rescaled(tables, growth)
+        root = root.moved(tables, growth, self._rho(update, INERTIA + self._n_topic_updates))
+        self._tables, self._growth = root.tables, root.growth
         if self.doc_concentration == "auto" and update.is_first_visit:
-            shape, rate = self.doc_concentration_prior
-            above = shape - 1.0 + n_samples * self._tables.sum()
-            self.doc_concentration_ = _mode(above, rate + n_samples * self._growth)
+            self.doc_concentration_ = root.doc_concentration(n, *self.doc_concentration_prior)
         if self.topic_concentration == "auto":
-            b0, n_tables = self.topic_concentration_, n_samples * self._tables.sum()
-            n_topics = np.minimum(n_samples * self._tables, 1.0).sum()
-            growth = digamma(b0 + n_tables) - digamma(b0)
-            shape, rate = self.topic_concentration_prior
-            self.topic_concentration_ = _mode(shape - 1.0 + n_topics, rate + growth)
+            given = self.topic_concentration_, *self.topic_concentration_prior
+            self.topic_concentration_ = root.concentration(n, *given)

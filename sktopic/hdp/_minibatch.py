@@ -10,7 +10,7 @@ from sktopic._constraints import SHARED
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._prior import LARGEST, SMALLEST, check_topic_word_prior
-from sktopic.hdp._concentrations import adopt_concentrations
+from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
 # Expected tokens in the corpus from which on a topic is in use.
 FEWEST_TOKENS = 1.0
@@ -26,8 +26,9 @@ def are_in_use(tokens):
 class MinibatchHDP(MinibatchTopicModel):
     """Base class of the mini-batch methods for the HDP.
 
-    The statistics have a column for each topic that there is capacity for. Those in use, with at least one
-    expected token in the corpus, are reported; ``_in_use`` holds the numbers of their columns.
+    The statistics have a column for each topic that there is capacity for; ``_ids`` are the identities of the
+    topics. Those in use, with at least one expected token in the corpus, are reported: ``_in_use`` holds the
+    numbers of their columns.
 
     A method says which weights topics have (`_topic_weights`), and what an update by a batch with words does
     (`_move`).
@@ -41,6 +42,7 @@ class MinibatchHDP(MinibatchTopicModel):
 
     _fitted_arrays = {  # noqa: RUF012
         **MinibatchTopicModel._fitted_arrays,
+        "_ids": (INT, "topics"),
         "_in_use": (INT, "components"),
         "topic_ids_": (INT, "components"),
         "topic_weights_": (FLOAT, "components"),
@@ -66,12 +68,14 @@ class MinibatchHDP(MinibatchTopicModel):
     def _check_settings(self):
         super()._check_settings()
         check_topic_word_prior(self.topic_word_prior)
+        check_concentration_priors(self)
 
     def _start_from(self, statistics):
         """Set the state that all methods have."""
         self._statistics = statistics
         self.total_samples_ = 0.0
         self._n_topic_updates = 0
+        self._ids, self._next_id = np.arange(self._n_trained), self._n_trained
 
     def _adopt_settings(self):
         adopt_concentrations(self)
@@ -87,10 +91,6 @@ class MinibatchHDP(MinibatchTopicModel):
             return np.ones(self._n_trained, dtype=bool)
         return are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))
 
-    def _topic_ids(self):
-        """Identities of the topics of all columns."""
-        return np.arange(self._n_trained)
-
     def _doc_topic_prior(self, weights):
         """Dirichlet parameters of proportions for topics of these weights."""
         return np.maximum(self.doc_concentration_ * weights, SMALLEST)
@@ -99,9 +99,16 @@ class MinibatchHDP(MinibatchTopicModel):
         """Set the attributes that say which topics are in use."""
         self._in_use = np.flatnonzero(self._columns_in_use())
         self.n_components_ = len(self._in_use)
-        self.topic_ids_ = self._topic_ids()[self._in_use]
+        self.topic_ids_ = self._ids[self._in_use]
         self.topic_weights_ = self._topic_weights()[self._in_use]
         self.doc_topic_prior_ = self._doc_topic_prior(self.topic_weights_)
+
+    def _name_anew(self, columns):
+        """Let the topics of some columns be new ones."""
+        self._ids = self._ids.copy()  # it may be read-only, as in a memory map
+        self._ids[columns] = self._next_id + np.arange(len(columns))
+        self._next_id += len(columns)
+        self.topic_ids_ = self._ids[self._in_use]
 
     def _statistics_in_use(self):
         statistics = self._statistics
@@ -112,6 +119,12 @@ class MinibatchHDP(MinibatchTopicModel):
         return self._statistics_in_use().probabilities(unit, self.topic_word_prior_)
 
     # An update
+
+    def _sampled(self, batch, prior, keys, update, workers):
+        """Expected counts of a batch under the means of topics and a prior of proportions."""
+        topics = self._statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
+        gathered = topics.gather(batch.words, prior, workers)
+        return self._training_step()(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 
     def _global_step(self, batch, update, workers):
         self.total_samples_ = float(update.total_samples)

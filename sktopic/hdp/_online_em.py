@@ -4,16 +4,15 @@ import sys
 from numbers import Integral
 
 import numpy as np
-from scipy.special import digamma
 
 from sktopic._compat import Interval
 from sktopic._document_steps import GibbsStep
 from sktopic._fitted_arrays import FLOAT
-from sktopic._kernels._dirichlet import fit_dirichlet
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._minibatch import INITIAL_KEY
-from sktopic._prior import LARGEST_LEARNED, MAX_ITER, SMALLEST, SMALLEST_LEARNED, TOL
+from sktopic._prior import SMALLEST
 from sktopic._statistics import TopicWordStatistics
+from sktopic.hdp._growing_prior import GrowingPrior
 from sktopic.hdp._minibatch import GrowingHDP
 
 BIRTH_KEY = 0x6269727468
@@ -218,35 +217,34 @@ class OnlineEMHDP(GrowingHDP):
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
 
-    # The state
+    # The state: columns of topics, and behind them some to spare for topics to come
 
     def _initialize(self, n_features, seed):
         n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
         self._start_from(TopicWordStatistics.random(n_features, n, key, False))
         # As after a table for each.
         share = float(self.doc_concentration) / (n + float(self.topic_concentration))
-        self._alpha = np.full(n, max(share, SMALLEST))
+        self._prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
         self._adopt_settings()
-        self._log_theta = digamma(self._alpha) - digamma(self._alpha.sum())
         self._report_topics()
 
     def _adopt_settings(self):
         super()._adopt_settings()
-        if self._n_spare != self.max_births:
+        if self._n_trained - len(self._alpha) != self.max_births:
             self._keep(np.arange(len(self._alpha)))
 
     @property
-    def _n_spare(self):
-        """Columns behind those of the topics, for topics to come."""
-        return self._n_trained - len(self._alpha)
+    def _prior(self):
+        return GrowingPrior(self._alpha, self._log_theta)
+
+    @_prior.setter
+    def _prior(self, prior):
+        self._alpha, self._log_theta = prior.alpha, prior.log_theta
 
     def _keep(self, topics):
-        """Keep some columns, and have empty ones behind them for topics to come."""
+        """Keep some columns, and have empty ones behind them."""
         self._statistics = self._statistics.of_topics(topics, n_spare=self.max_births)
-
-    def _left(self):
-        """The part of the concentration that no topic has."""
-        return max(self.doc_concentration_ - float(self._alpha.sum()), 0.0)
+        self._ids = np.arange(self._n_trained)
 
     def _columns_in_use(self):
         return super()._columns_in_use()[: len(self._alpha)]
@@ -260,11 +258,9 @@ class OnlineEMHDP(GrowingHDP):
     # Updates
 
     def _document_step(self, batch, keys, update, workers):
-        share = max(self._left() / max(self._n_spare, 1), SMALLEST)
-        prior = np.append(self._alpha, np.full(self._n_spare, share))
-        topics = self._statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
-        gathered = topics.gather(batch.words, prior, workers)
-        return self._training_step()(batch, gathered, prior, keys, workers, with_prior_statistics=True)
+        n_spare = self._n_trained - len(self._alpha)
+        prior = self._prior.with_spare(n_spare, self.doc_concentration_)
+        return self._sampled(batch, prior, keys, update, workers)
 
     def _global_work(self, batch, update):
         return super()._global_work(batch, update) + 2 * self._statistics.size  # topics come
@@ -272,34 +268,23 @@ class OnlineEMHDP(GrowingHDP):
     def _move(self, batch, update, workers):
         self._update_statistics(self._statistics, batch, update, workers)
         if self._n_topic_updates > 0:  # the very first batch reads random topics
-            self._update_alpha(batch.counts, self._rho(update, INERTIA + self._n_topic_updates))
+            self._move_prior(batch.counts, self._rho(update, INERTIA + self._n_topic_updates))
         self._end_births(np.unique(batch.counts.column_topic), update)
 
-    def _update_alpha(self, counts, rho):
-        """Move the averages of E[log nu], and fit the parameters of the proportions to them."""
-        alpha, lengths = self._alpha, counts.batch.lengths[counts.batch.lengths > 0]
-        gains = counts.prior_statistics().topic_gains[: len(alpha)] / alpha / len(lengths)
-        batch = gains + digamma(alpha) - digamma(alpha.sum() + lengths).mean()
-        self._log_theta = (1.0 - rho) * self._log_theta + rho * batch
-        self._alpha = alpha.copy()
-        fit_dirichlet(self._log_theta, self._alpha, MAX_ITER, TOL)
+    def _move_prior(self, counts, rho):
+        gains, lengths = counts.prior_statistics().topic_gains, counts.batch.lengths
         # pi sums to less than one. What is left falls as it does under the process, with a table a document.
-        n, gamma = float(self.n_samples_seen_ + len(counts.batch.lengths)), self.topic_concentration_
-        most = self.doc_concentration_ * n / (n + gamma)
-        self._alpha = np.maximum(self._alpha * min(1.0, most / self._alpha.sum()), SMALLEST)
+        n = float(self.n_samples_seen_ + len(lengths))
+        most = self.doc_concentration_ * n / (n + self.topic_concentration_)
+        self._prior = self._prior.moved(gains[: len(self._alpha)], lengths[lengths > 0], rho).bounded(most)
 
     def _end_births(self, drawn, update):
         """Let spare columns that tokens were drawn to be topics; forget the others."""
-        n, left = len(self._alpha), self._left()
+        n, left = len(self._alpha), self._prior.left(self.doc_concentration_)
         born = drawn[(drawn >= n) & (left > 0.0)]
         if len(born) == 0:
             self._statistics.clear(slice(n, None))
             return
-        # Sticks of Beta(1, topic_concentration) by the inverse of its distribution function.
         u = uniforms(self._key(BIRTH_KEY, update.number), len(born))
-        stick = -np.expm1(np.log1p(-u) / self.topic_concentration_)
-        share = left * stick * np.append(1.0, np.cumprod(1.0 - stick)[:-1])
-        self._alpha = np.append(self._alpha, np.clip(share, SMALLEST_LEARNED, LARGEST_LEARNED))
-        log_theta = digamma(self._alpha[n:]) - digamma(self._alpha.sum())
-        self._log_theta = np.append(self._log_theta, log_theta)
+        self._prior = self._prior.with_born(u, left, self.topic_concentration_)
         self._keep(np.append(np.arange(n), born))

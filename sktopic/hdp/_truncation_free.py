@@ -7,13 +7,13 @@ import numpy as np
 
 from sktopic._compat import Interval
 from sktopic._document_steps import GibbsStep
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import FIT_KEY
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import TopicPosteriors
-from sktopic.hdp._batch_chain import BatchChain
+from sktopic.hdp._batch_chain import BatchChain, best_sticks, stick_weights
 from sktopic.hdp._minibatch import GrowingHDP, are_in_use
 
 START_KEY = 0x7374617274
@@ -161,7 +161,6 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
     _fitted_arrays = {  # noqa: RUF012
         **GrowingHDP._fitted_arrays,
         "_sticks": (FLOAT, 2, "topics"),
-        "_ids": (INT, "topics"),
     }
 
     # A batch is one chain.
@@ -226,16 +225,10 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
         self._adopt_settings()
         # As after a table for each.
         self._sticks = np.array([np.ones(n), self.topic_concentration_ + np.arange(n)[::-1]])
-        self._ids, self._next_id = np.arange(n), n
         self._report_topics()
 
-    def _topic_ids(self):
-        return self._ids
-
     def _topic_weights(self):
-        a, b = self._sticks
-        left = np.concatenate([[1.0], np.cumprod(b / (a + b))[:-1]])
-        return a / (a + b) * left
+        return stick_weights(self._sticks)
 
     def _keep(self, kept):
         """Give up the other topics."""
@@ -268,9 +261,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
         key = self._key(FIT_KEY, update.number)
         if first:
             chain.assign_at_random(self.n_components, combine_keys(key, START_KEY))
-        for sweep in range(self.doc_burn_in + self.doc_sweeps):
-            chain.sweep(combine_keys(key, sweep), sweep >= self.doc_burn_in)
-        return chain.result(self.doc_sweeps)
+        return chain.run(self.doc_burn_in, self.doc_sweeps, key)
 
     def _rho(self, update, t):
         return 1.0 if t == 1 else super()._rho(update, t)  # the first batch starts from nothing
@@ -287,8 +278,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
         self._statistics.decay(1.0 - rho)
         self._statistics.add(batch.counts, batch.words, rho / batch.n_documents, workers)
         tables = batch.counts.tables * (update.total_samples / batch.n_documents)
-        after = tables[::-1].cumsum()[::-1] - tables
-        best = np.array([1.0 + tables, self.topic_concentration_ + after])
+        best = best_sticks(tables, self.topic_concentration_)
         self._sticks = (1.0 - rho) * self._sticks + rho * best
         used = are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))
         if not used.all():
