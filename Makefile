@@ -16,6 +16,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-versi
 PYTEST := $(abspath $(BIN))/python -m pytest -n auto --dist worksteal
 BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
 KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd sktopic/_kernels/*.h)
+KERNEL_MODULES := $(subst /,.,$(basename $(wildcard sktopic/_kernels/*.pyx)))
 PROSE := README.md CHANGELOG.md CONTRIBUTING.md Makefile setup.py pyproject.toml sktopic tests examples \
 	benchmarks doc
 VERSIONS := 3.11 3.12 3.13
@@ -30,7 +31,7 @@ help:
 	@echo "make hostile   $(HOSTILE_CASES) random programs against the estimators, and all else in tests/hostile"
 	@echo "make bounds    tests of kernels and estimators, with kernels that check every index"
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
-	@echo "make lint      check style: ruff, cython-lint, codespell"
+	@echo "make lint      check style and types: ruff, cython-lint, codespell, mypy, stubtest"
 	@echo "make doc       build the documentation into doc/_build/html, warnings are errors"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
 	@echo "make dev       install everything a contributor needs into .venv"
@@ -80,11 +81,14 @@ sanitize: $(VENV)/.extra-test
 	    PYTHONMALLOC=malloc SKTOPIC_HOSTILE_CASES=$(SANITIZE_CASES) \
 	    $(PYTEST) --capture=sys $(or $(PYTEST_ARGS),tests/kernels tests/hostile)
 
-lint: $(VENV)/.extra-lint
+lint: $(VENV)/.kernels $(VENV)/.extra-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint sktopic/_kernels
 	$(BIN)/codespell $(PROSE)
+	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports=silent tests/typing/user.py
+	$(BIN)/python -m mypy.stubtest --ignore-missing-stub $(KERNEL_MODULES)
 
 bench: $(VENV)/.kernels $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
@@ -127,6 +131,6 @@ $(VENV)/.extra-%: $(VENV)/.package
 clean:
 	rm -rf $(VENV) $(addprefix $(VENV)-,$(VERSIONS)) build dist demo sktopic.egg-info doc/_build \
 		doc/auto_examples doc/generated doc/sg_execution_times.rst benchmarks/output \
-		.pytest_cache .ruff_cache .hypothesis
+		.mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f sktopic/_kernels/*.c sktopic/_kernels/*.so
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

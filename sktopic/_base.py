@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -15,6 +16,7 @@ from sktopic._documents import canonical_counts, check_counts, check_sparse_stru
 from sktopic._fitted_arrays import check_fitted_arrays
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
+from sktopic._typing import FloatArray, FloatingArray, MatrixLike
 
 # Tells the streams of transform from those of fit.
 TRANSFORM_KEY = 0x7472616E
@@ -38,7 +40,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     # Fitted arrays by name, with their dtypes and sizes (see _fitted_arrays).
-    _fitted_arrays = {}  # noqa: RUF012
+    _fitted_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @classmethod
     @cache
@@ -143,7 +146,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._checked()
 
     @property
-    def components_(self):
+    def components_(self) -> FloatArray:
         """Topic-word probabilities, ndarray of shape (n_components_, n_features), rows sum to one.
 
         Computed once for each fitted state, and read-only.
@@ -161,7 +164,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         key = combine_keys(self._seed, TRANSFORM_KEY)
         return infer_proportions(counts, topics, self.doc_topic_prior_, step, key, workers, dtype)
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> FloatingArray:
         """Infer the topic proportions of documents.
 
         A document's proportions depend on the fitted model and on its own words and counts alone: not
@@ -184,7 +187,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with Workers(model.n_jobs) as workers:
             return model._proportions(counts, workers, counts.dtype)
 
-    def score(self, X, y=None):
+    def score(self, X: MatrixLike, y: object = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
 
         A fifth of the tokens of each document is hidden, the topic proportions are inferred from the
@@ -218,7 +221,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             workers,
         )
 
-    def perplexity(self, X, y=None):
+    def perplexity(self, X: MatrixLike, y: object = None) -> float:
         """exp(-score(X)): perplexity per held-out word; lower is better.
 
         Parameters

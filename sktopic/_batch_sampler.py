@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from contextlib import ExitStack
 from functools import partial
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._prior import check_topic_word_prior
+from sktopic._typing import MatrixLike
 
 # Tell the streams of one seed apart.
 ASSIGNMENT_KEY = 0x61737369676E
@@ -37,7 +39,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     }
 
     # Attributes with an entry for every evaluate_every sweeps of a call, and their dtypes.
-    _traces = {"log_likelihood_": np.float64}  # noqa: RUF012
+    _traces: ClassVar[dict[str, type]] = {"log_likelihood_": np.float64}
 
     @abstractmethod
     def _start(self, n_features):
@@ -72,7 +74,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
 
     @trains
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: MatrixLike, y: object = None) -> Self:
         """Sample the topics of a corpus, from scratch.
 
         Parameters
@@ -103,7 +105,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         return self
 
     @trains
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
         """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
 
         Parameters

@@ -1,16 +1,19 @@
 """The one place that imports what scikit-learn does not promise to keep, or does not have everywhere."""
 
-from sklearn.utils._param_validation import Interval, StrOptions, make_constraint, validate_params
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from sklearn.utils import _param_validation
+from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
 try:  # scikit-learn >= 1.9
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn import callback
+    from sklearn.callback import CallbackSupportMixin
 except ImportError:
+    callback = None
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in where scikit-learn has no callbacks."""
-
-    def with_callbacks(method):
-        return method
 
 
 __all__ = [
@@ -21,3 +24,16 @@ __all__ = [
     "validate_params",
     "with_callbacks",
 ]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_callbacks(method: Function) -> Function:
+    """scikit-learn's decorator of fit, where there is one."""
+    return method if callback is None else cast(Function, callback.with_callbacks(method))
+
+
+def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], Function]:
+    """Decorator of functions that checks their parameters, as scikit-learn does it."""
+    check = _param_validation.validate_params(constraints, prefer_skip_nested_validation=True)
+    return cast(Callable[[Function], Function], check)

@@ -5,15 +5,19 @@ What is needed for that is kept beside the estimator, not in it: copies and pick
 
 import os
 import threading
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
+from typing import TypeVar, cast
 from weakref import ref
 
 import numpy as np
 
 from sktopic._interrupt import uninterrupted
 
+# fit and partial_fit.
+Training = TypeVar("Training", bound=Callable[..., object])
 # What fitted attributes are.
 PLAIN = np.ndarray, np.generic, int, float, str, type(None)
 
@@ -71,7 +75,7 @@ class _Key(ref):
         return model is not None and model is other()
 
 
-_guards = {}
+_guards: dict[_Key, Guard] = {}
 _adding = threading.Lock()
 
 
@@ -97,7 +101,7 @@ def _forget(key):
     _guards.pop(key, None)
 
 
-def trains(method):
+def trains(method: Training) -> Training:
     """Decorator of fit and partial_fit: no second training call of the object at the same time.
 
     The locks are entered by ``with`` alone, which no signal can cut in two: a call that ends in an exception
@@ -122,7 +126,7 @@ def trains(method):
             "end first; train copies (sklearn.base.clone, copy.deepcopy) side by side."
         )
 
-    return call
+    return cast(Training, call)
 
 
 def _own_arrays(state):

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -20,6 +21,7 @@ from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
 from sktopic._statistics_updates import DocumentAverage
 from sktopic._step_size import StepSize, whole_step
+from sktopic._typing import MatrixLike
 
 # Entries of statistics that a global step visits without a look for Ctrl-C: some tenths of a second.
 LONG_WORK = 200_000_000
@@ -96,7 +98,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     # Whether the last pass of fit is another than those before, and comes after an early stop, too.
     _finishes = False
     # Size of the corpus, where that is a parameter.
-    total_samples = None
+    total_samples: float | None = None
 
     @abstractmethod
     def _initialize(self, n_features, seed):
@@ -137,7 +139,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
     @trains
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: MatrixLike, y: object = None) -> Self:
         """Learn the topics of a corpus, from scratch.
 
         Parameters
@@ -169,7 +171,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         return self
 
     @trains
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
         """Continue training on more documents, treated in batches of ``batch_size``.
 
         Parameters

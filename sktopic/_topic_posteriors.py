@@ -4,22 +4,22 @@ import math
 from abc import abstractmethod
 from numbers import Real
 
-import numpy as np
 from sklearn.utils import check_scalar
 
 from sktopic._base import TopicModel
 from sktopic._documents import document_groups
 from sktopic._parallel import Workers
+from sktopic._typing import FloatArray, MatrixLike
 
 
 class TopicPosteriors(TopicModel):
     """Base class: the parameters of the posteriors are ``topic_word_counts_ + topic_word_prior_``."""
 
-    topic_word_counts_: np.ndarray
+    topic_word_counts_: FloatArray
     topic_word_prior_: float
 
     @property
-    def topic_word_posterior_(self):
+    def topic_word_posterior_(self) -> FloatArray:
         return self._read()._posterior_parameters()
 
     def _posterior_parameters(self):
@@ -40,7 +40,7 @@ class EvidenceLowerBound(TopicPosteriors):
     def _bounds_of_topics(self):
         """Return what is not the documents' part, a sequence of numbers in nats."""
 
-    def elbo(self, X, y=None, *, total_samples=None):
+    def elbo(self, X: MatrixLike, y: object = None, *, total_samples: float | None = None) -> float:
         """Evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
 
         A bound on the log marginal likelihood of all of X, documents and topics together (and the weights
@@ -67,14 +67,14 @@ class EvidenceLowerBound(TopicPosteriors):
         check_scalar(total_samples, "total_samples", (Real, type(None)))
         if total_samples is not None and not 0 < total_samples < math.inf:
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        X = model._validate_counts(X, reset=False)
+        counts = model._validate_counts(X, reset=False)
         documents = []
         with Workers(model.n_jobs) as workers:
-            for _, _, batch in document_groups(X):
+            for _, _, batch in document_groups(counts):
                 documents.extend(model._bound_of_batch(batch, workers))
         bound = math.fsum(documents)
         if total_samples is not None:
-            bound *= total_samples / X.shape[0]
+            bound *= total_samples / counts.shape[0]
         for part in model._bounds_of_topics():
             bound += part
         return bound

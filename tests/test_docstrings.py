@@ -92,3 +92,27 @@ def test_constructor_only_keeps_its_arguments(name):
     assignments = inspect.getsource(cls.__init__).split("):\n")[1].split()
     expected = [word for key in inspect.signature(cls).parameters for word in (f"self.{key}", "=", key)]
     assert assignments == expected
+
+
+def public_functions():
+    """Public methods of the estimators that are this library's own, and the functions beside them."""
+    for name in NAMES:
+        for method_name, method in inspect.getmembers(getattr(sktopic, name)):
+            function = method.fget if isinstance(method, property) else method
+            if not method_name.startswith("_") and getattr(function, "__module__", "").startswith("sktopic"):
+                yield pytest.param(function, id=f"{name}.{method_name}")
+    for module in (sktopic.datasets, sktopic.inspection, sktopic.metrics):
+        for name in module.__all__:
+            yield pytest.param(getattr(module, name), id=name)
+
+
+@pytest.mark.parametrize("function", list(public_functions()))
+def test_signature_is_annotated(function):
+    signature = inspect.signature(function)
+    bare = [
+        key
+        for key, parameter in signature.parameters.items()
+        if parameter.annotation is parameter.empty and key != "self"
+    ]
+    assert not bare
+    assert signature.return_annotation is not signature.empty

@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def alias_table(
     weight: NDArray[np.float64],  # (n,)
@@ -20,7 +20,7 @@ def alias_draws(
 
 def build_alias_tables(
     words: NDArray[np.int32],  # (n_tables,)
-    rows: Real,  # (n_words, n_topics)
+    rows: _Real,  # (n_words, n_topics)
     alpha: NDArray[np.float64],  # (n_topics,)
     threshold: NDArray[np.float64],  # (n_tables, n_topics)
     alias: NDArray[np.int32],  # (n_tables, n_topics)

@@ -3,11 +3,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Index = TypeVar("Index", NDArray[np.int32], NDArray[np.int64])
+_Index = TypeVar("_Index", NDArray[np.int32], NDArray[np.int64])
 
 def gather_documents(
-    x_indptr: Index,  # (n_rows + 1,)
-    x_indices: Index,  # (nnz,)
+    x_indptr: _Index,  # (n_rows + 1,)
+    x_indices: _Index,  # (nnz,)
     x_data: NDArray[np.float32] | NDArray[np.float64],  # (nnz,)
     rows: NDArray[np.int64],  # (n_documents,)
     local_word: NDArray[np.int32],  # (n_features,) IN/OUT, -1 everywhere

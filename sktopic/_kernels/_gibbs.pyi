@@ -3,14 +3,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def sweep_documents(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     cell_word: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
-    rows: Real,  # (n_words, n_topics)
-    cumulative: Real,  # (n_words, ceil(n_topics / 16))
+    rows: _Real,  # (n_words, n_topics)
+    cumulative: _Real,  # (n_words, ceil(n_topics / 16))
     prior: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
@@ -21,7 +21,7 @@ def sweep_documents(
 ) -> tuple[
     NDArray[np.int64],  # column_indptr (n_documents + 1,)
     NDArray[np.int32],  # column_topic (n_columns,)
-    Real,  # values (sum over documents of cells * columns,)
+    _Real,  # values (sum over documents of cells * columns,)
     NDArray[np.float64],  # fixed (n_cells,)
     NDArray[np.float64],  # log_theta (n_columns,), or (0,)
 ]:

@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 FIXED: int
 DEGENERATE: int
@@ -51,7 +51,7 @@ def infer_documents(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     word: NDArray[np.int32],  # (n_tokens,)
     weight: NDArray[np.float64],  # (n_tokens,)
-    rows: Real,  # (n_words, n_topics)
+    rows: _Real,  # (n_words, n_topics)
     gamma: NDArray[np.float64],  # (n_topics,)
     start: NDArray[np.float64],  # (size,)
     alpha: NDArray[np.float64],  # (n_documents, size) or (1, size)

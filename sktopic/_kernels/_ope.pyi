@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def draw_choices(
     keys: NDArray[np.uint64],  # (n_documents,)
@@ -20,7 +20,7 @@ def maximise_documents(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     cell_word: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
-    rows: Real,  # (n_words, n_topics)
+    rows: _Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
     start: NDArray[np.float64],  # (n_documents, n_topics)
     choices: NDArray[np.uint8],  # (n_documents, n_iter)

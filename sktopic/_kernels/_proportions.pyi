@@ -3,16 +3,16 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def sampled_proportions(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     cell_word: NDArray[np.int32],  # (n_cells,)
     column_indptr: NDArray[np.int64],  # (n_documents + 1,)
     column_topic: NDArray[np.int32],  # (n_columns,)
-    values: Real,  # (n_values,)
+    values: _Real,  # (n_values,)
     fixed: NDArray[np.float64],  # (n_cells,)
-    rows: Real,  # (n_words, n_topics)
+    rows: _Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
     n_sweeps: int,
 ) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def add_sampled_counts(
     first_part: int,
@@ -16,9 +16,9 @@ def add_sampled_counts(
     column_indptr: NDArray[np.int64],  # (n_documents + 1,)
     column_topic: NDArray[np.int32],  # (n_columns,)
     value_indptr: NDArray[np.int64],  # (n_documents + 1,)
-    values: Real,  # (n_values,)
+    values: _Real,  # (n_values,)
     fixed: NDArray[np.float64],  # (n_cells,)
-    rows: Real,  # (n_words, n_topics)
+    rows: _Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
     factor: float,
     target_row: NDArray[np.int32],  # (n_words,)
@@ -36,9 +36,9 @@ def add_factored_counts(
     word_indptr: NDArray[np.int64],  # (n_words + 1,)
     word_cell: NDArray[np.int64],  # (n_cells,)
     cell_document: NDArray[np.int32],  # (n_cells,)
-    expectation: Real,  # (n_documents, n_topics)
+    expectation: _Real,  # (n_documents, n_topics)
     share: NDArray[np.float64],  # (n_cells,)
-    rows: Real,  # (n_words, n_topics)
+    rows: _Real,  # (n_words, n_topics)
     factor: float,
     target_row: NDArray[np.int32],  # (n_words,)
     target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT

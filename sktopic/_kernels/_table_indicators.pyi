@@ -3,14 +3,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def sweep_tables(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     cell_word: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
-    rows: Real,  # (n_words, n_topics)
-    cumulative: Real,  # (n_words, n_blocks)
+    rows: _Real,  # (n_words, n_topics)
+    cumulative: _Real,  # (n_words, n_blocks)
     alpha: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
     n_burn_in: int,
@@ -22,7 +22,7 @@ def sweep_tables(
 ) -> tuple[
     NDArray[np.int64],  # column_indptr (n_documents + 1,)
     NDArray[np.int32],  # column_topic (n_columns,)
-    Real,  # values
+    _Real,  # values
     NDArray[np.float64],  # tables (n_topics,)
 ]:
     """column_indptr, column_topic, values, tables."""
@@ -30,7 +30,7 @@ def sweep_tables(
 def token_conditional(
     customers: NDArray[np.int32],  # (n_topics,)
     tables: NDArray[np.int32],  # (n_topics,)
-    row: Real,  # (n_topics,)
+    row: _Real,  # (n_topics,)
     alpha: NDArray[np.float64],  # (n_topics,)
 ) -> tuple[
     NDArray[np.float64],  # opens (n_topics,)

@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 BLOCK_SIZE: int
 
@@ -13,8 +13,8 @@ def gather_topics(
     scale: NDArray[np.float64],  # (n_topics,)
     offset: NDArray[np.float64],  # (n_topics,)
     prior: NDArray[np.float64],  # (n_topics,)
-    rows: Real,  # (n_words, n_topics) OUT
-    cumulative: Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
+    rows: _Real,  # (n_words, n_topics) OUT
+    cumulative: _Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
     log_norm: NDArray[np.float64],  # (n_words,) OUT
 ) -> None:
     """Fill rows, cumulative and log_norm in place."""
@@ -26,8 +26,8 @@ def gather_geometric(
     offset: NDArray[np.float64],  # (n_topics,)
     norm: NDArray[np.float64],  # (n_topics,)
     prior: NDArray[np.float64],  # (n_topics,)
-    rows: Real,  # (n_words, n_topics) OUT
-    cumulative: Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
+    rows: _Real,  # (n_words, n_topics) OUT
+    cumulative: _Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
     log_norm: NDArray[np.float64],  # (n_words,) OUT
 ) -> None:
     """Fill rows, cumulative and log_norm in place."""

@@ -3,7 +3,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", NDArray[np.float32], NDArray[np.float64])
+_Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def dirichlet_terms(
     column: NDArray[np.float64],  # (n_features,)
@@ -15,8 +15,8 @@ def list_cells(
     cell_word: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
     share: NDArray[np.float64],  # (n_cells,)
-    expectation: Real,  # (n_documents, n_topics)
-    rows: Real,  # (n_words, n_topics)
+    expectation: _Real,  # (n_documents, n_topics)
+    rows: _Real,  # (n_words, n_topics)
     topic: int,
     present: NDArray[np.int8],  # (n_documents,)
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 import re
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
 from types import ModuleType
 
@@ -52,7 +53,9 @@ _PRINTED_SET = re.compile(r"(?<=argument\(s\) ``\{)[^{}]*(?=\}``)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-def load_docstrings(*, min_words=20, remove=("examples", "headers", "references")):
+def load_docstrings(
+    *, min_words: int = 20, remove: Sequence[str] = ("examples", "headers", "references")
+) -> Bunch:
     """Load the docstrings of the installed numpy, scipy and scikit-learn as a corpus.
 
     The public modules of the three packages are walked, and every docstring of a module, class, function

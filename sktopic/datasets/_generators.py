@@ -4,9 +4,12 @@ from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils import Bunch, check_random_state, check_scalar
+
+from sktopic._typing import RandomState
 
 # Words drawn at a time, so that memory beyond the result stays bounded.
 _BLOCK_TOKENS = 1 << 20
@@ -15,7 +18,14 @@ _BLOCK_TOKENS = 1 << 20
 _TINY = 1e-300
 
 
-def make_bars(n_samples=1000, *, size=5, doc_length=100, doc_topic_prior=0.1, random_state=None):
+def make_bars(
+    n_samples: int = 1000,
+    *,
+    size: int = 5,
+    doc_length: int = 100,
+    doc_topic_prior: ArrayLike = 0.1,
+    random_state: RandomState = None,
+) -> Bunch:
     """Draw documents from the bars model: images that overlay rows and columns of a grid.
 
     The vocabulary is the pixels of a square grid. Each topic is uniform on one row or one column, and
@@ -76,16 +86,16 @@ def make_bars(n_samples=1000, *, size=5, doc_length=100, doc_topic_prior=0.1, ra
 
 
 def make_lda_documents(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    n_features=1000,
-    n_components=10,
-    mean_length=60,
-    doc_topic_prior=0.1,
-    topic_word_prior=0.05,
-    components=None,
-    random_state=None,
-):
+    n_features: int = 1000,
+    n_components: int = 10,
+    mean_length: float = 60,
+    doc_topic_prior: ArrayLike = 0.1,
+    topic_word_prior: ArrayLike = 0.05,
+    components: ArrayLike | None = None,
+    random_state: RandomState = None,
+) -> Bunch:
     """Draw documents from latent Dirichlet allocation.
 
     Topics are Dirichlet draws, or the ones given; documents have Poisson lengths and Dirichlet topic
@@ -153,8 +163,8 @@ def make_lda_documents(
         check_scalar(n_components, "n_components", Integral, min_val=1)
         word_prior = _check_prior(topic_word_prior, "topic_word_prior", n_features)
     else:
-        components = _check_components(components)
-        n_components = len(components)
+        checked = _check_components(components)
+        components, n_components = checked, len(checked)
     prior = _check_prior(doc_topic_prior, "doc_topic_prior", n_components)
     rng = check_random_state(random_state)
 
@@ -164,16 +174,16 @@ def make_lda_documents(
 
 
 def make_hdp_documents(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    n_features=1000,
-    mean_length=60,
-    topic_concentration=1.0,
-    doc_concentration=1.0,
-    topic_word_prior=0.05,
-    max_components=1000,
-    random_state=None,
-):
+    n_features: int = 1000,
+    mean_length: float = 60,
+    topic_concentration: float = 1.0,
+    doc_concentration: float = 1.0,
+    topic_word_prior: ArrayLike = 0.05,
+    max_components: int = 1000,
+    random_state: RandomState = None,
+) -> Bunch:
     """Draw documents from a hierarchical Dirichlet process over topics.
 
     Topic weights come from the stick-breaking construction, document proportions from a Dirichlet process

@@ -9,14 +9,20 @@ from array import array
 from contextlib import contextmanager
 from itertools import count
 from numbers import Integral
+from os import PathLike
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_scalar
 
 _BLOCK_BYTES = 1 << 24  # of a UCI file, parsed at once
 _LDAC_BLOCK_BYTES = 1 << 20
 
+File: TypeAlias = str | PathLike[str]
+# Word counts, and the words where they are known.
+Corpus: TypeAlias = tuple[sparse.csr_matrix, NDArray[np.object_] | None]
 # What the largest corpora in use stay far below; damaged and hostile files do not.
 _MAX_COUNT = np.iinfo(np.int32).max
 _MAX_ENTRIES = np.iinfo(np.int32).max
@@ -33,7 +39,7 @@ _LDAC_LINE = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
 _UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*+")
 
 
-def read_uci(docword, vocab=None):
+def read_uci(docword: File, vocab: File | None = None) -> Corpus:
     """Read a corpus in the UCI bag-of-words format.
 
     The file starts with three lines, the number of documents D, of words W and of entries NNZ. Each of the
@@ -91,7 +97,7 @@ def read_uci(docword, vocab=None):
     )
 
 
-def read_ldac(path, vocab=None, n_features=None):
+def read_ldac(path: File, vocab: File | None = None, n_features: int | None = None) -> Corpus:
     """Read a corpus in the format of LDA-C.
 
     Each line is a document: the number N of its distinct words, then N pairs ``word:count``. Words are

@@ -4,6 +4,7 @@ import math
 import os
 import tempfile
 import zipfile
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,13 @@ _SUBJECTS = {
 }
 
 
-def fetch_bag_of_words(name, data_home=None, *, base_url=None, download_if_missing=True):
+def fetch_bag_of_words(
+    name: str,
+    data_home: str | PathLike[str] | None = None,
+    *,
+    base_url: str | None = None,
+    download_if_missing: bool = True,
+) -> Bunch:
     """Load a bag-of-words collection of the UCI repository, downloading it if necessary.
 
     ========= ========= ======= ===========

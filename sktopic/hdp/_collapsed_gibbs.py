@@ -20,6 +20,7 @@ from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._statistics import TopicWordStatistics
 from sktopic._token_counts import counts_exactly, log_rising
+from sktopic._typing import FloatArray, IntArray
 from sktopic.hdp._concentrations import (
     LEARNED_CONCENTRATIONS,
     NAMES,
@@ -276,28 +277,28 @@ class CollapsedGibbsHDP(BatchSampler):
         self.verbose = verbose
 
     @property
-    def n_components_(self):
+    def n_components_(self) -> int:
         return len(self._read()._in_use())
 
     @property
-    def topic_ids_(self):
+    def topic_ids_(self) -> IntArray:
         model = self._read()
         return model._ids[model._in_use()]
 
     @property
-    def topic_weights_(self):
+    def topic_weights_(self) -> FloatArray:
         model = self._read()
         # A corpus without words has the one topic of a first table.
         tables = np.maximum(model._tables[model._in_use()], 1.0)
         return tables / (tables.sum() + model.topic_concentration_)
 
     @property
-    def doc_topic_prior_(self):
+    def doc_topic_prior_(self) -> FloatArray:
         model = self._read()
         return model.doc_concentration_ * model.topic_weights_
 
     @property
-    def topic_word_counts_(self):
+    def topic_word_counts_(self) -> FloatArray:
         model = self._read()
         return np.ascontiguousarray(model._counts[:, model._in_use()].T)
 

@@ -10,6 +10,7 @@ from sktopic._constraints import SHARED
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._prior import LARGEST, SMALLEST, check_topic_word_prior
+from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
 # Expected tokens in the corpus from which on a topic is in use.
@@ -49,7 +50,7 @@ class MinibatchHDP(MinibatchTopicModel):
     }
 
     # What topic_word_prior=None stands for, where that is allowed.
-    _default_topic_word_prior = None
+    _default_topic_word_prior: float | None = None
 
     @abstractmethod
     def _topic_weights(self):
@@ -60,7 +61,7 @@ class MinibatchHDP(MinibatchTopicModel):
         """Update the fitted state from the BatchCounts of a batch that has words."""
 
     @property
-    def topic_word_counts_(self):
+    def topic_word_counts_(self) -> FloatArray:
         model = self._read()
         unit = model._unit(model.total_samples_)
         return np.ascontiguousarray(model._statistics.expected_counts(unit, model._in_use).T)

@@ -1,13 +1,20 @@
 """Pictures of topics and of training."""
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, validate_params
 from sktopic._plug_in import last_step
 from sktopic.inspection._tables import top_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 # Inches: a panel of plot_topics, what its title and axis take, and a bar.
 PANEL_WIDTH = 2.6
@@ -21,12 +28,18 @@ PLOT_WIDTH, PLOT_HEIGHT = 3.6, 2.8
     {
         "n_words": [Interval(Integral, 1, None, closed="left")],
         "n_columns": [Interval(Integral, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def plot_topics(
-    model_or_components, feature_names=None, *, topics=None, titles=None, n_words=10, n_columns=4, fig=None
-):
+    model_or_components: object,
+    feature_names: ArrayLike | None = None,
+    *,
+    topics: ArrayLike | None = None,
+    titles: Sequence[str] | None = None,
+    n_words: int = 10,
+    n_columns: int = 4,
+    fig: "Figure | SubFigure | None" = None,
+) -> "Figure | SubFigure":
     """Plot the most probable words of each topic as bars.
 
     Each panel has its own scale; the axis tells the probability of the first word.
@@ -70,19 +83,19 @@ def plot_topics(
     """
     plt = _pyplot()
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
-    topics = _check_topics(topics, len(words))
+    chosen = _check_topics(topics, len(words))
     if titles is None:
-        titles = [f"Topic {topic}" for topic in topics]
-    if len(titles) != len(topics):
-        raise ValueError(f"titles has {len(titles)} entries; {len(topics)} are needed, one for each topic.")
+        titles = [f"Topic {topic}" for topic in chosen]
+    if len(titles) != len(chosen):
+        raise ValueError(f"titles has {len(titles)} entries; {len(chosen)} are needed, one for each topic.")
 
-    n_columns = min(n_columns, len(topics))
-    n_rows = -(-len(topics) // n_columns)
+    n_columns = min(n_columns, len(chosen))
+    n_rows = -(-len(chosen) // n_columns)
     if fig is None:
         height = PANEL_MARGIN + BAR_HEIGHT * words.shape[1]
         fig = plt.figure(figsize=(PANEL_WIDTH * n_columns, height * n_rows), layout="constrained")
     panels = fig.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for panel, topic, title in zip(panels, topics, titles):
+    for panel, topic, title in zip(panels, chosen, titles):
         positions = np.arange(words.shape[1])
         panel.barh(positions, weights[topic], height=0.7)
         panel.set_yticks(positions, words[topic], fontsize="small", parse_math=False)
@@ -93,12 +106,18 @@ def plot_topics(
         longest = weights[topic, 0]
         panel.set_xticks([0, longest], ["0", f"{100 * longest:.3g}%"])
         panel.spines[["top", "right", "left"]].set_visible(False)
-    for panel in panels[len(topics) :]:
+    for panel in panels[len(chosen) :]:
         panel.remove()
     return fig
 
 
-def plot_scores(samples_seen, scores, *, labels=None, ax=None):
+def plot_scores(
+    samples_seen: ArrayLike,
+    scores: ArrayLike,
+    *,
+    labels: str | Sequence[str] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
     """Plot held-out scores against the documents seen in training.
 
     Parameters
@@ -156,7 +175,7 @@ def plot_scores(samples_seen, scores, *, labels=None, ax=None):
     return ax
 
 
-def plot_n_components(model, *, fig=None):
+def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
     """Plot what a model learned of the number of topics: its posterior, and how it came about.
 
     Parameters
@@ -195,29 +214,29 @@ def plot_n_components(model, *, fig=None):
     plt = _pyplot()
     from matplotlib.ticker import MaxNLocator
 
-    model = last_step(model)
-    check_is_fitted(model)
+    estimator = last_step(model)
+    check_is_fitted(estimator)
     if fig is not None and not hasattr(fig, "subplots"):
         raise TypeError(
             f"fig is a {type(fig).__name__}; a matplotlib Figure, a SubFigure or None is allowed."
         )
-    if not hasattr(model, "n_components_posterior_"):
+    if not hasattr(estimator, "n_components_posterior_"):
         raise TypeError(
-            f"model is a {type(model).__name__}, which has no n_components_posterior_; a model with a "
+            f"model is a {type(estimator).__name__}, which has no n_components_posterior_; a model with a "
             "posterior over the number of topics is allowed (of a longer pipeline, the part that ends in it)."
         )
     if fig is None:
         fig = plt.figure(figsize=(2 * PLOT_WIDTH, PLOT_HEIGHT), layout="constrained")
     posterior, trace = fig.subplots(1, 2)
-    numbers = np.arange(1, len(model.n_components_posterior_) + 1)
-    posterior.bar(numbers, model.n_components_posterior_, width=1.0, edgecolor="white", linewidth=0.5)
+    numbers = np.arange(1, len(estimator.n_components_posterior_) + 1)
+    posterior.bar(numbers, estimator.n_components_posterior_, width=1.0, edgecolor="white", linewidth=0.5)
     posterior.set_xlabel("number of topics")
     posterior.set_ylabel("posterior probability")
     posterior.set_xlim(0.5, len(numbers) + 0.5)
     posterior.xaxis.set_major_locator(MaxNLocator(integer=True))
-    trace.plot(model.n_tokens_trace_, model.n_components_trace_, drawstyle="steps-post")
+    trace.plot(estimator.n_tokens_trace_, estimator.n_components_trace_, drawstyle="steps-post")
     trace.yaxis.set_major_locator(MaxNLocator(integer=True))
-    if len(model.n_tokens_trace_):
+    if len(estimator.n_tokens_trace_):
         trace.set_xscale("log")  # the first tokens move the number most
     trace.set_ylim(0, len(numbers) + 0.5)
     trace.set_xlabel("tokens seen")

@@ -1,12 +1,17 @@
 """The arrays that pyLDAvis takes."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_topics
 from sktopic.inspection._tables import proportions, word_names
 
 
-def pyldavis_data(model, X, feature_names=None):
+def pyldavis_data(
+    model: object, X: object, feature_names: ArrayLike | None = None
+) -> dict[str, NDArray[Any]]:
     """The arguments of ``pyLDAvis.prepare``, for an interactive map of topics in a browser.
 
     Parameters
@@ -58,9 +63,9 @@ def pyldavis_data(model, X, feature_names=None):
     topics, names = plug_in_topics(model), column_names(model)
     model, X = after_pipeline(model, X)
     theta = proportions(model, X)
-    X = check_documents(X, topics, names)
-    names = word_names(names, feature_names, X.shape[1])
-    doc_lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    counts = check_documents(X, topics, names)
+    names = word_names(names, feature_names, counts.shape[1])
+    doc_lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
     with_words = doc_lengths > 0
     if not with_words.any():
         raise ValueError("X has no document with words; at least one is needed.")
@@ -71,5 +76,5 @@ def pyldavis_data(model, X, feature_names=None):
         "doc_topic_dists": theta,
         "doc_lengths": doc_lengths[with_words],
         "vocab": names,
-        "term_frequency": np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(),
+        "term_frequency": np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel(),
     }

@@ -1,21 +1,45 @@
 """The words and the documents that say most about each topic."""
 
 from numbers import Integral
+from typing import Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sktopic._compat import Interval, validate_params
 from sktopic._plug_in import column_names, plug_in_topics
+from sktopic._typing import FloatArray, FloatingArray, IntArray
 
 
+@overload
+def top_words(
+    model_or_components: object,
+    feature_names: ArrayLike | None = None,
+    *,
+    n_words: int = 10,
+    return_weights: Literal[False] = False,
+) -> NDArray[np.object_]: ...
+@overload
+def top_words(
+    model_or_components: object,
+    feature_names: ArrayLike | None = None,
+    *,
+    n_words: int = 10,
+    return_weights: Literal[True],
+) -> tuple[NDArray[np.object_], FloatArray]: ...
 @validate_params(
     {
         "n_words": [Interval(Integral, 1, None, closed="left")],
         "return_weights": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
-def top_words(model_or_components, feature_names=None, *, n_words=10, return_weights=False):
+def top_words(
+    model_or_components: object,
+    feature_names: ArrayLike | None = None,
+    *,
+    n_words: int = 10,
+    return_weights: bool = False,
+) -> NDArray[np.object_] | tuple[NDArray[np.object_], FloatArray]:
     """The most probable words of each topic.
 
     Parameters
@@ -60,11 +84,8 @@ def top_words(model_or_components, feature_names=None, *, n_words=10, return_wei
     return names[order]
 
 
-@validate_params(
-    {"n_documents": [Interval(Integral, 1, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
-def top_documents(model, X, *, n_documents=5):
+@validate_params({"n_documents": [Interval(Integral, 1, None, closed="left")]})
+def top_documents(model: object, X: object, *, n_documents: int = 5) -> tuple[IntArray, FloatingArray]:
     """The documents with the largest proportion of each topic.
 
     Parameters

@@ -29,6 +29,7 @@ from sktopic._prior import (
 )
 from sktopic._statistics import TopicWordStatistics
 from sktopic._token_counts import counts_exactly, log_rising
+from sktopic._typing import FloatArray
 from sktopic.lda._shards import Shard
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
@@ -230,7 +231,7 @@ class CollapsedGibbsLDA(BatchSampler):
         self.verbose = verbose
 
     @property
-    def topic_word_counts_(self):
+    def topic_word_counts_(self) -> FloatArray:
         return np.array(self._read()._counts.T, order="C")
 
     def _transform_step(self):

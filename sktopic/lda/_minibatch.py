@@ -15,6 +15,7 @@ from sktopic._prior import (
 )
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import TopicPosteriors
+from sktopic._typing import FloatArray
 
 # Batches that the prior's starting value counts for when it is learned. The first batches see topics that
 # are still random, under which documents look alike: a prior that followed them would keep them so.
@@ -137,7 +138,7 @@ class ExpectedCountsLDA(MinibatchLDA):
     """Base class of those whose statistics, times a weight, are expected counts of words in topics."""
 
     @property
-    def topic_word_counts_(self):
+    def topic_word_counts_(self) -> FloatArray:
         model = self._read()
         return np.ascontiguousarray(model._statistics.expected_counts(model._unit(model.total_samples_)).T)
 

@@ -1,10 +1,13 @@
 """Coherence and diversity: what the most probable words of the topics say about them."""
 
+from collections.abc import Sequence
 from itertools import chain, pairwise
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
 from sktopic._compat import Interval, StrOptions, validate_params
@@ -14,6 +17,7 @@ from sktopic._plug_in import (
     column_names,
     plug_in_topics,
 )
+from sktopic._typing import FloatArray
 from sktopic.inspection._tables import largest, word_names
 
 # The windows of Roeder et al. (2015), in tokens.
@@ -33,22 +37,21 @@ TOPICS_AT_ONCE = 50
         "window_size": [Interval(Integral, 1, None, closed="left"), None],
         "window_counts": [StrOptions({"gensim", "exact"}), None],
         "per_topic": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def coherence(
-    model_or_components,
-    X=None,
-    y=None,
+    model_or_components: object,
+    X: object = None,
+    y: object = None,
     *,
-    measure="npmi",
-    n_words=10,
-    texts=None,
-    feature_names=None,
-    window_size=None,
-    window_counts=None,
-    per_topic=False,
-):
+    measure: Literal["npmi", "u_mass", "c_v", "c_npmi"] = "npmi",
+    n_words: int = 10,
+    texts: Sequence[Sequence[str]] | None = None,
+    feature_names: ArrayLike | None = None,
+    window_size: int | None = None,
+    window_counts: Literal["gensim", "exact"] | None = None,
+    per_topic: bool = False,
+) -> float | FloatArray:
     """How often the most probable words of a topic occur together; higher is better.
 
     Parameters
@@ -169,11 +172,10 @@ def coherence(
     return values if per_topic else float(values.mean())
 
 
-@validate_params(
-    {"n_words": [Interval(Integral, 1, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
-def topic_diversity(model_or_components, X=None, y=None, *, n_words=25):
+@validate_params({"n_words": [Interval(Integral, 1, None, closed="left")]})
+def topic_diversity(
+    model_or_components: object, X: object = None, y: object = None, *, n_words: int = 25
+) -> float:
     """Share of distinct words among the most probable words of all topics; higher is better.
 
     Parameters

@@ -1,8 +1,9 @@
 """Topics of one model beside those of another."""
 
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 from numbers import Integral
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._plug_in import check_same_names, column_names, plug_in_topics
+from sktopic._typing import FloatArray, IntArray
 from sktopic.metrics._coherence import top_columns
 
 
@@ -36,8 +38,14 @@ COMPARISON = {
 }
 
 
-@validate_params(COMPARISON, prefer_skip_nested_validation=True)
-def match_topics(first, second, *, metric="cosine", n_words=10):
+@validate_params(COMPARISON)
+def match_topics(
+    first: object,
+    second: object,
+    *,
+    metric: Literal["cosine", "hellinger", "average_jaccard"] = "cosine",
+    n_words: int = 10,
+) -> tuple[IntArray, FloatArray]:
     """Pair the topics of two models so that the sum of similarities is largest.
 
     Parameters
@@ -99,11 +107,13 @@ def match_topics(first, second, *, metric="cosine", n_words=10):
     return _match(_profiles(first, metric, n_words), _profiles(second, metric, n_words), metric)
 
 
-@validate_params(
-    {"models": ["array-like"], **COMPARISON},
-    prefer_skip_nested_validation=True,
-)
-def stability(models, *, metric="average_jaccard", n_words=10):
+@validate_params({"models": ["array-like"], **COMPARISON})
+def stability(
+    models: Sequence[object],
+    *,
+    metric: Literal["cosine", "hellinger", "average_jaccard"] = "average_jaccard",
+    n_words: int = 10,
+) -> float:
     """Mean similarity of matched topics over all pairs of models; higher is better.
 
     Of models that differ in their seed, or in the sample of documents they were fitted to, it says how much

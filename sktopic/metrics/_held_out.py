@@ -2,8 +2,10 @@
 
 import math
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._compat import Interval, StrOptions, validate_params
@@ -14,6 +16,7 @@ from sktopic._kernels._left_to_right import left_to_right as left_to_right_kerne
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
 from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_model
+from sktopic._typing import FloatArray, RandomState
 
 # Names the streams of the fold-in and of the particles.
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)
@@ -27,21 +30,20 @@ PARTICLE_KEY = combine_keys(0, 0x70617274)
         "burn_in": [Interval(Integral, 0, None, closed="left")],
         "sweeps": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def document_completion(
-    model_or_components,
-    X,
-    y=None,
+    model_or_components: object,
+    X: object,
+    y: object = None,
     *,
-    doc_topic_prior=None,
-    hidden_fraction=HIDDEN_FRACTION,
-    n_repeats=1,
-    burn_in=50,
-    sweeps=50,
-    n_jobs=None,
-):
+    doc_topic_prior: ArrayLike | None = None,
+    hidden_fraction: float = HIDDEN_FRACTION,
+    n_repeats: int = 1,
+    burn_in: int = 50,
+    sweeps: int = 50,
+    n_jobs: int | None = None,
+) -> float:
     """Held-out log-likelihood per word by document completion, with one fold-in for all models.
 
     Part of the tokens of each document is hidden; the topic proportions are inferred from the others by
@@ -116,22 +118,21 @@ def document_completion(
         "random_state": ["random_state"],
         "per_document": ["boolean"],
         "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def left_to_right(
-    model_or_components,
-    X,
-    y=None,
+    model_or_components: object,
+    X: object,
+    y: object = None,
     *,
-    doc_topic_prior=None,
-    estimator="wallach",
-    n_particles=20,
-    n_resampling=1,
-    random_state=0,
-    per_document=False,
-    n_jobs=None,
-):
+    doc_topic_prior: ArrayLike | None = None,
+    estimator: Literal["wallach", "unbiased"] = "wallach",
+    n_particles: int = 20,
+    n_resampling: int = 1,
+    random_state: RandomState = 0,
+    per_document: bool = False,
+    n_jobs: int | None = None,
+) -> float | FloatArray:
     """Log-likelihood per word of whole documents, estimated from left to right.
 
     Each token is predicted from those before it, whose topics are sampled by particles. The tokens of a
@@ -188,10 +189,12 @@ def left_to_right(
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     counts = check_documents(X, topics, column_names(model_or_components))
     settings = n_particles, n_resampling if estimator == "wallach" else 0, estimator == "unbiased"
-    if not isinstance(random_state, Integral):
-        random_state = check_random_state(random_state).randint(2**31 - 1)
-    key = combine_keys(PARTICLE_KEY, int(random_state))
-    log_likelihood, lengths = [], []
+    if isinstance(random_state, (int, np.integer)):
+        seed = int(random_state)
+    else:
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+    key = combine_keys(PARTICLE_KEY, seed)
+    found, lengths = [], []
     with Workers(n_jobs) as workers:
         for _, _, batch in document_groups(counts):
             gathered = topics.gather(batch.words, prior, workers)
@@ -201,16 +204,16 @@ def left_to_right(
                 (*batch.cells(first, last), *given, keys[first:last], *settings)
                 for first, last in document_pieces(batch, workers)
             ]
-            log_likelihood.extend(workers.map(left_to_right_kernel, pieces))
+            found.extend(workers.map(left_to_right_kernel, pieces))
             lengths.append(batch.lengths)
-    log_likelihood = np.concatenate(log_likelihood)
+    log_likelihood = np.concatenate(found)
     if per_document:
         return log_likelihood
     total = math.fsum(np.concatenate(lengths))
     return math.fsum(log_likelihood) / total if total > 0 else 0.0
 
 
-def perplexity(model_or_components, X, y=None, **options):
+def perplexity(model_or_components: object, X: object, y: object = None, **options: Any) -> float:
     """exp(-document_completion(...)): perplexity per held-out word; lower is better.
 
     For model selection use `document_completion`, of which higher is better, as ``scoring``: it ranks models

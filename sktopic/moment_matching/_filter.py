@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,6 +20,7 @@ from sktopic._parallel import Workers
 from sktopic._prior import check_prior, check_topic_word_prior
 from sktopic._topic_posteriors import TopicPosteriors
 from sktopic._topics import TopicProbabilities
+from sktopic._typing import MatrixLike
 from sktopic.moment_matching._document_step import MomentMatchingStep
 from sktopic.moment_matching._prior import added, document_moments, matched_prior, moved, prior_moments
 
@@ -70,7 +72,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     @trains
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: MatrixLike, y: object = None) -> Self:
         """Learn the topics of a corpus from scratch, by one pass over its tokens.
 
         Parameters
@@ -105,7 +107,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         return self
 
     @trains
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
         """Update the posterior by the tokens of more documents.
 
         With ``shuffle='document'`` or None, several calls are the same, bit for bit, as one with all the

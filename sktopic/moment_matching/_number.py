@@ -9,6 +9,7 @@ from sktopic._document_steps import infer_proportions
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
+from sktopic._typing import FloatingArray, MatrixLike
 from sktopic.moment_matching._filter import MomentMatchingModel
 
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
@@ -69,7 +70,7 @@ class NumberOfTopics(MomentMatchingModel):
         "n_components_prior_": (FLOAT, "topics"),
     }
 
-    def predict_mixture(self, X):
+    def predict_mixture(self, X: MatrixLike) -> FloatingArray:
         """Infer the topic proportions of documents, averaged over the number of topics.
 
         Where `transform` answers under the most probable number of topics, this is the mean of the answers

@@ -1,0 +1,16 @@
+"""Types that public signatures name."""
+
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+# Documents by words: anything NumPy makes an array of, a data frame among them, or a sparse matrix.
+MatrixLike: TypeAlias = ArrayLike | sp.spmatrix | sp.sparray
+# Results in double precision; and in that of X, where it is float32.
+FloatArray: TypeAlias = NDArray[np.float64]
+FloatingArray: TypeAlias = NDArray[np.floating]
+IntArray: TypeAlias = NDArray[np.int64]
+# What names streams of random numbers, as everywhere in scikit-learn.
+RandomState: TypeAlias = int | np.random.RandomState | None

@@ -1,0 +1,42 @@
+"""A user's script, which has to pass the strictest checks: it is never run by the tests."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import sktopic
+from sktopic.datasets import make_bars, read_ldac
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
+from sktopic.inspection import plot_topics, top_documents, top_words
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.metrics import coherence, document_completion, left_to_right, stability
+from sktopic.moment_matching import DegenerateDirichletLDA
+
+X = sp.csr_array(make_bars(100, random_state=0).data, dtype=np.float64)
+dense: NDArray[np.float64] = X.toarray()
+
+lda = OnlineEMLDA(n_components=10, inference="gibbs", doc_topic_prior="auto", random_state=0).fit(X)
+proportions: NDArray[np.floating] = lda.partial_fit(dense).transform(dense)
+score: float = lda.score(X) + lda.perplexity(X)
+topics: NDArray[np.float64] = lda.components_
+
+bound: float = OnlineVariationalLDA(n_components=10).fit(X).elbo(X, total_samples=1e6)
+parameters: NDArray[np.float64] = OnlineVariationalLDA(n_components=10).fit(X).topic_word_posterior_
+tokens: NDArray[np.float64] = CollapsedGibbsLDA(n_draws=5, thinning=2).fit(X).topic_word_counts_
+n_topics: int = CollapsedGibbsHDP(split_merge=True, n_proposals=5).fit(X).n_components_
+bound += DirectAssignmentHDP(topic_word_prior="auto").fit(X).elbo(X)
+mixture: NDArray[np.floating] = DegenerateDirichletLDA(n_components=20).fit(X).predict_mixture(X)
+models = [HybridHDP(n_components=20, sampler="collapsed", random_state=seed).fit(X) for seed in range(3)]
+
+words: NDArray[np.object_] = top_words(lda, ["word"] * 25, n_words=5)
+words, weights = top_words(lda, n_words=5, return_weights=True)
+documents, shares = top_documents(lda, X)
+figure = plot_topics(lda, topics=[0, 1], titles=["first", "second"])
+print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
+print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
+counts, names = read_ldac("corpus.ldac", vocab="vocabulary.txt")
+
+# What is wrong is found: the types are not Any.
+OnlineEMLDA(inference="gibs")  # type: ignore[arg-type]
+whole: int = lda.score(X)  # type: ignore[assignment]
+coherence(lda, X, measure="umass")  # type: ignore[arg-type]
