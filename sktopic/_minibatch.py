@@ -2,8 +2,8 @@
 
 from abc import abstractmethod
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -44,6 +44,7 @@ class Update:
     is_last_pass : whether it is in the last of several passes
     is_whole_corpus : whether the batch is the whole corpus
     total_samples : documents of the corpus that the batch is a sample of
+    memory : what a method wants to remember from update to update of the same call
     """
 
     number: int
@@ -52,6 +53,7 @@ class Update:
     is_last_pass: bool
     is_whole_corpus: bool
     total_samples: float
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -290,13 +292,14 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         size = max(len(rows), 1) if whole else int(self.batch_size)
         monitor = FitMonitor(self, len(rows) * int(self.max_iter), evaluate)
         tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // size))
-        stop = False
+        stop, memory = False, {}
         for epoch in range(self.max_iter):
             stopped, is_last = stop, epoch > 0 and (stop or epoch == self.max_iter - 1)
             tasks.begin_epoch()
             for batch_rows in _batches(self._order(rows, epoch), size):
                 tasks.begin_update()
-                update = Update(self.n_batch_iter_, epoch, epoch == 0, is_last, whole, total_samples)
+                given = epoch, epoch == 0, is_last, whole, total_samples, memory
+                update = Update(self.n_batch_iter_, *given)
                 self._update(reader, batch_rows, update, monitor, workers)
                 if tasks.end_update():
                     break

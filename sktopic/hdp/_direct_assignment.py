@@ -198,7 +198,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         **GrowingHDP._fitted_arrays,
         "_weights": (FLOAT, "topics"),
         "_births": (INT, "topics"),
-        "_document_tokens": (FLOAT, None, None),
     }
 
     # A batch is looked at as a whole.
@@ -276,7 +275,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
         self._births, self._cursor = np.zeros(n, dtype=np.int64), 0
         self.move_history_ = np.empty(0, dtype=MOVE)
-        self._document_tokens = np.empty((0, n))
         self.topic_concentration_ = self.doc_concentration_ = 1.0
         self.topic_word_prior_ = self._default_topic_word_prior
         self._adopt_settings()
@@ -304,10 +302,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     def _document_step(self, batch, keys, update, workers):
         infer, topics = self._inference(), self._corpus_topics(update.total_samples)
         start = self.document_start or ("better" if update.is_whole_corpus else "cold")
-        if start == "cold" or len(self._document_tokens) != batch.n_documents:
+        if start == "cold" or "tokens" not in update.memory:
             return infer(batch, topics, workers)
         infer = infer if start == "warm" else infer.better
-        return infer(batch, topics, workers, tokens=self._document_tokens)
+        return infer(batch, topics, workers, tokens=update.memory["tokens"])
 
     def _bound_of_batch(self, batch, workers):
         topics = self._corpus_topics(self.total_samples_)
@@ -328,12 +326,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
 
     def _order(self, rows, epoch):
         return rows if self._fits_whole_corpus() else super()._order(rows, epoch)
-
-    def _run_epochs(self, X, y, counts, workers):
-        try:
-            super()._run_epochs(X, y, counts, workers)
-        finally:
-            self._document_tokens = np.empty((0, self._n_trained))
 
     def _global_work(self, batch, update):
         work = super()._global_work(batch, update) + 40 * WEIGHT_ITERATIONS * batch.counts.gamma.size
@@ -363,7 +355,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
             topics.learn(learned, priors, tokens, counts.batch.lengths, scale, rho, workers)
         self._take_over(topics, moves.made)
         if update.is_whole_corpus:
-            self._document_tokens = tokens
+            update.memory["tokens"] = tokens  # of the documents, for their next start
 
     def _take_over(self, topics, moves):
         """Let the topics of the corpus be these, after some moves."""
