@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sktopic._compat import make_constraint
 from sktopic._completion import mean_log_predictive
 from sktopic._concurrency import copied, kept_components, snapshot, state_to_pickle, updating
-from sktopic._document_steps import infer_proportions
+from sktopic._document_steps import DocumentStep, infer_proportions
 from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
 from sktopic._fitted_arrays import check_fitted_arrays
 from sktopic._kernels._rng import combine_keys
@@ -56,6 +56,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return tags
 
     @abstractmethod
+    def _start(self, n_features):
+        """Set the state before the first document; allocate before anything is set."""
+
+    @abstractmethod
     def _topic_probabilities(self):
         """Return the fitted topics, a TopicProbabilities."""
 
@@ -64,7 +68,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._topic_probabilities()
 
     @abstractmethod
-    def _transform_step(self):
+    def _transform_step(self) -> DocumentStep:
         """Return the document step (see _document_steps) that transform runs."""
 
     def _check_settings(self):
@@ -86,8 +90,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "set it back, or call fit to start anew."
             )
 
-    def _validate_counts(self, X, reset):
-        """Return X as canonical counts; with reset, set the attributes that tell of its features."""
+    def _validate_documents(self, X, reset):
+        """Return X as canonical_counts; with reset, set the attributes that tell of its features."""
         check_sparse_structure(X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_counts(X, f"{type(self).__name__} (parameter X)")
@@ -106,17 +110,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return model._checked()
 
     def _begin_anew(self, X, check=None):
-        """Set the state from which training starts (`_start`), all of it or nothing; return canonical counts.
+        """Set the state from which training starts (`_start`), all of it or nothing; return canonical X.
 
-        check : function of the counts that may raise, if there is more to be checked
+        check : function of canonical X that may raise, if there is more to be checked
         """
         begun, before = self._unfitted()
-        counts = begun._validate_counts(X, reset=True)
+        X = begun._validate_documents(X, reset=True)
         if check is not None:
-            check(counts)
-        begun._start(counts.shape[1])
+            check(X)
+        begun._start(X.shape[1])
         self._take(begun, before)
-        return counts
+        return X
 
     def _unfitted(self):
         """Return a copy on which a new fit is begun, and its attributes: until `_take` nothing is lost."""
@@ -158,17 +162,25 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self):
         return self.n_components_
 
-    def _proportions(self, counts, workers, dtype):
-        """theta of canonical counts, ndarray of shape (n_documents, n_components_)."""
+    def _answer(self, X, function):
+        """function(model, X, workers) of a snapshot of the model, canonical X and workers."""
+        model = self._read()
+        model._check_settings()
+        X = model._validate_documents(X, reset=False)
+        with Workers(model.n_jobs) as workers:
+            return function(model, X, workers)
+
+    def _proportions(self, X, workers, dtype):
+        """theta of canonical X, ndarray of shape (n_documents, n_components_)."""
         topics, step = self._inference_topics(), self._transform_step()
         key = combine_keys(self._seed, TRANSFORM_KEY)
-        return infer_proportions(counts, topics, self.doc_topic_prior_, step, key, workers, dtype)
+        return infer_proportions(X, topics, self.doc_topic_prior_, step, key, workers, dtype)
 
     def transform(self, X: MatrixLike) -> FloatingArray:
         """Infer the topic proportions of documents.
 
         A document's proportions depend on the fitted model and on its own words and counts alone: not
-        on the other rows, their order, the container or the number of jobs. A document without words
+        on the other documents, their order, the container or the number of jobs. A document without words
         gets the prior mean.
 
         Parameters
@@ -181,11 +193,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         theta : ndarray of shape (n_samples, n_components_)
             Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
         """
-        model = self._read()
-        model._check_settings()
-        counts = model._validate_counts(X, reset=False)
-        with Workers(model.n_jobs) as workers:
-            return model._proportions(counts, workers, counts.dtype)
+        return self._answer(X, lambda model, X, workers: model._proportions(X, workers, X.dtype))
 
     def score(self, X: MatrixLike, y: object = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
@@ -207,15 +215,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         score : float
             Mean nats per hidden word; 0.0 where there is nothing to hide.
         """
-        model = self._read()
-        model._check_settings()
-        counts = model._validate_counts(X, reset=False)
-        with Workers(model.n_jobs) as workers:
-            return model._completion(counts, workers)
+        return self._answer(X, lambda model, X, workers: model._completion(X, workers))
 
-    def _completion(self, counts, workers):
+    def _completion(self, X, workers):
         return mean_log_predictive(
-            counts,
+            X,
             self._topic_probabilities(),
             lambda observed: self._proportions(observed, workers, np.float64),
             workers,

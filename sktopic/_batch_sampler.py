@@ -6,6 +6,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, with_callbacks
@@ -42,7 +43,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     _traces: ClassVar[dict[str, type]] = {"log_likelihood_": np.float64}
 
     @abstractmethod
-    def _start(self, n_features):
+    def _initialize(self, n_features):
         """Set the state before the first document; allocate before anything is set."""
 
     @abstractmethod
@@ -51,7 +52,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
 
     @abstractmethod
     def _begin_call(self, X):
-        """Return what stands for the documents of canonical counts X, changing nothing.
+        """Return what stands for the documents of canonical X, changing nothing.
 
         It has ``n_documents``, and ``entered``: whether they are in the counts.
         """
@@ -97,8 +98,8 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         RuntimeError
             If another thread is training this object.
         KeyboardInterrupt
-            Is passed on. The state is that of the last complete sweep, or the mean of the draws kept so far;
-            before the first complete sweep, that before the call.
+            Is passed on. The state is that of the last complete sweep, or the mean of the draws collected so
+            far; before the first complete sweep, that before the call.
         """
         self._check_settings()
         self._sample(X, y, self._begin_anew, reporting=True)
@@ -134,10 +135,17 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         super()._check_settings()
         check_topic_word_prior(self.topic_word_prior)
 
+    def _start(self, n_features):
+        self._initialize(n_features)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.n_samples_seen_ = self._n_sweeps = self.n_iter_ = 0
+        self._clear_traces()
+        self._adopt_settings()
+
     def _go_on(self, X):
-        """Let the state go on with the present parameters; returns canonical counts."""
+        """Let the state go on with the present parameters; returns canonical X."""
         self._checked()._check_continuation()
-        X = self._validate_counts(X, reset=False)
+        X = self._validate_documents(X, reset=False)
         for name in self._fitted_arrays:  # sweeps change those that a memory map may protect
             setattr(self, name, np.require(getattr(self, name), requirements="W"))
         self._adopt_settings()
@@ -149,7 +157,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     def _sample(self, X, y, begin, reporting):
         """All sweeps over the documents of a call, which enter the counts with the first of them.
 
-        begin : function of X that lets the state be that before the first sweep, and returns canonical counts
+        begin : function of X that lets the state be that before the first sweep, and returns canonical X
         reporting : whether callbacks are told
         """
         call, sweep = None, 0
@@ -158,9 +166,9 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
                 # Up to the first complete sweep, nothing has happened.
                 with ExitStack() as stack, complete_or_undone(self, partial(_lock, stack, self)):
                     with changing(self):
-                        counts = begin(X)
-                        call = self._begin_call(counts)
-                    n_documents, n_tokens = counts.shape[0], float(counts.sum(dtype=np.float64))
+                        documents = begin(X)
+                        call = self._begin_call(documents)
+                    n_documents, n_tokens = documents.shape[0], float(documents.sum(dtype=np.float64))
                     monitor = FitMonitor(self, n_documents * int(self.max_iter))
                     tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
                     self._complete_sweep(1, call, tasks, workers)

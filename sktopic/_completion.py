@@ -15,38 +15,36 @@ HIDING_KEY = combine_keys(0, 0x68696465)
 HIDDEN_FRACTION = 0.2
 
 
-def hide(counts, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
+def hide(X, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
     """Split canonical counts into an observed and a hidden part of the same shape.
 
     Which tokens are hidden depends on the key and on the document's own words and counts.
     """
-    indptr = counts.indptr.astype(np.int64)
-    cell_count = counts.data.astype(np.float64)
-    keys = content_keys(key, indptr, counts.indices.astype(np.int32, copy=False), cell_count)
+    indptr = X.indptr.astype(np.int64)
+    cell_count = X.data.astype(np.float64)
+    keys = content_keys(key, indptr, X.indices.astype(np.int32, copy=False), cell_count)
     hidden = hide_tokens(indptr, cell_count, keys, hidden_fraction)
     parts = []
     for data in (cell_count - hidden, hidden):
-        part = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape).copy()
+        part = sp.csr_array((data, X.indices, X.indptr), shape=X.shape).copy()
         part.eliminate_zeros()
         parts.append(part)
     return parts
 
 
-def mean_log_predictive(
-    counts, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY
-):
+def mean_log_predictive(X, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
     """Mean nats per hidden word, by document completion.
 
     Parameters
     ----------
-    counts : csr_array from canonical_counts
+    X : csr_array from canonical_counts
     topics : TopicProbabilities
     proportions : callable
         From an observed csr_array to theta of shape (n_documents, n_components), float64.
     """
     log_likelihood, weight = [], []
-    for first in range(0, counts.shape[0], GROUP_SIZE):
-        observed, hidden = hide(counts[first : first + GROUP_SIZE], hidden_fraction, key)
+    for first in range(0, X.shape[0], GROUP_SIZE):
+        observed, hidden = hide(X[first : first + GROUP_SIZE], hidden_fraction, key)
         theta = proportions(observed)
         batch = DocumentReader(hidden).batch(np.arange(hidden.shape[0]))
         rows = topics.rows(batch.words)

@@ -95,19 +95,19 @@ def canonical_counts(X):
     X : ndarray or scipy.sparse matrix or array of shape (n_documents, n_features)
         Non-negative finite counts, float32 or float64.
     """
-    counts = sp.csr_array(X)
-    canonical = counts.has_canonical_format and not np.any(counts.data == 0)
+    was_sparse, X = sp.issparse(X), sp.csr_array(X)
+    canonical = X.has_canonical_format and not np.any(X.data == 0)
     if not canonical:
-        counts = counts.copy() if sp.issparse(X) else counts
-        counts.sum_duplicates()
-        counts.eliminate_zeros()
-        _check_largest(counts.data)
-    dtype = np.int32 if counts.nnz < 2**31 and counts.shape[1] < 2**31 else np.int64
-    indptr = counts.indptr.astype(dtype, copy=False)
-    indices = counts.indices.astype(dtype, copy=False)
-    if indptr is not counts.indptr or indices is not counts.indices:
-        counts = sp.csr_array((counts.data, indices, indptr), shape=counts.shape)
-    return counts
+        X = X.copy() if was_sparse else X  # which would share its arrays
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        _check_largest(X.data)
+    dtype = np.int32 if X.nnz < 2**31 and X.shape[1] < 2**31 else np.int64
+    indptr = X.indptr.astype(dtype, copy=False)
+    indices = X.indices.astype(dtype, copy=False)
+    if indptr is not X.indptr or indices is not X.indices:
+        X = sp.csr_array((X.data, indices, indptr), shape=X.shape)
+    return X
 
 
 @dataclass
@@ -178,21 +178,21 @@ class DocumentReader:
 
     Parameters
     ----------
-    counts : csr_array from canonical_counts
+    X : csr_array from canonical_counts
     """
 
-    def __init__(self, counts):
-        self._arrays = counts.indptr, counts.indices, counts.data
-        self._local_word = np.full(counts.shape[1], -1, dtype=np.int32)
+    def __init__(self, X):
+        self._arrays = X.indptr, X.indices, X.data
+        self._local_word = np.full(X.shape[1], -1, dtype=np.int32)
 
     def batch(self, rows):
         """The documents of the rows (ndarray of int64), in that order."""
         return DocumentBatch(*kernels.gather_documents(*self._arrays, rows, self._local_word))
 
 
-def document_groups(counts):
+def document_groups(X):
     """Yield (first row, last row, DocumentBatch) over all rows, in groups that bound the memory."""
-    reader = DocumentReader(counts)
-    for first in range(0, counts.shape[0], GROUP_SIZE):
-        last = min(first + GROUP_SIZE, counts.shape[0])
+    reader = DocumentReader(X)
+    for first in range(0, X.shape[0], GROUP_SIZE):
+        last = min(first + GROUP_SIZE, X.shape[0])
         yield first, last, reader.batch(np.arange(first, last))

@@ -1,6 +1,7 @@
 """The mini-batch loop: epochs, batches, continuation, early stop."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -19,7 +20,7 @@ from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
-from sktopic._statistics_updates import DocumentAverage
+from sktopic._statistics_updates import DocumentAverage, StatisticsUpdate
 from sktopic._step_size import StepSize, whole_step
 from sktopic._typing import MatrixLike
 
@@ -39,7 +40,6 @@ class Update:
     Attributes
     ----------
     number : updates since training began, before this one
-    epoch : passes of the call before this one
     is_first_visit : whether the documents may be new: not in the second and later passes of fit
     is_last_pass : whether it is in the last of several passes
     is_whole_corpus : whether the batch is the whole corpus
@@ -48,7 +48,6 @@ class Update:
     """
 
     number: int
-    epoch: int
     is_first_visit: bool
     is_last_pass: bool
     is_whole_corpus: bool
@@ -79,7 +78,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     A subclass defines `_adopt_settings`, and three hooks: `_initialize` (fitted state before the first
     batch), `_document_step` (a pure function of the state and a batch) and `_global_step` (the update of
     the state). The loop keeps the promise that training is the same for any
-    ``n_jobs``, and that ``fit`` with one epoch and no shuffling equals a sequence of ``partial_fit`` calls.
+    ``n_jobs``, and that ``fit`` with one epoch, no shuffling and ``total_samples`` given equals a sequence of
+    ``partial_fit`` calls.
 
     Two more say how a batch enters the statistics: `_step_size` and `_statistics_update`.
     """
@@ -118,22 +118,23 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     def _global_step(self, batch, update, workers):
         """Update the fitted state from the BatchCounts of a batch."""
 
-    def _step_size(self):
+    def _step_size(self) -> Callable[[float], float]:
         """Return the step size of the updates (see _step_size.py)."""
         return StepSize(self.learning_offset, self.learning_decay)
 
-    def _statistics_update(self):
+    def _statistics_update(self) -> StatisticsUpdate:
         """Return how a batch enters the statistics (see _statistics_updates.py)."""
         return DocumentAverage()
 
-    def _rho(self, update, t):
-        """The step size of the update, t = 1, 2, ..."""
+    def _rho(self, update, t=None):
+        """The step size of the update; t = 1, 2, ..., if not the number of the update."""
+        t = self._n_topic_updates + 1 if t is None else t
         return (whole_step if update.is_whole_corpus else self._step_size())(t)
 
     def _update_statistics(self, statistics, batch, update, workers):
         """Let a batch enter the statistics."""
-        t = self._n_topic_updates + 1
-        self._statistics_update()(statistics, batch, self._rho(update, t), t == 1, workers)
+        is_first = self._n_topic_updates == 0
+        self._statistics_update()(statistics, batch, self._rho(update), is_first, workers)
 
     def _unit(self, total_samples):
         """What one unit of the statistics stands for, in tokens of the corpus."""
@@ -167,9 +168,9 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             Is passed on; the state is that of the last complete update.
         """
         self._check_settings()
-        counts = self._begin_anew(X, self._check_corpus)
+        documents = self._begin_anew(X, self._check_corpus)
         with Workers(self.n_jobs) as workers:
-            self._run_epochs(X, y, counts, workers)
+            self._run_epochs(X, y, documents, workers)
         return self
 
     @trains
@@ -196,20 +197,20 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
         if first:
-            counts = self._begin_anew(X)
+            documents = self._begin_anew(X)
         else:
             self._checked()
             self._check_continuation()
-            counts = self._validate_counts(X, reset=False)
+            documents = self._validate_documents(X, reset=False)
             with updating(self):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()
-        monitor = FitMonitor(self, counts.shape[0])
+        monitor = FitMonitor(self, documents.shape[0])
         with Workers(self.n_jobs) as workers:
-            reader = DocumentReader(counts)
-            for rows in _batches(np.arange(counts.shape[0]), int(self.batch_size)):
+            reader = DocumentReader(documents)
+            for rows in _batches(np.arange(documents.shape[0]), int(self.batch_size)):
                 total_samples = self.total_samples or self._corpus_size + len(rows)
-                update = Update(self.n_batch_iter_, 0, True, False, False, total_samples)
+                update = Update(self.n_batch_iter_, True, False, False, total_samples)
                 self._update(reader, rows, update, monitor, workers, n_new=len(rows))
         if self.verbose:
             monitor.after_epoch()
@@ -243,17 +244,17 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """Raise ValueError for parameters that cannot change once training has begun."""
         self._check_same_number(self._n_trained)
 
-    def _check_corpus(self, counts):
+    def _check_corpus(self, documents):
         """Raise ValueError for a corpus that is too small for early stopping."""
-        if self.early_stopping and counts.shape[0] < 2:
+        if self.early_stopping and documents.shape[0] < 2:
             raise ValueError(
-                f"early_stopping=True holds out a document and needs 2; X has {counts.shape[0]} sample."
+                f"early_stopping=True holds out a document and needs 2; X has {documents.shape[0]} sample."
             )
 
     def _start(self, n_features):
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._initialize(n_features, seed)
-        self._seed = seed
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._n_topic_updates = 0  # those by batches with words
+        self._initialize(n_features, self._seed)
         self.n_iter_ = 0
         self.n_batch_iter_ = 0
         self.n_samples_seen_ = 0
@@ -277,16 +278,16 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         permuted = np.random.RandomState(seed).permutation(n_samples)
         return np.sort(permuted[n_held_out:]), np.sort(permuted[:n_held_out])
 
-    def _run_epochs(self, X, y, counts, workers):
-        rows, evaluate = np.arange(counts.shape[0]), None
+    def _run_epochs(self, X, y, documents, workers):
+        rows, evaluate = np.arange(documents.shape[0]), None
         if self.early_stopping:
-            rows, held_out = self._hold_out(counts.shape[0])
-            held_out = counts[held_out]
+            rows, held_out = self._hold_out(documents.shape[0])
+            held_out = documents[held_out]
 
             def evaluate():
                 return self._completion(held_out, workers)
 
-        reader, whole = DocumentReader(counts), self._fits_whole_corpus()
+        reader, whole = DocumentReader(documents), self._fits_whole_corpus()
         self._corpus_size = len(rows)
         total_samples = self.total_samples or len(rows)
         size = max(len(rows), 1) if whole else int(self.batch_size)
@@ -298,7 +299,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             tasks.begin_epoch()
             for batch_rows in _batches(self._order(rows, epoch), size):
                 tasks.begin_update()
-                given = epoch, epoch == 0, is_last, whole, total_samples, memory
+                given = epoch == 0, is_last, whole, total_samples, memory
                 update = Update(self.n_batch_iter_, *given)
                 self._update(reader, batch_rows, update, monitor, workers)
                 if tasks.end_update():

@@ -30,7 +30,7 @@ class DocumentAverage:
 
     def __call__(self, statistics, batch, rho, is_first, workers):
         divisor = self.divisor(batch)
-        if is_first:
+        if is_first and statistics.totals.any():
             # The initial noise weighs what one document (or token, where those are averaged) does.
             statistics.set_total(batch.n_tokens / divisor)
         statistics.decay(1.0 - rho)
@@ -65,7 +65,7 @@ class TokenAverage(DocumentAverage):
 class RunningSum:
     """Statistics are the sum of all batches: s <- decay s + s_hat; the size of the corpus plays no part.
 
-    The first batch is read with the random initial topics, which are then forgotten.
+    The first batch is inferred under the random initial topics, which are then discarded.
     """
 
     decay: float = 1.0

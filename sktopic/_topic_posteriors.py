@@ -8,25 +8,32 @@ from sklearn.utils import check_scalar
 
 from sktopic._base import TopicModel
 from sktopic._documents import document_groups
-from sktopic._parallel import Workers
 from sktopic._typing import FloatArray, MatrixLike
 
 
 class TopicPosteriors(TopicModel):
-    """Base class: the parameters of the posteriors are ``topic_word_counts_ + topic_word_prior_``."""
-
-    topic_word_counts_: FloatArray
-    topic_word_prior_: float
+    """Base class: a subclass defines the parameters of the posteriors, `_posterior_parameters`."""
 
     @property
     def topic_word_posterior_(self) -> FloatArray:
         return self._read()._posterior_parameters()
 
+    @abstractmethod
+    def _posterior_parameters(self):
+        """Return the Dirichlet parameters of the topics, ndarray of shape (n_components_, n_features)."""
+
+
+class CountPosteriors(TopicPosteriors):
+    """Base class of those whose parameters are ``topic_word_counts_ + topic_word_prior_``."""
+
+    topic_word_counts_: FloatArray
+    topic_word_prior_: float
+
     def _posterior_parameters(self):
         return self.topic_word_counts_ + self.topic_word_prior_
 
 
-class EvidenceLowerBound(TopicPosteriors):
+class EvidenceLowerBound(CountPosteriors):
     """Base class of those that know the bound of a corpus.
 
     A subclass defines `_bound_of_batch` and `_bounds_of_topics`.
@@ -62,19 +69,17 @@ class EvidenceLowerBound(TopicPosteriors):
         elbo : float
             Total nats, natural logarithm.
         """
-        model = self._read()
-        model._check_settings()
         check_scalar(total_samples, "total_samples", (Real, type(None)))
         if total_samples is not None and not 0 < total_samples < math.inf:
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        counts = model._validate_counts(X, reset=False)
-        documents = []
-        with Workers(model.n_jobs) as workers:
-            for _, _, batch in document_groups(counts):
-                documents.extend(model._bound_of_batch(batch, workers))
-        bound = math.fsum(documents)
-        if total_samples is not None:
-            bound *= total_samples / counts.shape[0]
-        for part in model._bounds_of_topics():
+        return self._answer(X, lambda model, *given: model._bound(*given, total_samples))
+
+    def _bound(self, counts, workers, total_samples):
+        documents = [
+            bound for _, _, batch in document_groups(counts) for bound in self._bound_of_batch(batch, workers)
+        ]
+        scale = 1.0 if total_samples is None else total_samples / counts.shape[0]
+        bound = scale * math.fsum(documents)
+        for part in self._bounds_of_topics():
             bound += part
         return bound

@@ -14,7 +14,8 @@ class GatheredTopics:
 
     Attributes
     ----------
-    rows : (n_words, n_components) probabilities phi[w], scaled to phi[w] @ prior = 1
+    rows : (n_words, n_components) probabilities phi[w], or geometric means of them, scaled to
+        phi[w] @ prior = 1
     cumulative : (n_words, n_blocks) cumulative sums over blocks of topics of rows * prior
     log_norm : (n_words,) log(phi[w] @ prior) before scaling
     """

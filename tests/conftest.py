@@ -59,7 +59,6 @@ def next_update(model, total_samples):
     """The update that partial_fit would make next, by a sample of a corpus of so many documents."""
     return Update(
         number=model.n_batch_iter_,
-        epoch=0,
         is_first_visit=True,
         is_last_pass=False,
         is_whole_corpus=False,

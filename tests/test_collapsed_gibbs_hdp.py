@@ -38,7 +38,7 @@ def make_model(**params):
 
 def started(model, counts, z=None):
     """The model and its call just after the start, at assignments z if these are given."""
-    counts = model._validate_counts(counts, reset=True)
+    counts = model._validate_documents(counts, reset=True)
     model._start(counts.shape[1])
     call = model._begin_call(counts)
     model._assign_at_random(call)
@@ -109,7 +109,7 @@ def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start):
     assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
     assert np.all(model.topic_word_counts_.sum(axis=1) > 0)
     assert_allclose(model.components_.sum(axis=1), 1)
-    tables = model._tables[model._in_use()]
+    tables = model._tables[model._topic_columns()]
     assert_allclose(model.topic_weights_, tables / (tables.sum() + model.topic_concentration_))
     assert_allclose(model.doc_topic_prior_, model.doc_concentration_ * model.topic_weights_)
 

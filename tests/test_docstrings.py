@@ -34,8 +34,8 @@ OWN = {
     "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_",
     "OnlineVariationalLDA": "prior_update topic_word_prior",
     "SinglePassLDA": "max_doc_update_iter",
-    "StreamingGibbsLDA": "doc_burn_in max_iter",
-    "StreamingVariationalLDA": "max_iter topic_word_prior",
+    "StreamingGibbsLDA": "doc_burn_in max_iter topic_word_counts_",
+    "StreamingVariationalLDA": "max_iter topic_word_counts_ topic_word_prior",
     "TruncationFreeHDP": "doc_burn_in doc_sweeps doc_topic_prior_ n_components n_components_ "
     "topic_word_prior topic_word_prior_",
 }

@@ -13,7 +13,7 @@ ROOT = Path(sktopic.__file__).parent
 # From the lowest to the highest: a module imports from its own layer, and from those before it.
 LAYERS = [
     {"_kernels"},
-    {"_compat", "_concurrency", "_fitted_arrays", "_interrupt", "_monitor", "_parallel"},
+    {"_compat", "_concurrency", "_fitted_arrays", "_interrupt", "_monitor", "_parallel", "_typing"},
     {
         "_arrays",
         "_completion",

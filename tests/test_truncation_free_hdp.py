@@ -61,7 +61,7 @@ def test_updates_are_those_in_print(monkeypatch):
             return
         counts = batch.counts
         tokens = np.zeros((len(counts.tables), 25))
-        tokens[:, batch.words] = counts.counts.T / 3
+        tokens[:, batch.words] = counts.tokens.counts.T / 3
         rho = 1.0 if first else self._step_size()(self._n_topic_updates)
         given = rho, update.total_samples / batch.n_documents, 0.05, 50.0
         lam, a, b = reference.update(lam, a, b, tokens, counts.tables, *given)
@@ -79,7 +79,7 @@ def test_updates_are_those_in_print(monkeypatch):
     padded = sp.csr_array(sp.vstack([sp.csr_array((2, 25)), X]))
     make_model(topic_concentration=50.0).fit(padded)
     assert len({len(counts.tables) for counts in seen}) > 2
-    share = sum(counts.counts.sum() for counts in seen) / (3 * 5 * X.sum())
+    share = sum(counts.tokens.counts.sum() for counts in seen) / (3 * 5 * X.sum())
     assert 0.9 < share <= 1.0  # but for topics that end with their batch
 
 
@@ -187,7 +187,7 @@ def test_topics_that_end_in_a_batch_leave_nothing():
         assert not np.any(chain._summed[:, ~live])
         sizes.append(live.sum())
     result = chain.result(6)
-    assert result.counts.shape[1] == len(result.tables) == sizes[-1]
+    assert result.tokens.counts.shape[1] == len(result.tables) == sizes[-1]
     assert len(set(sizes)) > 1
     assert np.all(result.tables > 0)
 

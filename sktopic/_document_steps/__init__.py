@@ -1,8 +1,9 @@
 """Document steps: inference of the topics of the documents of a batch, given the topics of the corpus.
 
-A step (`DocumentStep` in `_protocol`) is a small object that holds its settings. Called with a batch, the
-gathered topic rows of its words, the prior of proportions and a stream key for each document, it returns the
-`ExpectedCounts` of the batch: they can become topic proportions, and enter the topic-word statistics.
+A step (`DocumentStep` and `TrainingStep` in `_protocol`) is a small object that holds its settings. Called
+with a batch, the gathered topic rows of its words, the prior of proportions and a stream key for each
+document, it returns what it has inferred: that can become topic proportions (`InferredDocuments`) and, of a
+step of training, enter the topic-word statistics (`ExpectedCounts`).
 
 To add one, write a dataclass with a ``__call__`` like that of `GibbsStep`, in the module of its method, and a
 kernel that treats some documents; then let an estimator return it from ``_training_step`` or
@@ -14,7 +15,13 @@ from sktopic._document_steps._factored import FactoredCounts, WeightedCounts
 from sktopic._document_steps._gibbs import GibbsStep, SampledCounts, joined_indptr
 from sktopic._document_steps._inference import infer_proportions
 from sktopic._document_steps._pieces import document_pieces, joined
-from sktopic._document_steps._protocol import DocumentStep, ExpectedCounts
+from sktopic._document_steps._protocol import (
+    DocumentStep,
+    ExpectedCounts,
+    InferredDocuments,
+    TrainingStep,
+    WithPriorStatistics,
+)
 from sktopic._document_steps._variational import VariationalCounts, VariationalStep
 
 __all__ = [
@@ -23,10 +30,13 @@ __all__ = [
     "ExpectedCounts",
     "FactoredCounts",
     "GibbsStep",
+    "InferredDocuments",
     "SampledCounts",
+    "TrainingStep",
     "VariationalCounts",
     "VariationalStep",
     "WeightedCounts",
+    "WithPriorStatistics",
     "document_pieces",
     "infer_proportions",
     "joined",

@@ -31,6 +31,13 @@ class DenseCounts:
         self._with_prior_statistics = with_prior_statistics
         self._prior_statistics = PriorStatistics.none(n_components)
 
+    @classmethod
+    def of_sums(cls, sums, n_repeats):
+        """From sums over repeats, ndarray of shape (n_features, n_components)."""
+        counts = cls(0, sums.shape[1], False, n_repeats)
+        counts.counts, counts.totals[0] = sums, sums.sum(axis=0)
+        return counts
+
     def include(self, counts, words, workers):
         """Take in the counts of some documents whose local words are these rows of the array."""
         target = CountsTarget(self.counts, self.totals, *no_average(self.counts.shape[1]))

@@ -46,7 +46,7 @@ class FactoredCounts:
 
 @dataclass
 class WeightedCounts(FactoredCounts):
-    """Expected counts given one weight of each topic in each document, whose sums are kept apart."""
+    """Expected counts from unnormalised weights of topics in documents."""
 
     weights: np.ndarray
 

@@ -83,7 +83,7 @@ class GibbsStep:
 
     Attributes
     ----------
-    burn_in, sweeps : sweeps thrown away, then sweeps counted
+    burn_in, sweeps : sweeps discarded, then sweeps counted
     drawn : whether draws are counted, not the conditional probabilities they are made from
     """
 

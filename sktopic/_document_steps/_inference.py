@@ -9,7 +9,7 @@ def infer_proportions(X, topics, prior, step, key, workers, dtype=np.float64):
     """theta of canonical counts X, ndarray of shape (n_documents, n_components).
 
     Each document is treated by the step with the topics (TopicProbabilities) and prior held fixed; its
-    stream is named by the key and its own content, so other rows leave no trace.
+    stream is named by the key and its own content, so the result does not depend on other documents.
     """
     theta = np.empty((X.shape[0], len(prior)), dtype=dtype)
     for first, last, batch in document_groups(X):

@@ -1,6 +1,6 @@
 """What a document step takes and returns."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,13 @@ from sktopic._statistics import CountsTarget
 from sktopic._topics import GatheredTopics
 
 
+class InferredDocuments(Protocol):
+    """What is inferred of the documents of a batch."""
+
+    def proportions(self) -> NDArray[np.floating]:
+        """Return the posterior mean of theta, (n_documents, n_components), rows summing to one."""
+
+
 class ExpectedCounts(Protocol):
     """How many tokens of each word of a batch each topic is expected to have."""
 
@@ -21,11 +28,12 @@ class ExpectedCounts(Protocol):
     def work(self) -> int:
         """Return about how many operations `add_to` takes."""
 
-    def prior_statistics(self) -> PriorStatistics:
-        """Return sufficient statistics of the prior of proportions; where the step was asked for them."""
 
-    def proportions(self) -> NDArray[np.float64]:
-        """Return the posterior mean of theta, (n_documents, n_components), rows summing to one."""
+class WithPriorStatistics(ExpectedCounts, Protocol):
+    """Expected counts from which the prior of proportions can be learned."""
+
+    def prior_statistics(self) -> PriorStatistics:
+        """Return sufficient statistics of the prior; where the step was asked for them."""
 
 
 class DocumentStep(Protocol):
@@ -36,18 +44,35 @@ class DocumentStep(Protocol):
         batch: DocumentBatch,
         topics: GatheredTopics,
         prior: NDArray[np.float64],
-        keys: NDArray[np.uint64],
+        keys: NDArray[np.uint64] | None,
         workers: Workers,
-        with_prior_statistics: bool = False,
-    ) -> ExpectedCounts:
-        """Return the expected counts of the batch.
+    ) -> InferredDocuments:
+        """Return what is inferred of the batch.
 
         Parameters
         ----------
         batch : the documents
         topics : the topic rows of the words of the batch
         prior : (n_components,) Dirichlet parameters of the topic proportions
-        keys : (n_documents,) keys of the documents' streams of random numbers
+        keys : (n_documents,) keys of the documents' streams of random numbers; may be None where a step
+            draws none
         workers : who runs the pieces that the batch is cut in
-        with_prior_statistics : whether ``prior_statistics`` will be asked for
+        """
+
+
+class TrainingStep(DocumentStep, Protocol):
+    """A document step that training uses: what it returns are expected counts, too."""
+
+    def __call__(
+        self,
+        batch: DocumentBatch,
+        topics: GatheredTopics,
+        prior: NDArray[np.float64],
+        keys: NDArray[np.uint64] | None,
+        workers: Workers,
+        with_prior_statistics: bool = False,
+    ) -> Any:
+        """As that of DocumentStep.
+
+        with_prior_statistics : whether the result is to be WithPriorStatistics, where the step can
         """

@@ -32,6 +32,11 @@ class VariationalCounts(FactoredCounts):
     changes: np.ndarray
     rest: float = 0.0
 
+    @property
+    def tokens(self):
+        """Expected tokens of topics in documents, (n_documents, n_components)."""
+        return np.maximum(self.gamma - self.prior, 0.0)
+
     def prior_statistics(self):
         present = self.batch.lengths > 0
         gamma, lengths = self.gamma[present], self.batch.lengths[present]

@@ -93,7 +93,7 @@ cdef struct TopicList:
 
 
 cdef inline void put(TopicList* topics, int32_t j, int32_t k, double weight) noexcept nogil:
-    """Add a clump of topic k at its place j, which may be the end of the list."""
+    """Add a clump of topic k at its position j, which may be the end of the list."""
     if j == topics.n:
         open_entry(topics.entry, &topics.n, k)
     topics.entry[j].clumps += 1
@@ -138,16 +138,16 @@ cdef inline void scan(
 cdef inline int32_t draw_listed(
     const TopicList* topics, const double* partial_sum, const double* lane, double u
 ) noexcept nogil:
-    """The place of a topic drawn from n_dk q_k, u in [0, lane[4])."""
-    cdef int32_t first = (u >= lane[1]) + (u >= lane[2]) + (u >= lane[3]), j, place = first
+    """The position of a topic drawn from n_dk q_k, u in [0, lane[4])."""
+    cdef int32_t first = (u >= lane[1]) + (u >= lane[2]) + (u >= lane[3]), j, position = first
     u -= lane[first]
     for j in range(first, topics.n, 4):
-        place += 4 * (partial_sum[j] <= u)
-    if place >= topics.n:  # u was rounded up to the lane's end
-        place = first
-        while place + 4 < topics.n:
-            place += 4
-    return place
+        position += 4 * (partial_sum[j] <= u)
+    if position >= topics.n:  # u was rounded up to the lane's end
+        position = first
+        while position + 4 < topics.n:
+            position += 4
+    return position
 
 
 def sweep_words(
@@ -186,7 +186,7 @@ def sweep_words(
 
     An exception leaves the counts as z has them, and totals and lists unfinished.
     """
-    cdef int32_t n_topics = <int32_t>prior.shape[0], i, j, k, old, place = 0, d, n_parts
+    cdef int32_t n_topics = <int32_t>prior.shape[0], i, j, k, old, position = 0, d, n_parts
     cdef Py_ssize_t w, cell, start, token = 0, n_cells = cell_document.shape[0], done = 0
     cdef double weight, listed_weight = 0.0, q_old = 0.0, q_less = 0.0, fixed, u
     cdef double inverse, inverse_less = 0.0
@@ -243,13 +243,13 @@ def sweep_words(
                         q_less = ratio_after(&word, old, -weight, inverse_less)
                         word.q[old] = q_less
                         fixed += word.prior[old] * (q_less - q_old)
-                        place = hint[token]
-                        if place >= topics.n or topics.entry[place].topic != old:
-                            place = find(topics.entry, topics.n, old)
-                            hint[token] = place
-                        listed_weight = topics.weight[place]
-                        only = topics.entry[place].clumps == 1
-                        topics.weight[place] = 0.0 if only else max(listed_weight - weight, 0.0)
+                        position = hint[token]
+                        if position >= topics.n or topics.entry[position].topic != old:
+                            position = find(topics.entry, topics.n, old)
+                            hint[token] = position
+                        listed_weight = topics.weight[position]
+                        only = topics.entry[position].clumps == 1
+                        topics.weight[position] = 0.0 if only else max(listed_weight - weight, 0.0)
                     scan(&topics, word.q, partial_sum, lane)
                     u = next_uniform(&stream) * (lane[4] + fixed)
                     if u < lane[4]:
@@ -260,7 +260,7 @@ def sweep_words(
                         j = -1
                     if old >= 0:
                         word.q[old] = q_old
-                        topics.weight[place] = listed_weight
+                        topics.weight[position] = listed_weight
                         if k == old:
                             token += 1
                             continue
@@ -270,7 +270,7 @@ def sweep_words(
                     hint[token] = j
                     put(&topics, j, k, weight)
                     if old >= 0:
-                        take(&topics, place, weight)
+                        take(&topics, position, weight)
                     inverse = inverse_after(&word, k, weight)
                     move_to(&word, k, weight, ratio_after(&word, k, weight, inverse), inverse)
                     z[token] = k

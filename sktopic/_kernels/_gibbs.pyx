@@ -195,7 +195,7 @@ def sweep_documents(
     if with_log_theta:
         log_theta = &doubles[1, 0]
     values.data = topics.data = logs.data = NULL
-    values.used = values.room = topics.used = topics.room = logs.used = logs.room = 0
+    values.used = values.capacity = topics.used = topics.capacity = logs.used = logs.capacity = 0
     try:
         with nogil:
             for d in range(n_documents):

@@ -61,7 +61,7 @@ cdef enum:
     NO_MEMORY = -2
 
 
-cdef packed struct SeatRatio:
+cdef struct SeatRatio:
     # Weights of a customer more in a topic of a document: a, of a table more, and c, of an old one.
     double table
     double seat
@@ -111,8 +111,8 @@ cdef inline void move(Topics* topics, int32_t k, double weight, int32_t tables) 
     topics.fixed += change
 
 
-cdef inline int32_t place_of(const Document* document, int32_t k) noexcept nogil:
-    """The place of topic k in a document's list, or the length of that."""
+cdef inline int32_t position_of(const Document* document, int32_t k) noexcept nogil:
+    """The position of topic k in a document's list, or the length of that."""
     return find(document.entry, document.n, k)
 
 
@@ -134,7 +134,7 @@ cdef inline int weigh_seats(Document* document, int32_t j, bint indicators, Stir
 cdef inline int seat_customer(
     Document* document, int32_t j, int32_t k, bint opens, bint indicators, Stirling* table
 ) noexcept nogil:
-    """Add a customer of topic k at its place j, which may be the end of the list."""
+    """Add a customer of topic k at its position j, which may be the end of the list."""
     if j == document.n:
         open_entry(document.entry, &document.n, k)
     document.entry[j].clumps += 1
@@ -180,7 +180,7 @@ cdef inline int32_t draw_fixed(const Topics* topics, double u) noexcept nogil:
 
 
 cdef inline int32_t create_topic(Topics* topics, double topic_concentration, Stream* stream) noexcept nogil:
-    """Put a new topic in the first free place; with direct assignment it breaks a stick off the rest."""
+    """Put a new topic in the first unused column; with direct assignment it breaks a stick off the rest."""
     cdef int32_t k = 0
     cdef double stick
     while topics.root[k] > 0.0:
@@ -196,9 +196,9 @@ cdef inline int32_t create_topic(Topics* topics, double topic_concentration, Str
 
 
 cdef struct Seat:
-    # Where a token goes. place: of the topic in its document's list, or -1 if not known.
+    # Where a token goes. position: of the topic in its document's list, or -1 if not known.
     int32_t topic
-    int32_t place
+    int32_t position
     bint opens
 
 
@@ -213,7 +213,7 @@ cdef inline Seat draw_own(
     if j > 0:
         u -= partial_sum[j - 1]
     seat.topic = document.entry[j].topic
-    seat.place = j
+    seat.position = j
     seat.opens = u < topics.q[seat.topic] * topics.root[seat.topic] * document.ratio[j].table
     return seat
 
@@ -227,7 +227,7 @@ cdef inline Seat draw_seat(
     cdef double u = next_uniform(stream) * (own + topics.fixed + new)
     if u < own:
         return draw_own(document, topics, partial_sum, u)
-    seat.place = -1
+    seat.position = -1
     seat.opens = True
     seat.topic = draw_fixed(topics, u - own) if u - own < topics.fixed else -1
     return seat
@@ -320,11 +320,11 @@ cdef void begin_block(
 
 
 cdef inline double correction(
-    const Document* document, const Topics* topics, const Proposals* proposals, int32_t k, int32_t place
+    const Document* document, const Topics* topics, const Proposals* proposals, int32_t k, int32_t position
 ) noexcept nogil:
     """Weight of opening a table for topic k over that with which it is proposed."""
     cdef double first = topics.root[k] * topics.q[k]
-    cdef double more = first * document.ratio[place].table if place < document.n else 0.0
+    cdef double more = first * document.ratio[position].table if position < document.n else 0.0
     return (first + more) / (proposals.weight[k] + more)
 
 
@@ -342,7 +342,7 @@ cdef inline Seat propose_seat(
     cdef double ratio = 1.0
     cdef double own = scan(document, topics, partial_sum), u = next_uniform(stream) * (own + proposals.total)
     stay.topic = old
-    stay.place = place_of(document, old)
+    stay.position = position_of(document, old)
     stay.opens = head
     if u < own:
         seat = draw_own(document, topics, partial_sum, u)
@@ -352,11 +352,11 @@ cdef inline Seat propose_seat(
         if seat.topic == topics.size:
             seat.topic = -1
         else:
-            seat.place = place_of(document, seat.topic)
+            seat.position = position_of(document, seat.topic)
     if seat.topic >= 0 and seat.opens:
-        ratio = correction(document, topics, proposals, seat.topic, seat.place)
+        ratio = correction(document, topics, proposals, seat.topic, seat.position)
     if head and topics.root[old] > 0.0:
-        ratio /= correction(document, topics, proposals, old, stay.place)
+        ratio /= correction(document, topics, proposals, old, stay.position)
     return seat if next_uniform(stream) < ratio else stay
 
 
@@ -447,7 +447,7 @@ cdef Py_ssize_t visit_cells(
             weight = clump_weight(cells.count[cell], n_parts, i)
             old = z[token]
             if old >= 0:
-                j = place_of(&document, old)
+                j = position_of(&document, old)
                 entry = &document.entry[j]
                 head = topics.indicators and next_uniform(&stream) * entry.clumps < entry.tables
                 if head and entry.tables == 1 and entry.clumps > 1:
@@ -464,13 +464,13 @@ cdef Py_ssize_t visit_cells(
             if seat.topic < 0:
                 seat.topic = create_topic(topics, topic_concentration, &stream)
                 ids[seat.topic] = -1
-                seat.place = document.n
+                seat.position = document.n
             elif topics.root[seat.topic] == 0.0:  # it stays in a topic that was its own
                 topics.n_free -= 1
-            if seat.place < 0:
-                seat.place = place_of(&document, seat.topic)
+            if seat.position < 0:
+                seat.position = position_of(&document, seat.topic)
             status |= seat_customer(
-                &document, seat.place, seat.topic, seat.opens, topics.indicators, table
+                &document, seat.position, seat.topic, seat.opens, topics.indicators, table
             )
             move(topics, seat.topic, weight, seat.opens)
             z[token] = seat.topic
@@ -618,7 +618,7 @@ def list_topics(
             document.n = n_entries[cell_document[cell]]
             count_work(&done, n_clumps(cell_count[cell]) * (document.n + 4))
             for token in range(token, token + n_clumps(cell_count[cell])):
-                j = place_of(&document, z[token])
+                j = position_of(&document, z[token])
                 if j == document.n:
                     open_entry(document.entry, &document.n, z[token])
                     document.entry[j].tables = 1

@@ -33,20 +33,20 @@ cdef struct Buffer:
     # A growing array of bytes, owned by one call of the kernel.
     char* data
     size_t used
-    size_t room
+    size_t capacity
 
 
 cdef inline int reserve(Buffer* buffer, size_t more) noexcept nogil:
-    """Make room for more bytes; -1 when there is no memory."""
-    cdef size_t room
+    """Let the buffer hold more bytes; -1 when there is no memory."""
+    cdef size_t capacity
     cdef char* data
-    if buffer.used + more > buffer.room:
-        room = max(2 * buffer.room, buffer.used + more)
-        data = <char*>realloc(buffer.data, room)
+    if buffer.used + more > buffer.capacity:
+        capacity = max(2 * buffer.capacity, buffer.used + more)
+        data = <char*>realloc(buffer.data, capacity)
         if data == NULL:
             return -1
         buffer.data = data
-        buffer.room = room
+        buffer.capacity = capacity
     return 0
 
 

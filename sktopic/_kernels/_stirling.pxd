@@ -8,10 +8,10 @@ S(n, m) / S(n, m - 1) obeys a recursion without logarithms:
 """
 
 cdef struct Stirling:
-    # Columns m = 2 ... n_columns + 1 of V, each with room for n = 0 ... room - 1, of which size are filled.
+    # Columns m = 2 ... n_columns + 1 of V, each for n = 0 ... capacity - 1, of which size are filled.
     double* v
     Py_ssize_t size
-    Py_ssize_t room
+    Py_ssize_t capacity
     Py_ssize_t n_columns
 
 
@@ -28,7 +28,7 @@ cdef inline int reserve_stirling(Stirling* table, Py_ssize_t n, Py_ssize_t m) no
 
 
 cdef inline double v_of(const Stirling* table, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
-    return table.v[(m - 2) * table.room + n]
+    return table.v[(m - 2) * table.capacity + n]
 
 
 cdef inline double ratio_old(const Stirling* table, Py_ssize_t n, Py_ssize_t m) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 cdef void init_stirling(Stirling* table) noexcept nogil:
     table.v = NULL
-    table.size = table.room = table.n_columns = 0
+    table.size = table.capacity = table.n_columns = 0
 
 
 cdef void free_stirling(Stirling* table) noexcept nogil:
@@ -18,8 +18,8 @@ cdef void free_stirling(Stirling* table) noexcept nogil:
 
 cdef void fill_column(Stirling* table, Py_ssize_t m, Py_ssize_t first) noexcept nogil:
     """V(n, m) for n = first ... size - 1; earlier ones and column m - 1 are there."""
-    cdef double* v = table.v + (m - 2) * table.room
-    cdef double* left = v - table.room
+    cdef double* v = table.v + (m - 2) * table.capacity
+    cdef double* left = v - table.capacity
     cdef Py_ssize_t n
     for n in range(first, table.size):
         if m > n:
@@ -32,23 +32,23 @@ cdef void fill_column(Stirling* table, Py_ssize_t m, Py_ssize_t first) noexcept 
 
 cdef int grow_stirling(Stirling* table, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
     """Have V up to (n, m), and some more; -1 when there is no memory (the table is then as it was)."""
-    cdef Py_ssize_t n_columns = max(table.n_columns, m - 1), room = table.room, old = table.size, column
+    cdef Py_ssize_t n_columns = max(table.n_columns, m - 1), capacity = table.capacity, old = table.size, column
     cdef double* v
-    if n >= room or n_columns > table.n_columns:
-        room = max(room, 64)
-        while room <= n:
-            room *= 2
+    if n >= capacity or n_columns > table.n_columns:
+        capacity = max(capacity, 64)
+        while capacity <= n:
+            capacity *= 2
         if n_columns > table.n_columns:
             n_columns = max(8, n_columns + n_columns // 2)
-        v = <double*>malloc(n_columns * room * sizeof(double))
+        v = <double*>malloc(n_columns * capacity * sizeof(double))
         if v == NULL:
             return -1
         for column in range(table.n_columns):
-            memcpy(v + column * room, table.v + column * table.room, old * sizeof(double))
+            memcpy(v + column * capacity, table.v + column * table.capacity, old * sizeof(double))
         free(table.v)
         table.v = v
-        table.room = room
-    table.size = room
+        table.capacity = capacity
+    table.size = capacity
     for column in range(n_columns):
         fill_column(table, column + 2, old if column < table.n_columns else 0)
     table.n_columns = n_columns

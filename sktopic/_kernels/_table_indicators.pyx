@@ -355,7 +355,7 @@ def sweep_tables(
         aliases.threshold = &threshold[0, 0] if threshold.shape[0] > 0 else NULL
         aliases.alias = &alias[0, 0] if alias.shape[0] > 0 else NULL
     values.data = topics.data = NULL
-    values.used = values.room = topics.used = topics.room = 0
+    values.used = values.capacity = topics.used = topics.capacity = 0
     init_stirling(&stirling)
     try:
         with nogil:

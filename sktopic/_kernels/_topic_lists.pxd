@@ -7,13 +7,13 @@ use, in no order. Their dtypes are in _topic_lists.pyx.
 from libc.stdint cimport int32_t
 
 
-cdef packed struct TopicClumps:
+cdef struct TopicClumps:
     # A topic, and how many clumps of the document are in it.
     int32_t topic
     int32_t clumps
 
 
-cdef packed struct TopicTables:
+cdef struct TopicTables:
     # The same in a restaurant: clumps are customers, who sit at tables.
     int32_t topic
     int32_t clumps
@@ -26,7 +26,7 @@ ctypedef fused Entry:
 
 
 cdef inline int32_t find(const Entry* entries, int32_t n, int32_t topic) noexcept nogil:
-    """The place of a topic in a list of n entries, or n."""
+    """The position of a topic in a list of n entries, or n."""
     cdef int32_t j = 0
     while j < n and entries[j].topic != topic:
         j += 1

@@ -1,6 +1,6 @@
 """Gibbs sampling of the topics of a batch, some of which it makes itself."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class BatchChain:
             self._summed_tables += self.tables
 
     def run(self, burn_in, sweeps, key):
-        """ChainCounts of some sweeps, after others that are thrown away."""
+        """ChainCounts of some sweeps, after others that are discarded."""
         for sweep in range(burn_in + sweeps):
             self.sweep(combine_keys(key, sweep), sweep >= burn_in)
         return self.result(sweeps)
@@ -128,14 +128,19 @@ class BatchChain:
     def result(self, n_sweeps):
         """ChainCounts: means over the counted sweeps, of topics that there still are."""
         live = self.live()
-        tables = self._summed_tables[live] / n_sweeps
-        return ChainCounts(columns_of(self._summed, live), tables, n_sweeps)
+        tokens = DenseCounts.of_sums(columns_of(self._summed, live), n_sweeps)
+        return ChainCounts(tokens, self._summed_tables[live] / n_sweeps)
 
 
-class ChainCounts(DenseCounts):
-    """Tokens of words in topics over counted sweeps, and tables of topics; new ones last."""
+@dataclass
+class ChainCounts:
+    """Tokens of words in topics, and tables of topics: means over the counted sweeps; new topics last."""
 
-    def __init__(self, counts, tables, n_sweeps):
-        super().__init__(0, len(tables), False, n_sweeps)
-        self.counts, self.tables = counts, tables
-        self.totals[0] = counts.sum(axis=0)
+    tokens: DenseCounts
+    tables: np.ndarray
+
+    def work(self):
+        return self.tokens.work()
+
+    def add_to(self, target, words, factor, workers):
+        self.tokens.add_to(target, words, factor, workers)

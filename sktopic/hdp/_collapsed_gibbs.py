@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.utils import check_random_state
 
 from sktopic._arrays import columns_of, rows_of
 from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
@@ -79,15 +78,16 @@ class CollapsedGibbsHDP(BatchSampler):
 
     A Markov chain over the topics of all tokens and the tables of all documents, whose stationary law is the
     exact posterior: topics appear and vanish, and there is no upper bound on their number. Moves that split
-    and merge topics help it to forget the number it was started from. Choose it when the whole corpus is in
-    memory and the number of topics is asked for; the online methods get to the same predictions in less time.
+    and merge topics reduce the dependence on the initial number of topics. Choose it when the whole corpus is
+    in memory and the number of topics is asked for; the online methods get to the same predictions in less
+    time.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics at the start, which are random. Given sweeps enough the result does not depend on it:
-        300 documents of bars take 700 with n_proposals=20 to forget it. Thousands of documents remember it
-        for hundreds of sweeps: more topics then predict better at first.
+        Number of topics at the start, which are random. With enough sweeps the result does not depend on it:
+        on 300 documents of bars that takes 700 with n_proposals=20, on thousands of documents many hundreds;
+        more topics then predict better at first.
     sampler : {'table_indicator', 'sparse_table_indicator', 'direct_assignment'}, default='table_indicator'
         How tokens are drawn; all three have the same law. 'table_indicator' draws a topic and whether a
         table is opened, at the root with the exact weight M_k / (b0 + M) of M_k tables.
@@ -113,9 +113,9 @@ class CollapsedGibbsHDP(BatchSampler):
     evaluate_every : int, default=10
         Sweeps between two entries of log_likelihood_ and n_components_trace_; 0 for none.
     transform_burn_in : int, default=10
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=20
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     n_jobs : int or None, default=None
         Threads that work on `transform` and `score`; sampling uses one. The results are the same for any
         number.
@@ -133,7 +133,7 @@ class CollapsedGibbsHDP(BatchSampler):
         Number of tokens of each word in each topic, in the last draw.
     topic_weights_ : ndarray of shape (n_components_,)
         Expected weights at the root given the tables: M_k / (b0 + M). They sum to less than one; the rest
-        is that of topics to come.
+        is that of new topics.
     topic_ids_ : ndarray of shape (n_components_,), int
         Identity of each topic, which it keeps as long as it has tokens, also over calls of `partial_fit`. The
         larger part keeps its own when a topic is split or two are merged. Topics are in this order.
@@ -166,18 +166,16 @@ class CollapsedGibbsHDP(BatchSampler):
 
     Notes
     -----
-    The model is that of the last sample, not a mean over samples, which do not have the same topics. Whether
-    a chain has arrived shows in log_likelihood_ and n_components_trace_ of chains from few topics and from
-    many.
+    The model is that of the last draw, not a mean over draws, which do not have the same topics. Convergence
+    can be checked by log_likelihood_ and n_components_trace_ of chains from few topics and from many.
 
-    All tokens of a word are visited one after the other, so that the weights of all topics are at hand and
-    change in two places when a token moves. A token then costs a scan of the topics of its document, and with
-    'table_indicator' the search among sums over sixteen topics.
+    All tokens of a word are visited one after the other, so that the weights of all topics are computed
+    already and change in two places when a token moves. A token then costs a scan of the topics of its
+    document, and with 'table_indicator' the search among sums over sixteen topics.
 
-    An alias table that has seen the token it is used for would make proposals depend on where that token is,
-    and change the law. So words are cut into three blocks of documents, and the table of a block is made
-    from the others. This order of the sweep leaves it little to save: measured, it is slower than
-    'table_indicator'.
+    An alias table built from counts that include the current token would change the stationary distribution.
+    So the documents of a word are cut into three blocks, and the table of a block is made from the others.
+    With this order of the sweep it saves little: measured, it is slower than 'table_indicator'.
 
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
     earlier calls. Topics that those have are neither split nor merged.
@@ -278,18 +276,18 @@ class CollapsedGibbsHDP(BatchSampler):
 
     @property
     def n_components_(self) -> int:
-        return len(self._read()._in_use())
+        return len(self._read()._topic_columns())
 
     @property
     def topic_ids_(self) -> IntArray:
         model = self._read()
-        return model._ids[model._in_use()]
+        return model._ids[model._topic_columns()]
 
     @property
     def topic_weights_(self) -> FloatArray:
         model = self._read()
         # A corpus without words has the one topic of a first table.
-        tables = np.maximum(model._tables[model._in_use()], 1.0)
+        tables = np.maximum(model._tables[model._topic_columns()], 1.0)
         return tables / (tables.sum() + model.topic_concentration_)
 
     @property
@@ -300,7 +298,7 @@ class CollapsedGibbsHDP(BatchSampler):
     @property
     def topic_word_counts_(self) -> FloatArray:
         model = self._read()
-        return np.ascontiguousarray(model._counts[:, model._in_use()].T)
+        return np.ascontiguousarray(model._counts[:, model._topic_columns()].T)
 
     def _transform_step(self):
         return GibbsStep(self.transform_burn_in, self.transform_sweeps)
@@ -311,32 +309,28 @@ class CollapsedGibbsHDP(BatchSampler):
 
     # The state
 
-    def _in_use(self):
-        """The places of the topics in use, in the order of their ids; without any, one that is empty."""
+    def _topic_columns(self):
+        """The columns of topics, in the order of their ids; without any, one that is empty."""
         used = np.flatnonzero(self._ids >= 0)
         if not len(used):
             return np.zeros(1, dtype=np.int64)
         return used[np.argsort(self._ids[used])]
 
     def _topic_probabilities(self):
-        used = self._in_use()
+        used = self._topic_columns()
         statistics = TopicWordStatistics.of_counts(columns_of(self._counts, used), self._totals[used])
         return statistics.probabilities(1.0, self.topic_word_prior_)
 
-    def _start(self, n_features):
+    def _initialize(self, n_features):
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
         self._counts = np.zeros((n_features, size))  # which may fail: nothing has changed so far
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._totals, self._tables = np.zeros(size), np.zeros(size)
         self._ids = np.full(size, -1, dtype=np.int64)
         self._next_id = 0
         self._lengths = np.zeros((2, 0), dtype=np.int64)
-        self.n_samples_seen_ = self._n_sweeps = self.n_iter_ = 0
-        self._clear_traces()
         for name in NAMES:
             shape, rate = getattr(self, f"{name}_prior")
             setattr(self, f"{name}_", shape / rate)
-        self._adopt_settings()
 
     def _adopt_settings(self):
         adopt_concentrations(self)

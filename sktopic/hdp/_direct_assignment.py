@@ -30,7 +30,7 @@ MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other",
 
 
 class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
-    """Hierarchical Dirichlet process that finds its number of topics, by variational inference with moves.
+    """Hierarchical Dirichlet process whose number of topics is inferred, by variational inference with moves.
 
     Documents draw their proportions directly from weights of the topics that all share, and topics have
     Dirichlet posteriors. After a batch, topics are split in two or merged where that raises the evidence
@@ -45,16 +45,16 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         lead from 20 topics to 21 and from 100 to 30, ten over 1392 papers from 5 to 24, from 20 to 27 and
         from 100 to 60. Compare `score`, or `elbo` on the same documents.
     learning_method : {'online', 'batch'}, default='online'
-        Whether an update of `fit` sees batch_size documents and moves a step, or all documents and moves the
-        whole way, which takes more passes: each splits max_splits topics at most. That is coordinate ascent:
+        Whether an update of `fit` sees batch_size documents and takes a step, or all documents and takes the
+        whole step, which needs more passes: each splits max_splits topics at most. That is coordinate ascent:
         with concentrations that are given, topic_concentration above 10 / 9, and documents that do not start
         'cold', no pass lowers the bound of the corpus at the documents' present state (`elbo` infers them
         anew). `partial_fit` always works online.
     split_merge : bool, default=True
         Whether topics are split and merged. In the last of several passes of `fit` none is split, all may be
         merged, and small ones are dropped where the others do better without them; after an early stop there
-        is one more pass for that. Before, a topic is merged only when it has had four passes or fifty updates
-        to become what it is. `partial_fit` has no last pass: it splits and merges, and drops nothing.
+        is one more pass for that. Before, a topic is merged only four passes or fifty updates after it was
+        made or last changed. `partial_fit` has no last pass: it splits and merges, and drops nothing.
     max_splits : int, default=3
         Topics that a batch may split.
     document_start : {'cold', 'warm', 'better'} or None, default=None
@@ -81,7 +81,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=200
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
@@ -105,7 +105,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -135,7 +135,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     move_history_ : structured ndarray of shape (n_moves,)
         The moves since training began: n_samples (documents seen before the batch), kind ('split', 'merge' or
         'drop'), topic (the identity that is kept, or dropped), other (that which begins or ends, or -1), gain
-        (of the bound, in nats). A topic that is left with less than one expected token goes without a move.
+        (of the bound, in nats). A topic that is left with less than one expected token is removed without an
+        entry.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -145,7 +146,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -159,8 +160,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     Notes
     -----
     What a move gains is estimated from a batch, and has to be two standard errors above zero. Where the
-    corpus has other tokens of a topic than the batch, as its posterior remembers, these count for a merge,
-    and against dropping it. Batches of a few hundred documents make moves reliable; small ones forget topics,
+    corpus has other tokens of a topic than the batch, according to its posterior, these count for a merge,
+    and against dropping it. Batches of a few hundred documents make moves reliable; small ones lose topics,
     and of a single document they make none.
 
     The bound prefers fewer topics than predictions do: on texts, held-out scores may be higher without moves.
@@ -202,7 +203,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
 
     # A batch is looked at as a whole.
     _group_size = sys.maxsize
-    _default_topic_word_prior = 0.1
 
     def __init__(
         self,
@@ -269,6 +269,9 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
 
     # The state
 
+    def _default_topic_word_prior(self):
+        return 0.1
+
     def _initialize(self, n_features, seed):
         n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
         self._start_from(TopicWordStatistics.random(n_features, n, key, False))
@@ -276,7 +279,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         self._births, self._cursor = np.zeros(n, dtype=np.int64), 0
         self.move_history_ = np.empty(0, dtype=MOVE)
         self.topic_concentration_ = self.doc_concentration_ = 1.0
-        self.topic_word_prior_ = self._default_topic_word_prior
+        self.topic_word_prior_ = self._default_topic_word_prior()
         self._adopt_settings()
         self._report_topics()
 
@@ -333,7 +336,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         return work + moves_work(batch.counts, self.n_features_in_, update.is_last_pass) if moving else work
 
     def _move(self, batch, update, workers):
-        scale, rho = update.total_samples / batch.n_documents, self._rho(update, self._n_topic_updates + 1)
+        scale, rho = update.total_samples / batch.n_documents, self._rho(update)
         topics, counts = self._corpus_topics(self.total_samples_), batch.counts
         moves = Moves(topics, self._inference(), scale, self._n_topic_updates, workers)
         moving = self.split_merge and self._n_topic_updates > 0  # topics are random before

@@ -25,9 +25,9 @@ class HybridHDP(MinibatchHDP):
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
     topic that many documents use is more probable in the next. Choose it where topics are of very different
-    sizes. Up to n_components topics are kept, and those that nothing speaks for die; but as many as the data
-    can feed stay alive, among them several for one subject. n_components_ says how many are in use, which
-    is no estimate of their true number: `CollapsedGibbsHDP` merges what is alike.
+    sizes. At most n_components topics are used. Topics without tokens lose their weight, but similar topics
+    are not merged: n_components_, the number in use, is no estimate of their true number; that of
+    `CollapsedGibbsHDP` is.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class HybridHDP(MinibatchHDP):
     topic_concentration_prior, doc_concentration_prior : tuple (shape, rate), default=(1.0, 0.01)
         Gamma priors of the concentrations that are learned.
     reuse_topics : bool, default=True
-        Whether a topic that has died may be born again: topic_concentration is then shared out among all
-        n_components topics. Otherwise it belongs to topics beyond those, and what has died stays so.
+        Whether a topic that fell out of use may be used again: topic_concentration is then shared out among
+        all n_components topics. Otherwise it belongs to topics beyond those, and the topic stays unused.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
         training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
@@ -67,20 +67,20 @@ class HybridHDP(MinibatchHDP):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are thrown away, >= 0.
+        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are used, >= 1.
+        Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=10
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=20
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     early_stopping : bool, default=False
         Whether `fit` holds documents out, scores them after each pass, and stops when the score no
         longer rises.
@@ -94,7 +94,7 @@ class HybridHDP(MinibatchHDP):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -128,7 +128,7 @@ class HybridHDP(MinibatchHDP):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -187,7 +187,7 @@ class HybridHDP(MinibatchHDP):
         "_tables": (FLOAT, "topics"),
     }
 
-    # Tells how many tables there are.
+    # Numbers of tables are summed over groups of documents.
     _wants_prior_statistics = True
 
     def __init__(
@@ -257,7 +257,6 @@ class HybridHDP(MinibatchHDP):
 
     # The state
 
-    @property
     def _default_topic_word_prior(self):
         return default_topic_word_prior(self.n_components)
 
@@ -294,7 +293,7 @@ class HybridHDP(MinibatchHDP):
 
     def _document_step(self, batch, keys, update, workers):
         prior = self._doc_topic_prior(self._root_weights(update.total_samples))
-        return self._sampled(batch, prior, keys, update, workers)
+        return self._sampled(self._training_step(), batch, prior, keys, update, workers)
 
     def _move(self, batch, update, workers):
         total_weight = self._root_weights(update.total_samples).sum()

@@ -49,8 +49,9 @@ class MinibatchHDP(MinibatchTopicModel):
         "topic_weights_": (FLOAT, "components"),
     }
 
-    # What topic_word_prior=None stands for, where that is allowed.
-    _default_topic_word_prior: float | None = None
+    @abstractmethod
+    def _default_topic_word_prior(self):
+        """Return what topic_word_prior=None stands for."""
 
     @abstractmethod
     def _topic_weights(self):
@@ -75,12 +76,11 @@ class MinibatchHDP(MinibatchTopicModel):
         """Set the state that all methods have."""
         self._statistics = statistics
         self.total_samples_ = 0.0
-        self._n_topic_updates = 0
         self._ids, self._next_id = np.arange(self._n_trained), self._n_trained
 
     def _adopt_settings(self):
         adopt_concentrations(self)
-        given = self._default_topic_word_prior if self.topic_word_prior is None else self.topic_word_prior
+        given = self._default_topic_word_prior() if self.topic_word_prior is None else self.topic_word_prior
         if given != "auto":
             self.topic_word_prior_ = float(given)
 
@@ -121,15 +121,15 @@ class MinibatchHDP(MinibatchTopicModel):
 
     # An update
 
-    def _sampled(self, batch, prior, keys, update, workers):
-        """Expected counts of a batch under the means of topics and a prior of proportions."""
+    def _sampled(self, step, batch, prior, keys, update, workers):
+        """Expected counts of a batch by a document step, under the means of topics and a prior."""
         topics = self._statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
         gathered = topics.gather(batch.words, prior, workers)
-        return self._training_step()(batch, gathered, prior, keys, workers, with_prior_statistics=True)
+        return step(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 
     def _global_step(self, batch, update, workers):
         self.total_samples_ = float(update.total_samples)
-        if batch.n_tokens > 0.0:
+        if batch.n_tokens > self._statistics_update().negligible:
             self._move(batch, update, workers)
             self._n_topic_updates += 1
         self._report_topics()

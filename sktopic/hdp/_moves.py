@@ -5,11 +5,11 @@ weights, and in the expected counts of the batch.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from sktopic._arrays import columns_of
-from sktopic._topics import GatheredTopics
 from sktopic.hdp._variational_split_merge import (
     TRIED,
     BatchTopics,
@@ -23,7 +23,7 @@ from sktopic.hdp._variational_split_merge import (
 DROPS_TRIED = 3
 # Pairs that a batch of the last pass tries to merge, for each topic.
 PAIRS_PER_TOPIC = 4
-# A topic is not merged before it has had so many passes, or updates, to become what it is.
+# A topic is not merged for so many passes, or updates, after it was made or last changed.
 GRACE_PASSES, GRACE_UPDATES = 4, 50
 # Part of a word's tokens, the loss of which lets a document start from equal shares of the topics left.
 LARGE_LOSS = 0.5
@@ -117,10 +117,10 @@ class Moves:
 
     def _inferred_without(self, counts, kept):
         """Inference of the same documents with some of their topics only."""
-        rows = columns_of(counts.topics.rows, kept)
-        topics = GatheredTopics(rows, counts.topics.cumulative, counts.topics.log_norm)
+        # log_norm still tells how the rows were scaled; mean-field inference reads no cumulative sums.
+        topics = replace(counts.topics, rows=columns_of(counts.topics.rows, kept))
         prior, rest = counts.prior[kept], counts.rest + counts.prior[~kept].sum()
-        start = start_without(counts.batch, np.maximum(counts.gamma - counts.prior, 0.0), kept)
+        start = start_without(counts.batch, counts.tokens, kept)
         step = self._infer.step(rest)
         return step(counts.batch, topics, prior, None, self._workers, gamma=prior + start)
 
@@ -137,7 +137,7 @@ class Moves:
 
         Returns the tokens (n_documents, n_topics) of the documents of the batch.
         """
-        corpus, tokens = self.topics, np.maximum(counts.gamma - counts.prior, 0.0)
+        corpus, tokens = self.topics, counts.tokens
         if not splits:
             return tokens
         n = len(splits)
@@ -161,7 +161,7 @@ class Moves:
 
 
 def start_without(batch, tokens, kept):
-    """Tokens (n_documents, n_kept) of some of the topics, for documents to start from without the others.
+    """Tokens (n_documents, n_left) of some of the topics, for documents to start from without the others.
 
     Where what the others leave may be all tokens of a word, those kept start equal: from where they are,
     inference might be far from words that none of them has.

@@ -25,9 +25,9 @@ class OnlineEMHDP(GrowingHDP):
     """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM); topics are born.
 
     Topics and their weights are parameters that are learned as `OnlineEMLDA` learns them, and documents are
-    Gibbs sampled. A token may be drawn to a topic that is not there yet, of which all words are equally
-    probable; then there is a topic more. Choose it to follow a stream with a model that grows; topics never
-    merge, so their number is no estimate.
+    Gibbs sampled. A token may be drawn to a new topic, of which all words are equally probable, and which is
+    then added. Choose it to follow a stream with a model that grows; topics never merge, so their number is
+    no estimate.
 
     Parameters
     ----------
@@ -53,20 +53,20 @@ class OnlineEMHDP(GrowingHDP):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are thrown away, >= 0.
+        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are used, >= 1.
+        Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=10
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=20
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     early_stopping : bool, default=False
         Whether `fit` holds documents out, scores them after each pass, and stops when the score no
         longer rises.
@@ -80,7 +80,7 @@ class OnlineEMHDP(GrowingHDP):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -113,7 +113,7 @@ class OnlineEMHDP(GrowingHDP):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -126,7 +126,7 @@ class OnlineEMHDP(GrowingHDP):
 
     Notes
     -----
-    The statistics have columns without tokens for the topics to come, which a document step sees as so many
+    The statistics have columns without tokens for new topics, which a document step sees as so many
     topics more. What draws give one of them in a batch makes one topic, whatever documents they are in. A
     batch with births copies the statistics.
 
@@ -160,7 +160,6 @@ class OnlineEMHDP(GrowingHDP):
 
     # Births are those of a batch as a whole.
     _group_size = sys.maxsize
-    _default_topic_word_prior = 0.02
 
     def __init__(
         self,
@@ -219,6 +218,9 @@ class OnlineEMHDP(GrowingHDP):
 
     # The state: columns of topics, and behind them some to spare for topics to come
 
+    def _default_topic_word_prior(self):
+        return 0.02
+
     def _initialize(self, n_features, seed):
         n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
         self._start_from(TopicWordStatistics.random(n_features, n, key, False))
@@ -231,7 +233,7 @@ class OnlineEMHDP(GrowingHDP):
     def _adopt_settings(self):
         super()._adopt_settings()
         if self._n_trained - len(self._alpha) != self.max_births:
-            self._keep(np.arange(len(self._alpha)))
+            self._select_columns(np.arange(len(self._alpha)))
 
     @property
     def _prior(self):
@@ -241,7 +243,7 @@ class OnlineEMHDP(GrowingHDP):
     def _prior(self, prior):
         self._alpha, self._log_theta = prior.alpha, prior.log_theta
 
-    def _keep(self, topics):
+    def _select_columns(self, topics):
         """Keep some columns, and have empty ones behind them."""
         self._statistics = self._statistics.of_topics(topics, n_spare=self.max_births)
         self._ids = np.arange(self._n_trained)
@@ -260,7 +262,7 @@ class OnlineEMHDP(GrowingHDP):
     def _document_step(self, batch, keys, update, workers):
         n_spare = self._n_trained - len(self._alpha)
         prior = self._prior.with_spare(n_spare, self.doc_concentration_)
-        return self._sampled(batch, prior, keys, update, workers)
+        return self._sampled(self._training_step(), batch, prior, keys, update, workers)
 
     def _global_work(self, batch, update):
         return super()._global_work(batch, update) + 2 * self._statistics.size  # topics come
@@ -287,4 +289,4 @@ class OnlineEMHDP(GrowingHDP):
             return
         u = uniforms(self._key(BIRTH_KEY, update.number), len(born))
         self._prior = self._prior.with_born(u, left, self.topic_concentration_)
-        self._keep(np.append(np.arange(n), born))
+        self._select_columns(np.append(np.arange(n), born))

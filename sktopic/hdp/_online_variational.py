@@ -52,7 +52,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=512
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
@@ -75,7 +75,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -117,7 +117,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     validation_scores_ : ndarray of shape (n_iter_,)
         Held-out score after each pass, with early stopping.
 
@@ -132,8 +132,8 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
     n_components, and for each document of a batch 8 bytes times doc_n_components times n_components and its
     distinct words. Nothing is random but the initial topics and the order of documents.
 
-    Larger batches help here more than in LDA: a topic without atoms in a batch loses weight, and what it
-    has lost it hardly gains back.
+    Larger batches help here more than in LDA: a topic without atoms in a batch loses weight, and recovers
+    it slowly.
 
     `transform` gives expected proportions over the topics in use: what a document has of others is
     divided in proportion.
@@ -181,7 +181,6 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
 
     # The numbers of atoms of each topic are to be summed up.
     _wants_prior_statistics = True
-    _default_topic_word_prior = 0.01
 
     def __init__(
         self,
@@ -234,6 +233,9 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
 
     # The state
 
+    def _default_topic_word_prior(self):
+        return 0.01
+
     def _initialize(self, n_features, seed):
         n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
         self._start_from(TopicWordStatistics.random(n_features, n, key, False))
@@ -284,7 +286,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
         return self._transform_step()(batch, topics, self.doc_topic_prior_, keys, workers)
 
     def _move(self, batch, update, workers):
-        rho = self._rho(update, self._n_topic_updates + 1)
+        rho = self._rho(update)
         self._update_statistics(self._statistics, batch, update, workers)
         atoms = batch.counts.prior_statistics().topic_gains / batch.n_documents
         self._atoms = (1.0 - rho) * self._atoms + rho * atoms

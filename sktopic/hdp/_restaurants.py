@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._arrays import row_blocks
-from sktopic._kernels._collapsed_gibbs import move_counts
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._hdp_gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._topic_lists import TOPIC_TABLES
+from sktopic._token_counts import add_tokens
 
 # The numbers of the samplers in the kernel.
 SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}
@@ -137,5 +137,4 @@ class Restaurants:
 
     def add_to(self, counts):
         """Count the tokens of each word in each topic."""
-        nowhere = np.full_like(self.z, -1)
-        move_counts(self.word_indptr, self.words, self.cell_count, nowhere, self.z, counts)
+        add_tokens(self, counts)

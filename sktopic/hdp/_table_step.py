@@ -32,7 +32,7 @@ class TableStep:
 
     Attributes
     ----------
-    burn_in, sweeps : sweeps thrown away, then sweeps counted
+    burn_in, sweeps : sweeps discarded, then sweeps counted
     sparse : whether a draw goes over the topics in the document instead of all topics
     """
 

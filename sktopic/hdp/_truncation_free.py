@@ -12,25 +12,25 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import FIT_KEY
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._statistics import TopicWordStatistics
-from sktopic._topic_posteriors import TopicPosteriors
+from sktopic._topic_posteriors import CountPosteriors
 from sktopic.hdp._batch_chain import BatchChain, best_sticks, stick_weights
 from sktopic.hdp._minibatch import GrowingHDP, are_in_use
 
 START_KEY = 0x7374617274
 
 
-class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
+class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     """Hierarchical Dirichlet process by variational inference that needs no truncation (VarGibbs).
 
     Topics have Dirichlet posteriors and their weights sticks with Beta posteriors, which mini-batches move.
-    The topics of a batch are Gibbs sampled, and tokens may be drawn to topics that are not there yet: as many
-    are made as a batch needs. Choose it to compare with the literature. The number of topics depends on the
+    The topics of a batch are Gibbs sampled, and tokens may be drawn to new topics, as many as a
+    batch needs. Choose it to compare with the literature. The number of topics depends on the
     start, since tokens seldom leave old topics for a new one; `DirectAssignmentHDP` finds it.
 
     Parameters
     ----------
     n_components : int, default=100
-        Number of topics that the tokens of the first batch are dealt to, before they are sampled.
+        Number of topics that the tokens of the first batch are initially assigned to.
     topic_concentration : float, default=1.0
         Concentration of the weights of topics, in [1e-12, 1e12], alpha in [1]_: larger values make more
         topics.
@@ -47,20 +47,20 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=200
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Sweeps over a batch whose draws are thrown away.
+        Sweeps over a batch whose draws are discarded (burn-in).
     doc_sweeps : int, default=3
         Sweeps whose draws are counted, after those.
     transform_burn_in : int, default=10
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=20
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     early_stopping : bool, default=False
         Whether `fit` holds documents out, scores them after each pass, and stops when the score no
         longer rises.
@@ -74,7 +74,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -94,7 +94,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
         topics out of use and those to come.
     topic_ids_ : ndarray of shape (n_components_,)
         Identity of each topic, in the order of their births; topics keep it. Those with less than one
-        expected token in the corpus are given up.
+        expected token in the corpus are removed.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions: doc_concentration_ * topic_weights_.
     topic_concentration_, doc_concentration_, topic_word_prior_ : float
@@ -110,7 +110,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -129,7 +129,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
     pass it is direct assignment sampling of the exact posterior. Sampling uses one thread; n_jobs is for
     `transform` and `score`. Tokens that were drawn to a topic which the batch ends without are not counted.
 
-    A stick's posterior is Beta(a, b) as it should be; where it is sampled, the paper prints b - alpha in the
+    A stick's posterior is Beta(a, b); where it is sampled, the paper prints b - alpha in the
     place of b - 1 for the exponent of its density. New topics of a batch have the law of their weights
     without a truncation.
 
@@ -165,7 +165,6 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
 
     # A batch is one chain.
     _group_size = sys.maxsize
-    _default_topic_word_prior = 0.05
 
     def __init__(
         self,
@@ -219,6 +218,9 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
 
     # The state
 
+    def _default_topic_word_prior(self):
+        return 0.05
+
     def _initialize(self, n_features, seed):
         n = self.n_components
         self._start_from(TopicWordStatistics.empty(n_features, n))
@@ -230,7 +232,7 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
     def _topic_weights(self):
         return stick_weights(self._sticks)
 
-    def _keep(self, kept):
+    def _select_topics(self, kept):
         """Give up the other topics."""
         self._statistics = self._statistics.of_topics(kept)
         self._sticks, self._ids = self._sticks[:, kept], self._ids[kept]
@@ -263,23 +265,22 @@ class TruncationFreeHDP(TopicPosteriors, GrowingHDP):
             chain.assign_at_random(self.n_components, combine_keys(key, START_KEY))
         return chain.run(self.doc_burn_in, self.doc_sweeps, key)
 
-    def _rho(self, update, t):
-        return 1.0 if t == 1 else super()._rho(update, t)  # the first batch starts from nothing
+    def _rho(self, update, t=None):
+        return 1.0 if self._n_topic_updates == 0 else super()._rho(update, t)  # the first starts from nothing
 
     def _global_work(self, batch, update):
         return super()._global_work(batch, update) + 2 * self._statistics.size  # topics come and go
 
     def _move(self, batch, update, workers):
         if self._n_topic_updates == 0:
-            self._keep(np.empty(0, dtype=np.int64))
+            self._select_topics(np.empty(0, dtype=np.int64))
             self._next_id = 0
         self._add_topics(len(batch.counts.tables) - self._n_trained)
-        rho = self._rho(update, self._n_topic_updates + 1)
-        self._statistics.decay(1.0 - rho)
-        self._statistics.add(batch.counts, batch.words, rho / batch.n_documents, workers)
+        rho = self._rho(update)
+        self._update_statistics(self._statistics, batch, update, workers)
         tables = batch.counts.tables * (update.total_samples / batch.n_documents)
         best = best_sticks(tables, self.topic_concentration_)
         self._sticks = (1.0 - rho) * self._sticks + rho * best
         used = are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))
         if not used.all():
-            self._keep(used)
+            self._select_topics(used)

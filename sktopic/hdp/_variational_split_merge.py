@@ -99,7 +99,7 @@ class BatchTopics:
     @cached_property
     def tokens(self):
         """Of each document and topic, (n_documents, n_topics)."""
-        return np.maximum(self.counts.gamma - self.counts.prior, 0.0)
+        return self.counts.tokens
 
     def cells(self, k):
         counts, batch = self.counts, self.batch

@@ -123,7 +123,7 @@ def plot_scores(
     Parameters
     ----------
     samples_seen : array-like of shape (n_points,), or one such array for each curve
-        Documents seen when a score was taken, counting each as often as it was.
+        Documents seen when a score was taken, repeated passes included.
     scores : array-like of shape (n_points,), or one such array for each curve
         Held-out scores, in nats per word. Curves may have different numbers of points.
     labels : str, or array-like of str, default=None
@@ -176,7 +176,7 @@ def plot_scores(
 
 
 def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
-    """Plot what a model learned of the number of topics: its posterior, and how it came about.
+    """Plot what a model learned of the number of topics: its posterior, and its trace over the tokens.
 
     Parameters
     ----------

@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma, gammaln
-from sklearn.utils import check_random_state
 
 from sktopic._arrays import rows_of
 from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
@@ -46,8 +45,8 @@ class Call:
     words : ndarray of int32, those that the documents have
     before, totals_before : their counts in topics, and the sums over all words, of earlier documents
     exact : whether adding and removing tokens rounds nothing
-    keep : sweeps after which the counts are kept
-    kept_sum, n_kept : sum and number of those kept so far
+    draw_sweeps : sweeps after which the state is a draw from the posterior
+    draws_sum, n_draws : sum of the counts of the draws so far, and their number
     entered : whether the documents are in the counts yet
     """
 
@@ -56,9 +55,9 @@ class Call:
     before: np.ndarray
     totals_before: np.ndarray
     exact: bool
-    keep: range
-    kept_sum: np.ndarray | float = 0.0
-    n_kept: int = 0
+    draw_sweeps: range
+    draws_sum: np.ndarray | float = 0.0
+    n_draws: int = 0
     entered: bool = False
 
     @property
@@ -81,8 +80,7 @@ class CollapsedGibbsLDA(BatchSampler):
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        learned, one a topic; with 'auto-symmetric', one for all topics.
     topic_word_prior : float, 'auto' or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
         ``min(0.1, 2 / n_components)``; with 'auto' it is learned from that start.
@@ -98,14 +96,14 @@ class CollapsedGibbsLDA(BatchSampler):
     evaluate_every : int, default=10
         Sweeps between two entries of log_likelihood_; 0 for none.
     n_shards : int, default=1
-        Parts the documents are dealt in. 1 is the exact sampler. With more, each sweep draws the topics of
-        all parts against the counts of before the sweep (apart from their own changes), and merges them
-        in a fixed order: an approximation that can use as many threads as there are parts. The result
-        depends on n_shards, never on n_jobs.
+        Number of parts that the documents are divided into. 1 is the exact sampler. With more, each sweep
+        draws the topics of all parts against the counts of before the sweep (apart from their own changes),
+        and merges them in a fixed order: an approximation that can use as many threads as there are parts.
+        The result depends on n_shards, never on n_jobs.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     n_jobs : int or None, default=None
         Threads: how many shards are swept at once, and how many work on `transform` and `score`. The
         results are the same for any number.
@@ -152,7 +150,7 @@ class CollapsedGibbsLDA(BatchSampler):
     documents of a call.
 
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
-    earlier calls. A prior that is learned goes on from what calls that learned it have said.
+    earlier calls. A learned prior uses the sufficient statistics of all calls that learned it.
 
     A count c becomes tokens as in `OnlineEMLDA`: the sampler is exact for integer counts up to 64.
 
@@ -246,17 +244,13 @@ class CollapsedGibbsLDA(BatchSampler):
 
     # The state
 
-    def _start(self, n_features):
-        counts = np.zeros((n_features, self.n_components))
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._counts, self._totals = counts, np.zeros(self.n_components)
+    def _initialize(self, n_features):
+        self._counts = np.zeros((n_features, self.n_components))
+        self._totals = np.zeros(self.n_components)
         self.n_components_ = self.n_components
-        self.n_samples_seen_ = self._n_sweeps = self.n_iter_ = 0
-        self._clear_traces()
         self._gains = np.zeros(self.n_components + 1)
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
         self.topic_word_prior_ = default_topic_word_prior(self.n_components)
-        self._adopt_settings()
 
     def _adopt_settings(self):
         if not self._learns_prior:
@@ -286,8 +280,8 @@ class CollapsedGibbsLDA(BatchSampler):
         shards = [Shard.of(each, len(self._totals)) for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
-        keep = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
-        return Call(shards, words, before, self._totals.copy(), counts_exactly(X.data, before), keep)
+        draw_sweeps = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
+        return Call(shards, words, before, self._totals.copy(), counts_exactly(X.data, before), draw_sweeps)
 
     def _assign_at_random(self, call):
         self._counts[:] = 0.0
@@ -333,13 +327,13 @@ class CollapsedGibbsLDA(BatchSampler):
         if sweep % self.prior_interval == 0:
             with changing(self), complete_or_undone(self):
                 self._learn_priors(call.shards)
-        if len(call.keep) > 1 and sweep in call.keep:
-            call.kept_sum = call.kept_sum + self._counts[call.words]
-            call.n_kept += 1
+        if len(call.draw_sweeps) > 1 and sweep in call.draw_sweeps:
+            call.draws_sum = call.draws_sum + self._counts[call.words]
+            call.n_draws += 1
 
     def _end_call(self, call):
-        if call.n_kept > 1:
-            self._counts[call.words] = call.kept_sum / call.n_kept
+        if call.n_draws > 1:
+            self._counts[call.words] = call.draws_sum / call.n_draws
             self._totals = self._counts.sum(axis=0)
         if self._learns_prior:
             self._gains = self._gains + self._gains_of(call.shards)

@@ -48,9 +48,9 @@ def _collapse(cells, settings):
 class OnlineCVB0LDA(ExpectedCountsLDA):
     """Latent Dirichlet allocation by stochastic collapsed variational Bayes (SCVB0).
 
-    Topics and topic proportions are integrated out; what is kept of a document is how many of its tokens
-    each topic is expected to have. Visits to its words move these numbers with decaying steps, and
-    mini-batches move those of the whole corpus. Nothing is drawn. Choose it for a fast deterministic
+    Topics and topic proportions are integrated out. A document is represented by the expected numbers of its
+    tokens in topics, which are updated word by word with decreasing step sizes; mini-batches update those of
+    the whole corpus. Nothing is drawn. Choose it for a fast deterministic
     document step without digamma functions.
 
     Parameters
@@ -71,7 +71,7 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
@@ -97,7 +97,7 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -124,9 +124,9 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     n_tokens_seen_ : float
-        Tokens treated, counting each as often as it was.
+        Tokens seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -213,9 +213,6 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
 
     def _training_step(self):
         return CVB0Step(self.max_doc_update_iter, self.doc_learning_offset, self.doc_learning_decay)
-
-    def _transform_step(self):
-        return self._training_step()
 
     def _statistics_update(self):
         return TokenAverage(self.n_tokens_seen_ / self._n_lengths_seen if self._n_lengths_seen else 1.0)

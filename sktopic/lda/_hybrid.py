@@ -13,7 +13,7 @@ class HybridLDA(PosteriorLDA):
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
     `OnlineVariationalLDA`; but the topics of a document's tokens are sampled, so that a token costs
     the topics present in its document and an update touches only what was sampled (VarGibbs or Online-CGS in
-    the literature). Choose it where Bayesian smoothing of topics is wanted at the cost of sampling.
+    the literature). Choose it where Dirichlet posteriors of topics are wanted at the cost of sampling.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ class HybridLDA(PosteriorLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        the default, with the weight of ten batches, and the first update does not learn.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
-        ``min(0.3, 30 / n_components)``: draws are noisier than the averages other methods count, and want
-        more smoothing.
+        ``min(0.3, 30 / n_components)``: draws have more variance than the conditional probabilities
+        that other methods count, and need a larger prior.
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -36,20 +36,20 @@ class HybridLDA(PosteriorLDA):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=256
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are thrown away, >= 0.
+        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are used, >= 1.
+        Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     early_stopping : bool, default=False
         Whether `fit` holds documents out, scores them after each pass, and stops when the score no
         longer rises.
@@ -63,7 +63,7 @@ class HybridLDA(PosteriorLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -90,7 +90,7 @@ class HybridLDA(PosteriorLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
         ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.

@@ -71,7 +71,7 @@ class LangevinLDA(MinibatchLDA):
 
     A Markov chain on the topics whose steps follow the gradient of the log posterior, estimated from a
     mini-batch, plus noise of matching size (SGRLD, or LDS, in the literature): with small steps it samples
-    from the posterior of the topics instead of climbing to its top. Choose it to see how far topics vary
+    from the posterior of the topics instead of maximising it. Choose it to see how far topics vary
     under the posterior; for predictions from one set of topics prefer `OnlineEMLDA`.
 
     Parameters
@@ -82,7 +82,7 @@ class LangevinLDA(MinibatchLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        the default, with the weight of ten batches, and the first update does not learn.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0. None is ``min(0.1, 2 / n_components)``.
     learning_rate : float, default=0.3
@@ -94,20 +94,20 @@ class LangevinLDA(MinibatchLDA):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are thrown away, >= 0.
+        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are used, >= 1.
+        Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     early_stopping : bool, default=False
         Whether `fit` holds documents out, scores them after each pass, and stops when the score no
         longer rises.
@@ -121,7 +121,7 @@ class LangevinLDA(MinibatchLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -144,7 +144,7 @@ class LangevinLDA(MinibatchLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)

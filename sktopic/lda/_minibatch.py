@@ -5,6 +5,7 @@ from abc import abstractmethod
 import numpy as np
 
 from sktopic._constraints import SHARED
+from sktopic._document_steps import TrainingStep
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import (
@@ -14,7 +15,7 @@ from sktopic._prior import (
     default_topic_word_prior,
 )
 from sktopic._statistics import TopicWordStatistics
-from sktopic._topic_posteriors import TopicPosteriors
+from sktopic._topic_posteriors import CountPosteriors
 from sktopic._typing import FloatArray
 
 # Batches that the prior's starting value counts for when it is learned. The first batches see topics that
@@ -38,8 +39,11 @@ class MinibatchLDA(MinibatchTopicModel):
     average = False
 
     @abstractmethod
-    def _training_step(self):
+    def _training_step(self) -> TrainingStep:
         """Return the document step of training."""
+
+    def _transform_step(self):
+        return self._training_step()  # unless a method has another
 
     # Parameters and the start
 
@@ -55,7 +59,6 @@ class MinibatchLDA(MinibatchTopicModel):
         self.n_components_ = self.n_components
         self.total_samples_ = 0.0
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
-        self._n_topic_updates = 0
         self._prior_rule = None
         for name in ("_prior_averages", "_n_prior_updates"):  # of an earlier fit that learned the prior
             vars(self).pop(name, None)
@@ -118,7 +121,9 @@ class MinibatchLDA(MinibatchTopicModel):
     def _learns_prior(self):
         return isinstance(self.doc_topic_prior, str)
 
-    _wants_prior_statistics = _learns_prior
+    @property
+    def _wants_prior_statistics(self):
+        return self._learns_prior
 
     def _learns_prior_now(self):
         """Whether this update learns the prior: the very first, which reads random topics, does not."""
@@ -143,7 +148,7 @@ class ExpectedCountsLDA(MinibatchLDA):
         return np.ascontiguousarray(model._statistics.expected_counts(model._unit(model.total_samples_)).T)
 
 
-class PosteriorLDA(TopicPosteriors, ExpectedCountsLDA):
+class PosteriorLDA(CountPosteriors, ExpectedCountsLDA):
     """Base class of those with a Dirichlet posterior for each topic; documents see its geometric mean."""
 
     def _topics(self, total_samples):

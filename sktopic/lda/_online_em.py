@@ -38,7 +38,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        the default, with the weight of ten batches, and the first update does not learn.
     prior_update : {'fixed-point', 'gamma'}, default='fixed-point'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
         E[log theta], or as the mode of its posterior under a Gamma prior.
@@ -59,20 +59,20 @@ class OnlineEMLDA(ExpectedCountsLDA):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are thrown away, >= 0.
+        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are used, >= 1.
+        Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     max_doc_update_iter : int, default=100
         Limit of the iterations over a document.
     mean_change_tol : float, default=1e-3
@@ -91,7 +91,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -118,7 +118,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)

@@ -25,14 +25,14 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     n_components : int, default=10
         Number of topics, K in the literature.
     learning_method : {'online', 'batch'}, default='online'
-        Whether an update of `fit` sees batch_size documents and moves a step, or all documents and moves the
-        whole way (coordinate ascent, which never lowers the bound of the corpus). `partial_fit` always
+        Whether an update of `fit` sees batch_size documents and takes a step, or all documents and takes the
+        whole step (coordinate ascent, which never lowers the bound of the corpus). `partial_fit` always
         works online.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        the default, with the weight of ten batches, and the first update does not learn.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How priors are learned with 'auto': by Minka's fixed point from averages over batches, or by
         a Newton step along the gradient of each batch, scaled by the step size, as in the paper.
@@ -48,7 +48,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=256
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
@@ -72,7 +72,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -99,7 +99,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
         ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
@@ -204,7 +204,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         return super()._global_work(batch, update) + passes * self._statistics.size
 
     def _global_step(self, batch, update, workers):
-        rho = self._rho(update, self._n_topic_updates + 1)
+        rho = self._rho(update)
         super()._global_step(batch, update, workers)
         if self.topic_word_prior == "auto" and batch.n_tokens > 0:
             eta = self.topic_word_prior_

@@ -72,7 +72,7 @@ class OnlineOPELDA(ExpectedCountsLDA):
     max_iter : int, default=5
         Passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
@@ -95,7 +95,7 @@ class OnlineOPELDA(ExpectedCountsLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -122,7 +122,7 @@ class OnlineOPELDA(ExpectedCountsLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -136,8 +136,8 @@ class OnlineOPELDA(ExpectedCountsLDA):
     Notes
     -----
     After t iterations each of a document's proportions is at least 1 / (2 n_components (t + 1)). An
-    iteration costs the distinct words of the document for each topic that may be the best: bounds on the
-    gradient, which keep the result as it is, leave most topics out. Memory: 8 bytes times
+    iteration costs the distinct words of the document for each topic that may be the best: exact bounds on
+    the gradient skip most topics. Memory: 8 bytes times
     n_features * n_components and what one batch takes.
 
     References
@@ -208,6 +208,3 @@ class OnlineOPELDA(ExpectedCountsLDA):
 
     def _training_step(self):
         return OPEStep(self.bernoulli_p, self.max_doc_update_iter)
-
-    def _transform_step(self):
-        return self._training_step()

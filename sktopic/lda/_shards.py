@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
+from sktopic._token_counts import add_tokens
 
 
 @dataclass
@@ -87,8 +88,7 @@ class Shard:
 
     def add_to(self, counts):
         """Count the tokens of each word in each topic."""
-        nowhere = np.full_like(self.z, -1)
-        move_counts(self.word_indptr, self.words, self.cell_count, nowhere, self.z, counts)
+        add_tokens(self, counts)
 
     def recount(self, counts):
         """Take the documents' lists anew from the assignments, and add these to counts."""

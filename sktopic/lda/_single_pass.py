@@ -13,8 +13,8 @@ class SinglePassLDA(OnlineEMLDA):
     document step, batches are averaged with the step size 1 / t, and the prior of the topic
     proportions has a Gamma prior of its own (SPLDA in the literature). It is what
     ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
-    learning_offset=0.0)`` does. Choose it for a single pass over some thousand documents, with nothing to
-    be tuned; `OnlineEMLDA` takes a third of the time and is ahead on larger corpora.
+    learning_offset=0.0)`` does. Choose it for a single pass over some thousand documents, without
+    step-size parameters; `OnlineEMLDA` takes a third of the time and is ahead on larger corpora.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class SinglePassLDA(OnlineEMLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        the default, with the weight of ten batches, and the first update does not learn.
     prior_shape, prior_rate : float, default=1.0
         Parameters of the Gamma prior under which doc_topic_prior is learned, > 0 and >= 0.
     topic_word_prior : float or None, default=None
@@ -33,7 +33,7 @@ class SinglePassLDA(OnlineEMLDA):
     max_iter : int, default=1
         Passes over the corpus in `fit`.
     batch_size : int, default=100
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
         given to `fit`, and to `partial_fit` since.
@@ -58,7 +58,7 @@ class SinglePassLDA(OnlineEMLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -85,7 +85,7 @@ class SinglePassLDA(OnlineEMLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)

@@ -18,7 +18,7 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
 
     Each document of a mini-batch is sampled with the topics held fixed; its last sample is added to
     running counts of words in topics (SGS in the literature). There is no step size and no corpus size to
-    know, and counts stay sparse in spirit: one topic for each token. With `decay` below one, earlier
+    know, and each token is counted in one topic. With `decay` below one, earlier
     batches fade, so that topics follow a stream that changes.
 
     Parameters
@@ -29,7 +29,7 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        the default, with the weight of ten batches, and the first update does not learn.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
         training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
@@ -39,15 +39,15 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
     max_iter : int, default=1
         Passes over the corpus in `fit`; each adds to the counts.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=6
         Gibbs sweeps over a document in training before the one that is counted, >= 0.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are thrown away, >= 0.
+        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are used, >= 1.
+        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
     early_stopping : bool, default=False
         Whether `fit` holds documents out, scores them after each pass, and stops when the score no
         longer rises.
@@ -61,7 +61,7 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -71,7 +71,7 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
         Probability of each word in each topic; rows sum to one. Computed at the first access after
         training, and read-only.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
+        Number of tokens of each word in each topic, summed over all batches (with decay), without the
         pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
@@ -88,7 +88,7 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -99,12 +99,10 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
     OnlineEMLDA : Averages conditional probabilities over sweeps and batches, with step sizes.
     CollapsedGibbsLDA : Sweeps over the whole corpus.
 
-    Notes
-    -----
-    The first batch is read with random topics, which are then forgotten. A token costs one scan of
-    the topics present in its document. Topics are held fixed while a batch is swept, as in Dupuy and Bach;
-    counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features * n_components and what
-    one batch takes.
+    Notes ----- The first batch is inferred under the random initial topics, which are then discarded. A token
+    costs one scan of the topics present in its document. Topics are held fixed while a batch is swept, as in
+    Dupuy and Bach; counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features *
+    n_components and what one batch takes.
 
     References
     ----------

@@ -27,7 +27,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, which counts like ten batches, and the first update does not learn.
+        the default, with the weight of ten batches, and the first update does not learn.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average over all
         batches, or by a Newton step along the gradient of each batch t, scaled by 1 / t.
@@ -38,7 +38,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Passes over the corpus in `fit`. The posterior is that of a corpus with so many copies of each
         document.
     batch_size : int, default=256
-        Documents per update. Larger batches make slower progress per pass and share better among n_jobs.
+        Documents per update. Larger batches make slower progress per pass and parallelise better.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     max_doc_update_iter : int, default=100
@@ -59,7 +59,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of sampling and of shuffling.
+        Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
         If positive, `fit` prints its progress every few seconds and after each pass.
 
@@ -69,7 +69,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Probability of each word in each topic; rows sum to one. Computed at the first access after
         training, and read-only.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
+        Expected number of tokens of each word in each topic, summed over all batches, without the
         pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
@@ -86,7 +86,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     n_batch_iter_ : int
         Updates made.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
         ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
@@ -100,11 +100,9 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     OnlineVariationalLDA : With step sizes, for a corpus of known size.
     StreamingGibbsLDA : The same sums of counts from Gibbs sampling.
 
-    Notes
-    -----
-    The first batch is read with random topics, which are then forgotten: the posterior is exactly
-    topic_word_prior plus the expected counts of all batches. Cost and memory are those of
-    `OnlineVariationalLDA`.
+    Notes ----- The first batch is inferred under the random initial topics, which are then discarded: the
+    posterior is exactly topic_word_prior plus the expected counts of all batches. Cost and memory are those
+    of `OnlineVariationalLDA`.
 
     References
     ----------

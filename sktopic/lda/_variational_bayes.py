@@ -18,9 +18,6 @@ class VariationalBayesLDA(EvidenceLowerBound, PosteriorLDA):
     def _training_step(self):
         return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
 
-    def _transform_step(self):
-        return self._training_step()
-
     def _bound_of_batch(self, batch, workers):
         gathered = self._inference_topics().gather(batch.words, self.doc_topic_prior_, workers)
         return [self._transform_step()(batch, gathered, self.doc_topic_prior_, None, workers).bound()]

@@ -70,7 +70,7 @@ def document_completion(
     n_repeats : int, default=1
         Choices of hidden tokens to average over.
     burn_in, sweeps : int, default=50
-        Gibbs sweeps that are thrown away and that are used.
+        Gibbs sweeps that are discarded (burn-in) and that are averaged.
     n_jobs : int or None, default=None
         Threads; the result is the same for any number.
 
@@ -96,7 +96,7 @@ def document_completion(
     """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
-    counts = check_documents(X, topics, column_names(model_or_components))
+    documents = check_documents(X, topics, column_names(model_or_components))
     step = GibbsStep(burn_in, sweeps)
     scores = []
     with Workers(n_jobs) as workers:
@@ -106,7 +106,7 @@ def document_completion(
 
         for repeat in range(n_repeats):
             key = HIDING_KEY if repeat == 0 else combine_keys(HIDING_KEY, repeat)
-            scores.append(mean_log_predictive(counts, topics, proportions, workers, hidden_fraction, key))
+            scores.append(mean_log_predictive(documents, topics, proportions, workers, hidden_fraction, key))
     return float(np.mean(scores))
 
 
@@ -187,7 +187,7 @@ def left_to_right(
     """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
-    counts = check_documents(X, topics, column_names(model_or_components))
+    documents = check_documents(X, topics, column_names(model_or_components))
     settings = n_particles, n_resampling if estimator == "wallach" else 0, estimator == "unbiased"
     if isinstance(random_state, (int, np.integer)):
         seed = int(random_state)
@@ -196,7 +196,7 @@ def left_to_right(
     key = combine_keys(PARTICLE_KEY, seed)
     found, lengths = [], []
     with Workers(n_jobs) as workers:
-        for _, _, batch in document_groups(counts):
+        for _, _, batch in document_groups(documents):
             gathered = topics.gather(batch.words, prior, workers)
             keys = batch.content_keys(key)
             given = gathered.rows, gathered.cumulative, gathered.log_norm, prior

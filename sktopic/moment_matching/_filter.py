@@ -98,10 +98,10 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             Is passed on; the state is the posterior given the tokens seen so far.
         """
         self._check_settings()
-        counts, alpha = self._begin_anew(X)
-        tasks = FitTasks(self, X, y, 1, self._n_updates_of(counts.shape[0]))
+        documents, alpha = self._begin(X)
+        tasks = FitTasks(self, X, y, 1, self._n_updates_of(documents.shape[0]))
         tasks.begin_epoch()
-        self._observe(counts, alpha, tasks)
+        self._observe(documents, alpha, tasks)
         tasks.end_epoch()
         tasks.end()
         return self
@@ -132,14 +132,14 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """
         self._check_settings()
         if not hasattr(self, "n_samples_seen_"):
-            counts, alpha = self._begin_anew(X)
+            documents, alpha = self._begin(X)
         else:
             self._checked()._check_continuation()
-            counts = self._validate_counts(X, reset=False)
-            alpha = self._new_alpha(counts)
+            documents = self._validate_documents(X, reset=False)
+            alpha = self._new_alpha(documents)
             with updating(self):
                 self._adopt_settings()
-        self._observe(counts, alpha, FitTasks(self, X, y, 1, 1, reporting=False))
+        self._observe(documents, alpha, FitTasks(self, X, y, 1, 1, reporting=False))
         return self
 
     def _posterior_parameters(self):
@@ -181,16 +181,16 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     # The state
 
-    def _begin_anew(self, X):
-        """Set the state to the prior, all of it or nothing; returns canonical counts and room for alpha."""
-        begun, before = self._unfitted()
-        counts = begun._validate_counts(X, reset=True)
-        alpha = begun._new_alpha(counts)
-        vars(begun).update(begun._prior_state(counts.shape[1]))
-        begun._start_learning()
-        begun._report()
-        self._take(begun, before)
-        return counts, alpha
+    def _begin(self, X):
+        """Set the state to the prior, all or nothing; returns canonical X and an array for alpha."""
+        alpha = []
+        documents = self._begin_anew(X, check=lambda X: alpha.append(self._new_alpha(X)))
+        return documents, alpha[0]
+
+    def _start(self, n_features):
+        vars(self).update(self._prior_state(n_features))
+        self._start_learning()
+        self._report()
 
     def _prior_state(self, n_features):
         """The fitted state that the first token finds."""
@@ -251,25 +251,25 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """Updates that a call reports to callbacks."""
         return 1 if self.shuffle == "corpus" else max(1, -(-n_documents // GROUP_SIZE))
 
-    def _observe(self, counts, alpha, tasks):
-        monitor = FitMonitor(self, counts.shape[0])
+    def _observe(self, documents, alpha, tasks):
+        monitor = FitMonitor(self, documents.shape[0])
         try:
             if self.shuffle == "corpus":
-                self._observe_mixed(counts, alpha, tasks, monitor)
+                self._observe_mixed(documents, alpha, tasks, monitor)
             else:
-                self._observe_in_order(counts, alpha, tasks, monitor)
+                self._observe_in_order(documents, alpha, tasks, monitor)
         finally:  # an interrupted call keeps what it has seen
             self._report()
         if self.verbose:
             monitor.after_epoch()
 
-    def _observe_in_order(self, counts, alpha, tasks, monitor):
+    def _observe_in_order(self, documents, alpha, tasks, monitor):
         """Document by document; groups end at the same documents however many calls there are."""
-        reader, first = DocumentReader(counts), 0
+        reader, first = DocumentReader(documents), 0
         key, no_keys = combine_keys(self._seed, DOCUMENT_KEY), np.empty(0, dtype=np.uint64)
-        while first < counts.shape[0]:
+        while first < documents.shape[0]:
             tasks.begin_update()
-            last = min(first + GROUP_SIZE - self.n_samples_seen_ % GROUP_SIZE, counts.shape[0])
+            last = min(first + GROUP_SIZE - self.n_samples_seen_ % GROUP_SIZE, documents.shape[0])
             batch = reader.batch(np.arange(first, last))
             keys = position_keys(key, self.n_samples_seen_, last - first) if self.shuffle else no_keys
             document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, keys)
@@ -287,11 +287,11 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             if tasks.end_update():
                 break
 
-    def _observe_mixed(self, counts, alpha, tasks, monitor):
+    def _observe_mixed(self, documents, alpha, tasks, monitor):
         """The tokens of all documents of the call in one random order."""
         tasks.begin_update()
-        n_documents = counts.shape[0]
-        reader = DocumentReader(counts)
+        n_documents = documents.shape[0]
+        reader = DocumentReader(documents)
         batch = reader.batch(np.arange(n_documents))
         in_order = np.empty(0, dtype=np.uint64)
         document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, in_order)
@@ -310,11 +310,11 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             self._learn_prior_afterwards(reader, n_documents)
         tasks.end_update()
 
-    def _new_alpha(self, counts):
+    def _new_alpha(self, documents):
         """Room for the parameters of proportions, of the documents that are read at the same time."""
-        n_documents = counts.shape[0]
+        n_documents = documents.shape[0]
         if self.shuffle == "corpus":
-            n_tokens = np.minimum(np.ceil(counts.data), MAX_TOKENS).sum(dtype=np.float64)
+            n_tokens = np.minimum(np.ceil(documents.data), MAX_TOKENS).sum(dtype=np.float64)
             if n_tokens >= MOST_MIXED:
                 raise ValueError(
                     f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "

@@ -24,7 +24,7 @@ class MomentMatchingLDA(MomentMatchingModel):
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
-        topic, by matching the moments of the proportions of every 64 documents (fewer teach nothing); with
+        topic, by matching the moments of the proportions of every 64 documents (no update with fewer); with
         'auto-symmetric', one for all topics.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
@@ -39,7 +39,7 @@ class MomentMatchingLDA(MomentMatchingModel):
         document word by word.
     n_jobs : int or None, default=None
         Threads (or workers of the backend chosen with ``joblib.parallel_config``) of `transform` and `score`;
-        training goes token by token, in one. The results are the same for any number.
+        training is sequential and uses one thread. The results are the same for any number.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles, and of the initial topics where these are not all alike.
     verbose : int, default=0
@@ -60,11 +60,11 @@ class MomentMatchingLDA(MomentMatchingModel):
         Number of topics.
     log_marginal_likelihood_ : float
         Sum over all tokens of the log probability, in nats, of each given those before: the filter's
-        estimate of the logarithm of the evidence.
+        estimate of the log marginal likelihood.
     n_tokens_seen_ : float
-        Tokens (total count) treated.
+        Tokens (total count) seen.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -85,7 +85,7 @@ class MomentMatchingLDA(MomentMatchingModel):
     never tell them apart.
 
     The result depends on the order of the tokens, and most of all if the words of a document come sorted:
-    leave the shuffle on unless the order means something.
+    leave the shuffle on unless the order of the words is informative.
 
     A count c becomes tokens of weight one and one of the rest, or 1024 of weight c / 1024 where c is more.
     The update by a token of weight w < 1 has w in the place of one; with w > 1 it is that of one token, and

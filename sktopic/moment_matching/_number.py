@@ -8,7 +8,6 @@ from sktopic._completion import mean_log_predictive
 from sktopic._document_steps import infer_proportions
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
-from sktopic._parallel import Workers
 from sktopic._typing import FloatingArray, MatrixLike
 from sktopic.moment_matching._filter import MomentMatchingModel
 
@@ -87,22 +86,18 @@ class NumberOfTopics(MomentMatchingModel):
             Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
             float64.
         """
-        model = self._read()
-        model._check_settings()
-        counts = model._validate_counts(X, reset=False)
-        with Workers(model.n_jobs) as workers:
-            return model._mixture(counts, workers, counts.dtype)
+        return self._answer(X, lambda model, X, workers: model._mixture(X, workers, X.dtype))
 
-    def _mixture(self, counts, workers, dtype):
+    def _mixture(self, X, workers, dtype):
         gamma = self.n_components_posterior_
         step = self._step(self._model, gamma)
         topics, key = self._leading_topics(len(gamma)), combine_keys(self._seed, TRANSFORM_KEY)
-        return infer_proportions(counts, topics, self._prior, step, key, workers, dtype)
+        return infer_proportions(X, topics, self._prior, step, key, workers, dtype)
 
-    def _completion(self, counts, workers):
+    def _completion(self, X, workers):
         topics = self._leading_topics(len(self._sums))
         return mean_log_predictive(
-            counts, topics, lambda observed: self._mixture(observed, workers, np.float64), workers
+            X, topics, lambda observed: self._mixture(observed, workers, np.float64), workers
         )
 
     def _check_settings(self):

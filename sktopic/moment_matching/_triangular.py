@@ -23,11 +23,11 @@ class TriangularDirichletLDA(NumberOfTopics):
         Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
     n_components_prior : 'uniform', 'exponential' or array-like of shape (n_components,), default='uniform'
         Probabilities of 1 to n_components topics before any data, up to a common factor; 'exponential' is
-        exp(-T) for T topics. A number of topics with probability zero is out of the question for ever.
+        exp(-T) for T topics. A number of topics with probability zero keeps it.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
-        topic, by matching the moments of the proportions of every 64 documents (fewer teach nothing); with
+        topic, by matching the moments of the proportions of every 64 documents (no update with fewer); with
         'auto-symmetric', one for all topics.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
@@ -42,7 +42,7 @@ class TriangularDirichletLDA(NumberOfTopics):
         document word by word.
     n_jobs : int or None, default=None
         Threads (or workers of the backend chosen with ``joblib.parallel_config``) of `transform` and `score`;
-        training goes token by token, in one. The results are the same for any number.
+        training is sequential and uses one thread. The results are the same for any number.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles, and of the initial topics where these are not all alike.
     verbose : int, default=0
@@ -72,11 +72,11 @@ class TriangularDirichletLDA(NumberOfTopics):
         first, then about 44 times while they double.
     log_marginal_likelihood_ : float
         Sum over all tokens of the log probability, in nats, of each given those before: the filter's
-        estimate of the logarithm of the evidence.
+        estimate of the log marginal likelihood.
     n_tokens_seen_ : float
-        Tokens (total count) treated.
+        Tokens (total count) seen.
     n_samples_seen_ : int
-        Documents treated, counting each as often as it was.
+        Documents seen, repeated passes included.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -85,7 +85,7 @@ class TriangularDirichletLDA(NumberOfTopics):
     See Also
     --------
     DegenerateDirichletLDA : One distribution a document for all numbers of topics.
-    sktopic.inspection.plot_n_components : Draws the posterior, and how it came about.
+    sktopic.inspection.plot_n_components : Draws the posterior, and its trace over the tokens.
 
     Notes
     -----
@@ -119,7 +119,7 @@ class TriangularDirichletLDA(NumberOfTopics):
         self,
         n_components: int = 100,
         *,
-        n_components_prior: float | ArrayLike | str = "uniform",
+        n_components_prior: ArrayLike | Literal["uniform", "exponential"] = "uniform",
         doc_topic_prior: float | ArrayLike | str | None = None,
         topic_word_prior: float | None = None,
         second_moment: Literal["first", "sum"] = "sum",
