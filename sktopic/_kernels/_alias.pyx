@@ -85,7 +85,7 @@ def build_alias_tables(
     Parameters
     ----------
     words : rows that get a table                                                                  IN
-    rows, alpha : as in _table_indicators.sweep_tables                                                               IN
+    rows, alpha : as in _table_indicators.sweep_tables                                            IN
     threshold, alias : (words, n_topics) the tables                                  OUT
     """
     cdef Py_ssize_t i, k, n_topics = rows.shape[1], done = 0

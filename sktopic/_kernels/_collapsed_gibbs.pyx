@@ -6,9 +6,9 @@ after the other, so that q is at hand for all topics and a token changes two of 
 alpha_k q_k is kept in block sums, the part n_dk q_k is summed over the topics present in the document (the
 order and the split of Yu et al., 2015).
 
-Documents keep their topics in short lists (see _topic_lists) and, beside each entry, the weight of its clumps. The
-capacity of a list is a multiple of four entries, and those not in use weigh nothing: they are summed in four
-lanes, lane l taking entries l, l + 4, ...
+Documents keep their topics in short lists (see _topic_lists) and, beside each entry, the weight of its
+clumps. The capacity of a list is a multiple of four entries, and those not in use weigh nothing: they are
+summed in four lanes, lane l taking entries l, l + 4, ...
 """
 
 import numpy as np
@@ -175,10 +175,10 @@ def sweep_words(
     word_indptr, words : cells of each word, in the order of the words; row of counts of each word     IN
     cell_document, cell_count : (n_cells,) document and count > 0 of each cell                        IN
     counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
-    update_counts : whether to change the counts; otherwise they are left to move_counts, and other documents can be
-        swept at the same time, against counts of before the sweep
+    update_counts : whether to change the counts; otherwise they are left to move_counts, and other documents
+        can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
-    prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                                IN
+    prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                     IN
     list_start, entries, entry_weight, n_entries : the documents' topics                          IN/OUT
     z : (n_clumps,) topic of each clump of the cells, -1: none yet                                IN/OUT
     hint : (n_clumps,) where a clump's topic may be found in its document's list; any value >= 0  IN/OUT

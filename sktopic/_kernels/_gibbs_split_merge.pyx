@@ -387,7 +387,7 @@ def split_merge(
     fixed : (size,) uint8, 1 for topics that are left as they are, since other documents have them          IN
     ids : (size,), becomes -1 where a topic is new                                                         OUT
     topic_concentration, topic_word_prior : b0 and beta
-    list_start, entries, n_entries : the documents' topics; tables are not looked at                        IN/OUT
+    list_start, entries, n_entries : the documents' topics; tables are not looked at              IN/OUT
     z : (n_clumps,) topic of each clump                                                                 IN/OUT
     n_proposals, n_scans : number of proposals; of sweeps for a launch state
     key : proposal i draws from the stream of combine(key, i)

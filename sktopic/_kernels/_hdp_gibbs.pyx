@@ -162,7 +162,9 @@ cdef inline double scan(const Document* document, const Topics* topics, double* 
     cdef double total = 0.0
     for j in range(document.n):
         k = document.entry[j].topic
-        total += topics.q[k] * (topics.root[k] * document.ratio[j].table + topics.seat * document.ratio[j].seat)
+        total += topics.q[k] * (
+            topics.root[k] * document.ratio[j].table + topics.seat * document.ratio[j].seat
+        )
         partial_sum[j] = total
     return total
 
@@ -363,7 +365,8 @@ cdef inline Seat propose_seat(
 cdef void begin_word(Topics* topics) noexcept nogil:
     """Weights of all topics for a word whose counts are in place."""
     topics.fixed = fill_ratios(
-        topics.count, topics.inverse, topics.root, topics.topic_word_prior, topics.size, topics.q, topics.block
+        topics.count, topics.inverse, topics.root, topics.topic_word_prior, topics.size, topics.q,
+        topics.block,
     )
 
 
@@ -519,7 +522,7 @@ def sweep_cells(
     common : words with fewer cells are drawn without alias tables
     topic_concentration, doc_concentration, topic_word_prior : b0, b1 and beta, > 0
     n_features : V, of which counts may have the words that are in cells only
-    list_start, entries, ratios, n_entries : the documents' topics                                           IN/OUT
+    list_start, entries, ratios, n_entries : the documents' topics                                IN/OUT
     z : (n_clumps,) topic of each clump, -1: none yet                                                   IN/OUT
     key : a cell draws from the stream of combine(key, its number)
 

@@ -166,7 +166,8 @@ def left_to_right(
                 run_particle(
                     &tokens, &rows[0, 0], &cumulative[0, 0], &log_norm[0], &prior[0], n_topics,
                     n_resampling,
-                    &stream, &present, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive, &done,
+                    &stream, &present, &reals[0, 0], &reals[1, 0], &reals[2, 0], prior_total, predictive,
+                    &done,
                 )
                 clear_entries(&present)
                 log_p = 0.0

@@ -32,7 +32,8 @@ cdef void fill_column(Stirling* table, Py_ssize_t m, Py_ssize_t first) noexcept 
 
 cdef int grow_stirling(Stirling* table, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
     """Have V up to (n, m), and some more; -1 when there is no memory (the table is then as it was)."""
-    cdef Py_ssize_t n_columns = max(table.n_columns, m - 1), capacity = table.capacity, old = table.size, column
+    cdef Py_ssize_t n_columns = max(table.n_columns, m - 1), capacity = table.capacity
+    cdef Py_ssize_t old = table.size, column
     cdef double* v
     if n >= capacity or n_columns > table.n_columns:
         capacity = max(capacity, 64)

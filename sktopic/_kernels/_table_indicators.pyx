@@ -308,7 +308,7 @@ def sweep_tables(
     alpha : (n_topics,) b1 times the root weights, scaled rows @ alpha = 1                         IN
     sparse : whether draws go over the document's topics only; the law is the same
     table_of_word : (n_words,) entry of a word in threshold and alias, or -1; read if sparse       IN
-    threshold, alias : of _alias.build_alias_tables                                                             IN
+    threshold, alias : of _alias.build_alias_tables                                               IN
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Lists of the topics of documents, as the samplers of a corpus keep them: records in NumPy arrays.
 
-Document d owns the entries list_start[d] to list_start[d + 1] of an array, of which the first n_entries[d] are in
-use, in no order. Their dtypes are in _topic_lists.pyx.
+Document d owns the entries list_start[d] to list_start[d + 1] of an array, of which the first n_entries[d]
+are in use, in no order. Their dtypes are in _topic_lists.pyx.
 """
 
 from libc.stdint cimport int32_t

@@ -16,8 +16,8 @@ cdef extern from "_vector.h" nogil:
         const double* x, const double* norm, Py_ssize_t n, double* exponent, double* out)
     double sum_digamma_row(const double* x, const double* scale, double offset, Py_ssize_t n)
     double fill_ratios(
-        const double* count, const double* inverse, const double* prior, double topic_word_prior, Py_ssize_t n,
-        double* q, double* block)
+        const double* count, const double* inverse, const double* prior, double topic_word_prior,
+        Py_ssize_t n, double* q, double* block)
     double fill_digamma_row(const double* x, double offset, Py_ssize_t n, double* digamma)
     void normals_from_uniforms(double* first, double* second, Py_ssize_t m)
     void langevin_row(
