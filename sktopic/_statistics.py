@@ -18,6 +18,8 @@ N_PARTS = 16
 # A scale below this is folded into the store (averaging loses digits as the scale falls: earlier).
 SMALLEST_SCALE = 1e-100
 SMALLEST_SCALE_AVERAGING = 1e-4
+# A topic with less does not enter the average: what is added later might overflow if divided by it.
+SMALLEST_AVERAGED = 1e-200
 
 
 class CountsTarget(NamedTuple):
@@ -202,9 +204,8 @@ class TopicWordStatistics:
     def count_average(self):
         """Let the present state enter the average once."""
         if self.averages:
-            self.average_weight += np.divide(
-                1.0, self.totals, out=np.zeros_like(self.totals), where=self.totals > 0
-            )
+            large = self.totals > SMALLEST_AVERAGED
+            self.average_weight += np.divide(1.0, self.totals, out=np.zeros_like(self.totals), where=large)
 
     # What is read from the statistics: weight is what one unit of them stands for, in tokens.
 

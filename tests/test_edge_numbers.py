@@ -1,6 +1,7 @@
 """Numbers at the edge: bools that pass for numbers, counts that vanish beside others."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -54,6 +55,18 @@ def test_topics_that_no_token_speaks_for_do_not_end_in_nan(sampler):
     assert_allclose(model.transform(X).sum(), 1.0)
     assert_allclose(model.components_.sum(axis=1), 1.0)
     assert np.isfinite(model.score(X))
+
+
+@pytest.mark.parametrize("small", [1e-310, 1e-300, 1e-210])
+@pytest.mark.parametrize("large", [0.0, 1.0, 1e20])
+def test_averages_of_counts_that_vanish_beside_others(small, large):
+    """Statistics that enter the average are divided by their sum, and so is what is added to them later."""
+    X = np.array([[small, small], [small, 0.0], [large, small], [small, large]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = OnlineEMLDA(n_components=2, average=True, batch_size=1, random_state=0).fit(X)
+        assert_allclose(model.components_.sum(axis=1), 1.0)
+        assert_allclose(model.transform(X).sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("kind", ["auto", "auto-symmetric"])
