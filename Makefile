@@ -88,7 +88,7 @@ lint: $(VENV)/.kernels $(VENV)/.extra-lint
 	$(BIN)/codespell $(PROSE)
 	$(BIN)/mypy
 	$(BIN)/mypy --strict --follow-imports=silent tests/typing/user.py
-	$(BIN)/python -m mypy.stubtest --ignore-missing-stub $(KERNEL_MODULES)
+	$(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml --ignore-missing-stub $(KERNEL_MODULES)
 
 bench: $(VENV)/.kernels $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
