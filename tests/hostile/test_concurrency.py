@@ -8,6 +8,7 @@ import pickle
 import resource
 import sys
 import threading
+import traceback
 
 import joblib
 import numpy as np
@@ -222,6 +223,10 @@ def train_without_memory(name, sizes):
                 with at_most(size):
                     getattr(model, method)(given)
             except MemoryError:
+                refused += 1
+            except SystemError as error:  # NumPy's indexing may fail without saying why
+                raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
+                assert "/numpy/" in raised_in or "/scipy/" in raised_in, raised_in
                 refused += 1
             else:
                 break
