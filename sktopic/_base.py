@@ -34,8 +34,8 @@ def _check_bool(name, value, constraints):
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of all topic models.
 
-    A subclass has parameters ``n_jobs`` and ``random_state``, sets ``doc_topic_prior_``,
-    ``n_components_`` and ``_seed`` when it is fitted, and defines `_topic_probabilities` and
+    A subclass has parameters ``n_jobs`` and ``random_state``, has ``doc_topic_prior_``,
+    ``n_components_`` and ``_seed`` once it is fitted, and defines `_topic_probabilities` and
     `_transform_step`.
     """
 

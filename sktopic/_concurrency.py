@@ -79,14 +79,14 @@ _guards: dict[_Key, Guard] = {}
 _adding = threading.Lock()
 
 
-def _begin_anew():
+def _forget_locks():
     """A forked process has none of the threads that hold locks."""
     global _guards, _adding
     _guards, _adding = {}, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_forget_locks)
 
 
 def _guard_of(model):

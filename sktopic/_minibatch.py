@@ -93,7 +93,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "doc_topic_prior_": (FLOAT, "components"),
     }
 
-    # Documents whose expected counts are held in memory at once; a larger batch is summed in groups.
+    # Documents whose expected counts are held in memory at once; a larger batch is summed in groups, into
+    # DenseCounts. Methods whose updates read more of what their document step returns set sys.maxsize.
     _group_size = GROUP_SIZE
     # Whether the global step is to have the sufficient statistics of the prior of topic proportions.
     _wants_prior_statistics = False
@@ -119,7 +120,11 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """Update the fitted state from the BatchCounts of a batch."""
 
     def _step_size(self) -> Callable[[float], float]:
-        """Return the step size of the updates (see _step_size.py)."""
+        """Return the step size of the updates (see _step_size.py).
+
+        Asked for several times an update where priors are learned, too. An update by the whole corpus takes a
+        whole step whatever it is, and a rule that sums (`RunningSum`) asks for none.
+        """
         return StepSize(self.learning_offset, self.learning_decay)
 
     def _statistics_update(self) -> StatisticsUpdate:
@@ -127,7 +132,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         return DocumentAverage()
 
     def _rho(self, update, t=None):
-        """The step size of the update; t = 1, 2, ..., if not the number of the update."""
+        """The step size of the update; t, if not one more than the updates so far by batches with words."""
         t = self._n_topic_updates + 1 if t is None else t
         return (whole_step if update.is_whole_corpus else self._step_size())(t)
 
@@ -210,7 +215,13 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             reader = DocumentReader(documents)
             for rows in _batches(np.arange(documents.shape[0]), int(self.batch_size)):
                 total_samples = self.total_samples or self._corpus_size + len(rows)
-                update = Update(self.n_batch_iter_, True, False, False, total_samples)
+                update = Update(
+                    self.n_batch_iter_,
+                    is_first_visit=True,
+                    is_last_pass=False,
+                    is_whole_corpus=False,
+                    total_samples=total_samples,
+                )
                 self._update(reader, rows, update, monitor, workers, n_new=len(rows))
         if self.verbose:
             monitor.after_epoch()
@@ -299,8 +310,14 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
             tasks.begin_epoch()
             for batch_rows in _batches(self._order(rows, epoch), size):
                 tasks.begin_update()
-                given = epoch == 0, is_last, whole, total_samples, memory
-                update = Update(self.n_batch_iter_, *given)
+                update = Update(
+                    self.n_batch_iter_,
+                    is_first_visit=epoch == 0,
+                    is_last_pass=is_last,
+                    is_whole_corpus=whole,
+                    total_samples=total_samples,
+                    memory=memory,
+                )
                 self._update(reader, batch_rows, update, monitor, workers)
                 if tasks.end_update():
                     break

@@ -130,10 +130,10 @@ class TopicWordStatistics:
         kept : (n_components,) bool; into : (n_components,) the topic that each goes into, or itself;
         totals : (n_components,) those that the topics then have
         """
-        merged, place = self.of_topics(kept), np.cumsum(kept) - 1
+        merged, position = self.of_topics(kept), np.cumsum(kept) - 1
         for k in np.flatnonzero(into != np.arange(len(into))):
             if kept[into[k]]:
-                merged.store[:, place[into[k]]] += self.store[:, k]
+                merged.store[:, position[into[k]]] += self.store[:, k]
         merged.totals[:] = totals[kept]
         return merged
 

@@ -367,7 +367,9 @@ def test_concentrations_have_their_posterior(n_tables, sizes):
     values, times = np.unique(np.append(sizes, [0, 0]), return_counts=True)
     draws = np.empty(n)
     for i in range(n):
-        b = draws[i] = draw_concentration(b, n_tables, values, times, shape, rate, generator)
+        b = draws[i] = draw_concentration(
+            b, (shape, rate), n_tables=n_tables, sizes=values, times=times, generator=generator
+        )
     for seen, expected in ((draws, mean / norm), (draws**2, square / norm)):
         batches = seen.reshape(50, -1).mean(axis=1)
         assert abs(batches.mean() - expected) < 4 * batches.std(ddof=1) / np.sqrt(50)

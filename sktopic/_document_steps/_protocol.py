@@ -1,6 +1,6 @@
 """What a document step takes and returns."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ class WithPriorStatistics(ExpectedCounts, Protocol):
 
     def prior_statistics(self) -> PriorStatistics:
         """Return sufficient statistics of the prior; where the step was asked for them."""
+
+
+class TrainedDocuments(ExpectedCounts, InferredDocuments, Protocol):
+    """What a step of training infers; WithPriorStatistics, where it was asked for that."""
 
 
 class DocumentStep(Protocol):
@@ -71,7 +75,7 @@ class TrainingStep(DocumentStep, Protocol):
         keys: NDArray[np.uint64] | None,
         workers: Workers,
         with_prior_statistics: bool = False,
-    ) -> Any:
+    ) -> TrainedDocuments:
         """As that of DocumentStep.
 
         with_prior_statistics : whether the result is to be WithPriorStatistics, where the step can

@@ -55,16 +55,17 @@ class Call:
     ----------
     documents : Restaurants
     words : ndarray of int32, those that the documents have
-    counts, totals, tables : what earlier documents have: of these words in topics, of all words, of tables
+    counts_before, totals_before, tables_before : what earlier documents have: tokens of these words in
+        topics, those of all words, and tables
     exact : whether adding and removing tokens rounds nothing
     entered : whether the documents are in the counts yet
     """
 
     documents: Restaurants
     words: np.ndarray
-    counts: np.ndarray
-    totals: np.ndarray
-    tables: np.ndarray
+    counts_before: np.ndarray
+    totals_before: np.ndarray
+    tables_before: np.ndarray
     exact: bool
     entered: bool = False
 
@@ -361,7 +362,7 @@ class CollapsedGibbsHDP(BatchSampler):
         self._lengths = np.array([values, np.bincount(inverse, weights=weights)], dtype=np.int64)
 
     def _undo(self, call):
-        counts, before, z = self._counts, call.counts, call.documents.z.copy()
+        counts, before, z = self._counts, call.counts_before, call.documents.z.copy()
         small = [(array, array.copy()) for array in (self._totals, self._tables, self._ids)]
 
         def undo():
@@ -382,7 +383,7 @@ class CollapsedGibbsHDP(BatchSampler):
             self._sweep_weights(call, key)
         else:
             call.documents.weigh(True)
-            self._tables = self._sweep_cells(call, self._tables.copy(), self.topic_concentration_, key)[0]
+            self._tables, _ = self._sweep_cells(call, self._tables.copy(), self.topic_concentration_, key)
         if self.split_merge:
             self._split_merge(call, combine_keys(key, SPLIT_MERGE_KEY))
         if not call.exact:  # count anew what adding and removing has rounded
@@ -392,24 +393,24 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _recount(self, call):
         """Count all tokens of the call anew."""
-        self._counts[call.words] = call.counts
+        self._counts[call.words] = call.counts_before
         call.documents.add_to(self._counts)
-        self._totals[:] = call.totals + (self._counts[call.words] - call.counts).sum(axis=0)
+        self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
 
     def _arrange(self, call, kept, size):
         """Keep the topics in some columns only, in that order, and have size columns."""
-        place = np.full(len(self._ids), -1, dtype=np.int32)
-        place[kept] = np.arange(len(kept))
+        position = np.full(len(self._ids), -1, dtype=np.int32)
+        position[kept] = np.arange(len(kept))
         for owner, names in (
             (self, ("_counts", "_totals", "_tables")),
-            (call, ("counts", "totals", "tables")),
+            (call, ("counts_before", "totals_before", "tables_before")),
         ):
             for name in names:
                 array = getattr(owner, name)
                 small = array.ndim == 1
                 setattr(owner, name, padded(array[kept], size) if small else columns_of(array, kept, size))
         self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
-        call.documents.rename(place)
+        call.documents.rename(position)
 
     def _sweep_weights(self, call, key):
         """Direct assignment: weights of topics, then topics of tokens, then tables."""
@@ -430,7 +431,7 @@ class CollapsedGibbsHDP(BatchSampler):
             counts=self._counts,
             totals=self._totals,
             weight=root,
-            fixed=(call.tables > 0).astype(np.uint8),
+            fixed=(call.tables_before > 0).astype(np.uint8),
             ids=self._ids,
             topic_concentration=self.topic_concentration_,
             topic_word_prior=self.topic_word_prior_,
@@ -458,10 +459,14 @@ class CollapsedGibbsHDP(BatchSampler):
         tables = np.zeros(len(root))
         key = combine_keys(key, TABLE_KEY)
         draw_tables(weight=root, tables=tables, key=key, **call.documents.lists)
-        self._tables = padded(call.tables, len(root)) + tables
+        self._tables = padded(call.tables_before, len(root)) + tables
 
     def _sweep_cells(self, call, root, rest, key):
-        """Sweep, with room for new topics made wherever there is none left; returns root weights and rest."""
+        """Sweep, with columns for new topics added wherever none is free; returns root weights and rest.
+
+        root, rest : what the root tells of topics and of new ones, not normalised: tables and b0, or b1 times
+            their weights under direct assignment
+        """
         settings = {
             "sampler": SAMPLERS[self.sampler],
             "common": COMMON,
@@ -480,7 +485,7 @@ class CollapsedGibbsHDP(BatchSampler):
         return call.documents.sweep(arrays, root, rest, settings, key, extend)
 
     def _name_topics(self):
-        """Give new topics an identity, and clear the places of those that are gone."""
+        """Give new topics an identity, and clear the columns of those that are gone."""
         used = self._tables > 0
         new = used & (self._ids < 0)
         self._ids[new] = np.arange(self._next_id, self._next_id + new.sum())
@@ -494,14 +499,23 @@ class CollapsedGibbsHDP(BatchSampler):
         if total == 0:
             return
         if self.topic_concentration == "auto":
-            shape, rate = self.topic_concentration_prior
             self.topic_concentration_ = draw_concentration(
-                self.topic_concentration_, n_topics, np.array([total]), np.ones(1), shape, rate, generator
+                self.topic_concentration_,
+                self.topic_concentration_prior,
+                n_tables=n_topics,
+                sizes=np.array([total]),
+                times=np.ones(1),
+                generator=generator,
             )
         if self.doc_concentration == "auto":
-            shape, rate = self.doc_concentration_prior
+            sizes, times = self._lengths
             self.doc_concentration_ = draw_concentration(
-                self.doc_concentration_, total, *self._lengths, shape, rate, generator
+                self.doc_concentration_,
+                self.doc_concentration_prior,
+                n_tables=total,
+                sizes=sizes,
+                times=times,
+                generator=generator,
             )
 
     def _trace(self, call):
@@ -511,8 +525,8 @@ class CollapsedGibbsHDP(BatchSampler):
         """log p(words, topics and tables of the documents | counts and tables of earlier ones)."""
         beta, size, documents = self.topic_word_prior_, len(self._counts), call.documents
         b0, b1 = self.topic_concentration_, self.doc_concentration_
-        norm = gammaln(self._totals + size * beta) - gammaln(call.totals + size * beta)
-        total = log_rising(self._counts[call.words], beta) - log_rising(call.counts, beta) - norm.sum()
-        total += _log_root(self._tables, b0) - _log_root(call.tables, b0)
-        total += log_seatings(**documents.lists) + (self._tables - call.tables).sum() * np.log(b1)
+        norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
+        total = log_rising(self._counts[call.words], beta) - log_rising(call.counts_before, beta) - norm.sum()
+        total += _log_root(self._tables, b0) - _log_root(call.tables_before, b0)
+        total += log_seatings(**documents.lists) + (self._tables - call.tables_before).sum() * np.log(b1)
         return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()

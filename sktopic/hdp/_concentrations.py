@@ -33,18 +33,18 @@ def adopt_concentrations(model):
             setattr(model, f"{name}_", float(getattr(model, name)))
 
 
-def draw_concentration(value, n_tables, sizes, times, shape, rate, generator):
+def draw_concentration(value, prior, *, n_tables, sizes, times, generator):
     """A draw of the concentration of Chinese restaurants under a Gamma prior (Teh et al., 2006).
 
     Parameters
     ----------
     value : the present concentration
+    prior : (shape, rate) of the Gamma distribution
     n_tables : number of tables in all restaurants
     sizes, times : numbers of customers, and of restaurants that have so many
-    shape, rate : parameters of the prior
     generator : RandomState
     """
-    some = sizes > 0
+    (shape, rate), some = prior, sizes > 0
     n = np.repeat(sizes[some], times[some].astype(np.int64)).astype(np.float64)
     log_share = np.log(np.maximum(generator.beta(value + 1.0, n), 1e-300)).sum()
     ahead = np.count_nonzero(generator.uniform(size=len(n)) * (n + value) < n)

@@ -127,13 +127,13 @@ class Restaurants:
         entries = self.entries[self.used()]
         return np.bincount(entries["topic"], weights=entries["tables"], minlength=n_topics)
 
-    def rename(self, place):
-        """Let topic k be place[k] from now on."""
+    def rename(self, position):
+        """Let topic k be position[k] from now on."""
         used = self.used()
         topic = self.entries["topic"]
-        topic[used] = place[topic[used]]
+        topic[used] = position[topic[used]]
         assigned = self.z >= 0
-        self.z[assigned] = place[self.z[assigned]]
+        self.z[assigned] = position[self.z[assigned]]
 
     def add_to(self, counts):
         """Count the tokens of each word in each topic."""

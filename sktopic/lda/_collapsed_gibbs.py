@@ -43,7 +43,7 @@ class Call:
     ----------
     shards : list of Shard
     words : ndarray of int32, those that the documents have
-    before, totals_before : their counts in topics, and the sums over all words, of earlier documents
+    counts_before, totals_before : their counts in topics, and the sums over all words, of earlier documents
     exact : whether adding and removing tokens rounds nothing
     draw_sweeps : sweeps after which the state is a draw from the posterior
     draws_sum, n_draws : sum of the counts of the draws so far, and their number
@@ -52,7 +52,7 @@ class Call:
 
     shards: list
     words: np.ndarray
-    before: np.ndarray
+    counts_before: np.ndarray
     totals_before: np.ndarray
     exact: bool
     draw_sweeps: range
@@ -301,20 +301,20 @@ class CollapsedGibbsLDA(BatchSampler):
             for shard, (_, before) in zip(call.shards, results):
                 move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, self._counts)
         if not call.exact:  # count anew what adding and removing has rounded
-            self._counts[call.words] = call.before
+            self._counts[call.words] = call.counts_before
             for shard in call.shards:
                 shard.recount(self._counts)
         if one_shard and call.exact:
             self._totals[:] = results[0][0]
         else:
-            self._totals[:] = call.totals_before + (self._counts[call.words] - call.before).sum(axis=0)
+            self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
 
     def _undo(self, call):
         before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
 
         def undo():
             self._totals[:] = totals
-            self._counts[call.words] = call.before
+            self._counts[call.words] = call.counts_before
             for shard, z in zip(call.shards, before):
                 shard.z[:] = z
                 shard.add_to(self._counts)
@@ -372,7 +372,7 @@ class CollapsedGibbsLDA(BatchSampler):
         """log p(words and topics of the documents | counts of earlier ones)."""
         prior, beta, size = self.doc_topic_prior_, self.topic_word_prior_, len(self._counts)
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
-        total = log_rising(self._counts[call.words], beta) - log_rising(call.before, beta) - norm.sum()
+        total = log_rising(self._counts[call.words], beta) - log_rising(call.counts_before, beta) - norm.sum()
         for shard in call.shards:
             _, topic, weight = shard.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
