@@ -69,4 +69,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return __all__
+    return sorted({*globals(), *__all__})

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from contextlib import ExitStack
-from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -63,7 +62,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
 
     @abstractmethod
     def _sweep(self, call, workers):
-        """Draw the topic of every token of the call once, and what hangs on it."""
+        """Draw the topic of every token of the call once, and all that depends on them."""
 
     @abstractmethod
     def _undo(self, call):
@@ -160,19 +159,28 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         begin : function of X that lets the state be that before the first sweep, and returns canonical X
         reporting : whether callbacks are told
         """
-        call, sweep = None, 0
+        call, undo_first_sweep = None, []
+
+        def undo():
+            stack.enter_context(changing(self))  # until the attributes are restored, too
+            for undo_sweep in undo_first_sweep:  # which may be complete already
+                undo_sweep()
+            if call is not None:
+                call.entered = False
+
         try:
             with Workers(self.n_jobs) as workers:
                 # Up to the first complete sweep, nothing has happened.
-                with ExitStack() as stack, complete_or_undone(self, partial(_lock, stack, self)):
+                with ExitStack() as stack, complete_or_undone(self, undo):
                     with changing(self):
                         documents = begin(X)
                         call = self._begin_call(documents)
+                        undo_first_sweep.append(self._undo(call))
                     n_documents, n_tokens = documents.shape[0], float(documents.sum(dtype=np.float64))
                     monitor = FitMonitor(self, n_documents * int(self.max_iter))
                     tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
                     self._complete_sweep(1, call, tasks, workers)
-                    sweep = 1
+                sweep = 1
                 while True:
                     self._after_sweep(sweep, call)
                     if self.evaluate_every and sweep % self.evaluate_every == 0:
@@ -184,7 +192,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
                     self._complete_sweep(sweep + 1, call, tasks, workers)
                     sweep += 1
         finally:  # an interrupted call keeps the documents it has swept
-            if sweep:
+            if call is not None and call.entered:
                 with updating(self):
                     self._end_call(call)
         if self.verbose:
@@ -226,11 +234,8 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
             setattr(self, name, np.empty(0, dtype=dtype))
 
     def _note(self, call):
-        for name, value in zip(self._traces, self._trace(call)):
-            trace = getattr(self, name)
-            setattr(self, name, np.append(trace, np.array(value, dtype=trace.dtype)))
-
-
-def _lock(stack, model):
-    """Keep readers of the model out until the stack is left."""
-    stack.enter_context(changing(model))
+        values = self._trace(call)
+        with updating(self):
+            for name, value in zip(self._traces, values):
+                trace = getattr(self, name)
+                setattr(self, name, np.append(trace, np.array(value, dtype=trace.dtype)))

@@ -74,11 +74,11 @@ class EvidenceLowerBound(CountPosteriors):
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
         return self._answer(X, lambda model, *given: model._bound(*given, total_samples))
 
-    def _bound(self, counts, workers, total_samples):
+    def _bound(self, X, workers, total_samples):
         documents = [
-            bound for _, _, batch in document_groups(counts) for bound in self._bound_of_batch(batch, workers)
+            bound for _, _, batch in document_groups(X) for bound in self._bound_of_batch(batch, workers)
         ]
-        scale = 1.0 if total_samples is None else total_samples / counts.shape[0]
+        scale = 1.0 if total_samples is None else total_samples / X.shape[0]
         bound = scale * math.fsum(documents)
         for part in self._bounds_of_topics():
             bound += part

@@ -360,7 +360,7 @@ def streamed(switching, **params):
 
 
 @every_sampler
-def test_stream_that_switches_to_new_topics_revives_dead_ones(switching, sampler):
+def test_stream_that_switches_to_new_topics_reuses_dead_ones(switching, sampler):
     """New topics have new numbers, and the second half is predicted better than without them."""
     n_born, scores = np.zeros((2, 3)), np.zeros((2, 3))
     for seed in range(3):

@@ -393,3 +393,29 @@ def test_pieces_of_a_document_are_filtered_as_the_whole(monkeypatch):
     expected = TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW)
     monkeypatch.setattr(_filter, "LONGEST_WORK", 100)
     assert_same_state(TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW), state_of(expected))
+
+
+@pytest.mark.parametrize("cls", [CollapsedGibbsLDA, CollapsedGibbsHDP])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_first_sweep_counts_with_the_call_or_not_at_all(cls, method, monkeypatch):
+    """SIGINT between the end of the sweep and that of the beginning of the call."""
+    X, more = random_counts(30, 20, 0.5), random_counts(10, 20, 0.5, seed=1)
+    model = cls(n_components=3, max_iter=3, random_state=0).fit(X)
+    before = model.__getstate__()
+    counts, totals = model._counts.copy(), model._totals.copy()
+    complete_sweep = cls._complete_sweep
+
+    def interrupted(self, *given):
+        complete_sweep(self, *given)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cls, "_complete_sweep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            getattr(model, method)(more)
+    assert_array_equal(model._counts, counts)
+    assert_array_equal(model._totals, totals)
+    assert model.__getstate__().keys() == before.keys()
+    assert model.n_samples_seen_ == 30
+    model.partial_fit(more)
+    assert model.topic_word_counts_.sum() == pytest.approx(X.sum() + more.sum())

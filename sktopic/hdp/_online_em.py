@@ -94,6 +94,7 @@ class OnlineEMHDP(GrowingHDP):
         pseudo-count.
     topic_weights_ : ndarray of shape (n_components_,)
         Weights of the topics: doc_topic_prior_ / doc_concentration_, or over its sum where that is larger.
+        What is missing to one is left for topics out of use and those to come.
     topic_ids_ : ndarray of shape (n_components_,)
         Number of each topic, in the order of their births; topics keep it.
     doc_topic_prior_ : ndarray of shape (n_components_,)

@@ -10,7 +10,7 @@ from scipy.special import digamma, gammaln
 from sktopic._arrays import rows_of
 from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
 from sktopic._compat import StrOptions
-from sktopic._concurrency import changing
+from sktopic._concurrency import changing, updating
 from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, POSITIVE, SHARED
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
@@ -328,8 +328,9 @@ class CollapsedGibbsLDA(BatchSampler):
             with changing(self), complete_or_undone(self):
                 self._learn_priors(call.shards)
         if len(call.draw_sweeps) > 1 and sweep in call.draw_sweeps:
-            call.draws_sum = call.draws_sum + self._counts[call.words]
-            call.n_draws += 1
+            with updating(self):
+                call.draws_sum = call.draws_sum + self._counts[call.words]
+                call.n_draws += 1
 
     def _end_call(self, call):
         if call.n_draws > 1:

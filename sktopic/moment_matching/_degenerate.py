@@ -15,7 +15,7 @@ class DegenerateDirichletLDA(NumberOfTopics):
     Each number of topics T from 1 to n_components has a probability. A document has one Dirichlet
     distribution over all topics; under T topics the first T of its parameters count. All of it is updated
     by one token at a time (see `MomentMatchingLDA`). Choose it to learn in one pass how many topics a stream
-    supports, and how sure that is.
+    supports, and with what probability.
 
     Parameters
     ----------

@@ -311,7 +311,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         tasks.end_update()
 
     def _new_alpha(self, documents):
-        """Room for the parameters of proportions, of the documents that are read at the same time."""
+        """An array for the parameters of proportions of the documents that are read at the same time."""
         n_documents = documents.shape[0]
         if self.shuffle == "corpus":
             n_tokens = np.minimum(np.ceil(documents.data), MAX_TOKENS).sum(dtype=np.float64)
