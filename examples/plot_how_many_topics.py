@@ -92,13 +92,14 @@ for part, (name, model) in zip(fig.subfigures(len(models), 1), models.items()):
 
 chains = {name.split(", ")[1]: model for name, model in models.items() if "Gibbs" in name}
 for start in (1, 50):
-    chains[f"from {start}, split_merge=0"] = CollapsedGibbsHDP(start, split_merge=0, **chain).fit(X_train)
+    model = CollapsedGibbsHDP(start, split_merge=False, **chain).fit(X_train)
+    chains[f"from {start}, split_merge=False"] = model
 
 fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for (name, model), style in zip(chains.items(), ["C1-", "C2-", "C1:", "C2:"]):
     ax.plot(np.arange(10, 151, 10), model.n_components_trace_, style, label=name)
     share = model.transform(X_test).mean(axis=0)
-    print(f"{name:24s}{model.n_components_:4d} topics, {(share > 0.01).sum():2d} above 1%", end=", ")
+    print(f"{name:28s}{model.n_components_:4d} topics, {(share > 0.01).sum():2d} above 1%", end=", ")
     print(f"log-likelihood {model.log_likelihood_[-1]:.0f}")
 ax.set(xlabel="sweeps", ylabel="topics in use", ylim=(0, None))
 ax.spines[["top", "right"]].set_visible(False)
