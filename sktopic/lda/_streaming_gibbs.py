@@ -99,10 +99,12 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
     OnlineEMLDA : Averages conditional probabilities over sweeps and batches, with step sizes.
     CollapsedGibbsLDA : Sweeps over the whole corpus.
 
-    Notes ----- The first batch is inferred under the random initial topics, which are then discarded. A token
-    costs one scan of the topics present in its document. Topics are held fixed while a batch is swept, as in
-    Dupuy and Bach; counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features *
-    n_components and what one batch takes.
+    Notes
+    -----
+    The first batch is inferred under the random initial topics, which are then discarded. A token costs one
+    scan of the topics present in its document. Topics are held fixed while a batch is swept, as in Dupuy and
+    Bach; counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features * n_components and
+    what one batch takes.
 
     References
     ----------

@@ -100,9 +100,11 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     OnlineVariationalLDA : With step sizes, for a corpus of known size.
     StreamingGibbsLDA : The same sums of counts from Gibbs sampling.
 
-    Notes ----- The first batch is inferred under the random initial topics, which are then discarded: the
-    posterior is exactly topic_word_prior plus the expected counts of all batches. Cost and memory are those
-    of `OnlineVariationalLDA`.
+    Notes
+    -----
+    The first batch is inferred under the random initial topics, which are then discarded: the posterior is
+    exactly topic_word_prior plus the expected counts of all batches. Cost and memory are those of
+    `OnlineVariationalLDA`.
 
     References
     ----------
