@@ -1,5 +1,6 @@
 """Moment matching: the posterior that attributes show, the number of topics, and what is known exactly."""
 
+import inspect
 import os
 import re
 import signal
@@ -901,8 +902,8 @@ def test_of_equally_probable_numbers_the_smallest_is_taken(estimator):
 @every_estimator
 def test_documented_names_are_those_of_parameters_and_attributes(estimator):
     named = []
-    for section in estimator.__doc__.partition("See Also")[0].split("Attributes\n"):
-        entries = re.findall(r"^    (\w+) : ", section, re.MULTILINE)
+    for section in inspect.getdoc(estimator).partition("See Also")[0].split("Attributes\n"):
+        entries = re.findall(r"^(\w+) : ", section, re.MULTILINE)
         named.append(set(entries))
     model = make_model(estimator).fit(X)
     assert named[0] == set(model.get_params())
