@@ -35,7 +35,7 @@ def uninterrupted():
 
 
 class complete_or_undone:
-    """Run the block, which Ctrl-C may stop; then the attributes of the owner are again what they were.
+    """Run the block; if that fails, the attributes of the owner are again what they were.
 
     A class, and not a generator, since SIGINT may arrive between the block and what follows it: that is
     delivered when the block is complete or undone. So is no second one, while the first stops the block.
@@ -44,10 +44,11 @@ class complete_or_undone:
     ----------
     owner : object whose attributes the block sets
     undo : function that restores what the block has changed inside arrays
+    waits : whether Ctrl-C waits for the end of the block, and does not stop it
     """
 
-    def __init__(self, owner, undo=None):
-        self._owner, self._undo = owner, undo
+    def __init__(self, owner, undo=None, waits=False):
+        self._owner, self._undo, self._waits = owner, undo, waits
         self._arrived, self._stopping = None, False
 
     def __enter__(self):
@@ -67,7 +68,7 @@ class complete_or_undone:
         if frames[-1] is None or type(self).__enter__.__code__ in running:  # the block is over, or not begun
             signal.signal(signal.SIGINT, self._handler)
             self._handler(number, frame)
-        elif type(self).__exit__.__code__ in running:
+        elif self._waits or type(self).__exit__.__code__ in running:
             self._arrived = number, frame
         elif not self._stopping:
             self._stopping = True

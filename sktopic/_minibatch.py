@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import DenseCounts, ExpectedCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
 from sktopic._fitted_arrays import FLOAT
-from sktopic._interrupt import complete_or_undone, uninterrupted
+from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
@@ -335,7 +334,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         batch = self._batch_counts(reader, rows, key, update, workers)
         # Ctrl-C waits for the global step; or, where that may take long, stops it, and leaves no trace.
         short = self._global_work(batch, update) < LONG_WORK
-        with changing(self), uninterrupted() if short else nullcontext(), complete_or_undone(self):
+        with changing(self), complete_or_undone(self, waits=short):
             if not short:
                 self._statistics = self._statistics.duplicate()
             self._global_step(batch, update, workers)

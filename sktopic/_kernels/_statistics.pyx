@@ -19,6 +19,28 @@ cdef inline void add_entry(
         averaged[k] += x * average_weight[k]
 
 
+cdef inline void add_block(
+    double* target,
+    double* totals,
+    double* averaged,
+    const double* average_weight,
+    Py_ssize_t n_columns,
+    const int32_t* column_topic,
+    const real* values,
+    double factor,
+    bint drawn,
+) noexcept nogil:
+    """Add factor times the counts of one cell; where they are drawn, few are not zero."""
+    cdef Py_ssize_t j
+    if drawn:
+        for j in range(n_columns):
+            if values[j] != 0:
+                add_entry(target, totals, averaged, average_weight, column_topic[j], factor * values[j])
+    else:
+        for j in range(n_columns):
+            add_entry(target, totals, averaged, average_weight, column_topic[j], factor * values[j])
+
+
 def add_sampled_counts(
     Py_ssize_t first_part,
     Py_ssize_t last_part,
@@ -56,14 +78,13 @@ def add_sampled_counts(
     totals : (n_parts, n_topics) what was added to each topic by each part                        IN/OUT
     averaged : like target, receives the increments times average_weight; no rows: not wanted     IN/OUT
     """
-    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, j, n_columns, first_column, done = 0
+    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, n_columns, first_column, done = 0
     cdef double share
     cdef bint drawn
     cdef double* out
     cdef double* average_out = NULL
     cdef const double* weight = NULL
     cdef const real* row
-    cdef const real* block
     if averaged.shape[0] > 0:
         weight = &average_weight[0]
     with nogil:
@@ -77,7 +98,7 @@ def add_sampled_counts(
                 for i in range(word_indptr[w], word_indptr[w + 1]):
                     share += fixed[word_cell[i]]
                 share *= factor
-                drawn = share == 0.0  # draws have no such part, and few entries that are not zero
+                drawn = share == 0.0  # draws have no such part
                 count_work(&done, 8 * n_topics)
                 if not drawn:
                     for k in range(n_topics):
@@ -90,11 +111,10 @@ def add_sampled_counts(
                     if n_columns == 0:
                         continue
                     count_work(&done, 32 * n_columns)
-                    block = &values[value_indptr[d] + (cell - indptr[d]) * n_columns]
-                    for j in range(n_columns):
-                        if not drawn or block[j] != 0:
-                            k = column_topic[first_column + j]
-                            add_entry(out, &totals[p, 0], average_out, weight, k, factor * block[j])
+                    add_block(
+                        out, &totals[p, 0], average_out, weight, n_columns, &column_topic[first_column],
+                        &values[value_indptr[d] + (cell - indptr[d]) * n_columns], factor, drawn,
+                    )
 
 
 def add_factored_counts(

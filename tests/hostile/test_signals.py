@@ -64,11 +64,11 @@ def counted_blocks(after=None):
 
     def counted(original):
         @contextlib.contextmanager
-        def block(*arguments):
+        def block(*arguments, **keywords):
             if after == n_blocks[0] == 0:
                 n_blocks[0] += 1
                 raise Stop
-            with original(*arguments):
+            with original(*arguments, **keywords):
                 yield
             n_blocks[0] += 1
             if n_blocks[0] == after:
