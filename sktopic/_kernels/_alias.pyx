@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, uint64_t
 
-from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, seed_stream
 

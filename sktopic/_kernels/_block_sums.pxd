@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t
 
+from sktopic._kernels._precision cimport real
+
 # Topics in a block; fill_ratios of _vector.h knows it too.
 cdef enum:
     BLOCK = 16
@@ -25,3 +27,21 @@ cdef inline int32_t find_block(
         u[0] -= total
         b += 1
     return b
+
+
+cdef inline int32_t draw_fixed(
+    const real* row, const real* cumulative, const double* prior, int32_t n_topics, real u
+) noexcept nogil:
+    """Draw from alpha_k phi_kw, u in [0, 1): the block by its cumulative sums, then a scan inside it."""
+    cdef int32_t b = 0, k, stop, last = (n_topics - 1) // BLOCK
+    while b < last and cumulative[b] <= u:
+        b += 1
+    if b > 0:
+        u -= cumulative[b - 1]
+    k = b * BLOCK
+    stop = min(k + BLOCK, n_topics) - 1
+    u -= <real>(prior[k] * row[k])
+    while u >= 0 and k < stop:
+        k += 1
+        u -= <real>(prior[k] * row[k])
+    return k

@@ -15,7 +15,7 @@ from libc.math cimport expm1, log1p, pow
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._vector cimport visit_word, weigh_cells
 
 

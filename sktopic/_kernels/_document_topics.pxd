@@ -2,15 +2,9 @@
 
 from libc.stdint cimport int32_t
 
+from sktopic._kernels._block_sums cimport draw_fixed
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._rng cimport Stream, next_uniform
-
-ctypedef fused real:
-    float
-    double
-
-# Topics per block of the cumulative sums of a word's fixed part.
-cdef enum:
-    BLOCK = 16
 
 
 cdef struct DocumentTopics:
@@ -98,24 +92,6 @@ cdef inline real scan(
         partial_sum[j] = total
         j += 1
     return total
-
-
-cdef inline int32_t draw_fixed(
-    const real* row, const real* cumulative, const double* prior, int32_t n_topics, real u
-) noexcept nogil:
-    """Draw from alpha_k phi_kw, u in [0, 1): the block by its cumulative sums, then a scan inside it."""
-    cdef int32_t b = 0, k, stop, last = (n_topics - 1) // BLOCK
-    while b < last and cumulative[b] <= u:
-        b += 1
-    if b > 0:
-        u -= cumulative[b - 1]
-    k = b * BLOCK
-    stop = min(k + BLOCK, n_topics) - 1
-    u -= <real>(prior[k] * row[k])
-    while u >= 0 and k < stop:
-        k += 1
-        u -= <real>(prior[k] * row[k])
-    return k
 
 
 cdef inline int32_t draw_entry(

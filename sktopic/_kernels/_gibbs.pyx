@@ -15,6 +15,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 
+from sktopic._kernels._block_sums cimport BLOCK
 from sktopic._kernels._sampled_counts cimport (
     Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, to_array, widen_counts,
 )
@@ -22,8 +23,9 @@ from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, seed_stream
 from sktopic._kernels._document_topics cimport (
-    BLOCK, DocumentTopics, clear_entries, draw_entry, drop_empty_entries, put, real, scan, entry_of, take,
+    DocumentTopics, clear_entries, draw_entry, drop_empty_entries, entry_of, put, scan, take,
 )
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._special cimport digamma
 
 

@@ -516,13 +516,13 @@ def sweep_cells(
         each cell; those of a word are neighbours                                                           IN
     counts : (n_words, size) N_kw                                                                       IN/OUT
     totals : (size,) N_k                                                                                IN/OUT
-    root, rest : (size,) P_k, which are 0 for places that are free, and R                           IN/OUT, IN
+    root, rest : (size,) P_k, 0 for spare topics; and R                                             IN/OUT, IN
     ids : (size,), becomes -1 where a topic is new                                                         OUT
     sampler : 0 for direct assignment, 1 for table indicators, 2 for these with alias tables
     common : words with fewer cells are drawn without alias tables
     topic_concentration, doc_concentration, topic_word_prior : b0, b1 and beta, > 0
     n_features : V, of which counts may have the words that are in cells only
-    list_start, entries, ratios, n_entries : the documents' topics                                IN/OUT
+    list_start, entries, ratios, n_entries : the documents' topics                                      IN/OUT
     z : (n_clumps,) topic of each clump, -1: none yet                                                   IN/OUT
     key : a cell draws from the stream of combine(key, its number)
 
@@ -531,7 +531,7 @@ def sweep_cells(
     Returns
     -------
     next_cell : int
-        The number of cells; or the first cell not yet visited, for which there may be too few free places.
+        The number of cells; or the first cell not yet visited, for which there may be too few spare topics.
     rest : float
     """
     cdef int32_t size = <int32_t>root.shape[0]

@@ -5,12 +5,14 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from sktopic._kernels._block_sums cimport BLOCK
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_below, seed_stream
 from sktopic._kernels._document_topics cimport (
-    BLOCK, DocumentTopics, clear_entries, draw_entry, drop_empty_entries, put, real, scan, take,
+    DocumentTopics, clear_entries, draw_entry, drop_empty_entries, put, scan, take,
 )
+from sktopic._kernels._precision cimport real
 
 
 cdef struct Tokens:

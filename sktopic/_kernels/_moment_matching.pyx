@@ -43,7 +43,7 @@ from sktopic._kernels._moments cimport (
     update_topics,
 )
 from sktopic._kernels._rng cimport Stream, next_below, seed_stream
-from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._precision cimport real
 
 FIXED, DEGENERATE, TRIANGULAR = range(3)
 cdef enum:

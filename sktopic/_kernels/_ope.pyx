@@ -21,7 +21,8 @@ from libc.string cimport memset
 
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, next_uniform, seed_stream
-from sktopic._kernels._document_topics cimport BLOCK, real
+from sktopic._kernels._block_sums cimport BLOCK
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._vector cimport add_row, dot, fill_bounds, weigh_cells
 
 

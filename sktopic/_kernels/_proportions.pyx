@@ -6,7 +6,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._precision cimport real
 
 
 def sampled_proportions(

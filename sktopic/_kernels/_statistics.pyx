@@ -7,7 +7,7 @@ row of totals, so parts run at the same time, and the result does not depend on 
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._precision cimport real
 
 
 cdef inline void add_entry(

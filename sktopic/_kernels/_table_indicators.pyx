@@ -29,7 +29,8 @@ from sktopic._kernels._sampled_counts cimport (
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, next_uniform, seed_stream
-from sktopic._kernels._document_topics cimport BLOCK, draw_fixed, real
+from sktopic._kernels._block_sums cimport BLOCK, draw_fixed
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._stirling cimport Stirling, free_stirling, init_stirling, seat_ratios
 
 # Draws of topics for the remainder before those that a document lacks are gone through one by one.

@@ -6,7 +6,8 @@ from libc.math cimport log
 from libc.stdint cimport int32_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._document_topics cimport BLOCK, real
+from sktopic._kernels._block_sums cimport BLOCK
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._vector cimport fill_geometric_row
 
 BLOCK_SIZE = BLOCK

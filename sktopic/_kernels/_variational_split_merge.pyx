@@ -10,7 +10,7 @@ from libc.math cimport exp, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._precision cimport real
 from sktopic._kernels._special cimport digamma
 from sktopic._kernels._vector cimport fill_digamma_row
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t
 
 from sktopic._kernels._interrupt cimport count_work
-from sktopic._kernels._document_topics cimport real
+from sktopic._kernels._precision cimport real
 
 # Entries of topic rows that one loop goes over without looking for Ctrl-C: a millisecond or two.
 cdef enum:

@@ -1,0 +1,5 @@
+"""The precisions that kernels are compiled for."""
+
+ctypedef fused real:
+    float
+    double
