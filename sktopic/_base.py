@@ -39,6 +39,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     `_transform_step`.
     """
 
+    n_components: int
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+
     # Fitted arrays by name, with their dtypes and sizes (see _fitted_arrays).
     _fitted_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -68,7 +72,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._topic_probabilities()
 
     @abstractmethod
-    def _transform_step(self) -> DocumentStep:
+    def _transform_step(self) -> DocumentStep[Any]:
         """Return the document step (see _document_steps) that transform runs."""
 
     def _check_settings(self):

@@ -30,8 +30,14 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     sampled again. A call is all or nothing up to its first complete sweep: if it fails before, the state is
     that before the call; after it, the state is that of the last complete sweep.
 
-    A subclass defines `_begin_call`, `_assign_at_random`, `_sweep`, `_undo` and `_trace`.
+    A subclass defines `_allocate`, `_adopt_settings`, `_begin_call`, `_assign_at_random`, `_sweep`, `_undo`
+    and `_trace`.
     """
+
+    max_iter: int
+    evaluate_every: int
+    topic_word_prior: float | str | None
+    verbose: int
 
     _fitted_arrays = {  # noqa: RUF012
         "_counts": (FLOAT, "features", "topics"),
@@ -42,7 +48,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     _traces: ClassVar[dict[str, type]] = {"log_likelihood_": np.float64}
 
     @abstractmethod
-    def _initialize(self, n_features):
+    def _allocate(self, n_features):
         """Set the state before the first document; allocate before anything is set."""
 
     @abstractmethod
@@ -135,7 +141,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         check_topic_word_prior(self.topic_word_prior)
 
     def _start(self, n_features):
-        self._initialize(n_features)
+        self._allocate(n_features)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_samples_seen_ = self._n_sweeps = self.n_iter_ = 0
         self._clear_traces()

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
-from sktopic._document_steps import DenseCounts, ExpectedCounts
+from sktopic._document_steps import DenseCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
 from sktopic._fitted_arrays import FLOAT
 from sktopic._interrupt import complete_or_undone
@@ -19,7 +19,7 @@ from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
-from sktopic._statistics_updates import DocumentAverage, StatisticsUpdate
+from sktopic._statistics_updates import BatchCounts, DocumentAverage, StatisticsUpdate
 from sktopic._step_size import StepSize, whole_step
 from sktopic._typing import MatrixLike
 
@@ -54,23 +54,6 @@ class Update:
     memory: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class BatchCounts:
-    """What a document step has found of a batch.
-
-    Attributes
-    ----------
-    counts : expected counts of words in topics
-    words : (n_words,) the columns that the words of the counts belong to
-    n_documents, n_tokens : of the batch
-    """
-
-    counts: ExpectedCounts
-    words: np.ndarray
-    n_documents: int
-    n_tokens: float
-
-
 class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     """Base class of models trained on one mini-batch after another.
 
@@ -83,6 +66,15 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     Two more say how a batch enters the statistics: `_step_size` and `_statistics_update`.
     """
 
+    batch_size: int
+    max_iter: int
+    shuffle: bool
+    early_stopping: bool
+    validation_fraction: float
+    learning_offset: float
+    learning_decay: float
+    verbose: int
+
     _fitted_arrays = {  # noqa: RUF012
         "_store": (FLOAT, "features", "topics"),
         "_store_totals": (FLOAT, "topics"),
@@ -92,9 +84,9 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "doc_topic_prior_": (FLOAT, "components"),
     }
 
-    # Documents whose expected counts are held in memory at once; a larger batch is summed in groups, into
-    # DenseCounts. Methods whose updates read more of what their document step returns set sys.maxsize.
-    _group_size = GROUP_SIZE
+    # Whether updates read more of what the document step returns than ExpectedCounts have. If not, a batch of
+    # more than GROUP_SIZE documents is summed group by group, into DenseCounts.
+    _reads_whole_batches = False
     # Whether the global step is to have the sufficient statistics of the prior of topic proportions.
     _wants_prior_statistics = False
     # Whether the last pass of fit is another than those before, and comes after an early stop, too.
@@ -115,7 +107,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         """Return the expected counts of a DocumentBatch (see _document_steps), changing nothing."""
 
     @abstractmethod
-    def _global_step(self, batch, update, workers):
+    def _global_step(self, batch_counts, update, workers):
         """Update the fitted state from the BatchCounts of a batch."""
 
     def _step_size(self) -> Callable[[float], float]:
@@ -135,10 +127,10 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         t = self._n_topic_updates + 1 if t is None else t
         return (whole_step if update.is_whole_corpus else self._step_size())(t)
 
-    def _update_statistics(self, statistics, batch, update, workers):
+    def _update_statistics(self, statistics, batch_counts, update, workers):
         """Let a batch enter the statistics."""
         is_first = self._n_topic_updates == 0
-        self._statistics_update()(statistics, batch, self._rho(update), is_first, workers)
+        self._statistics_update()(statistics, batch_counts, self._rho(update), is_first, workers)
 
     def _unit(self, total_samples):
         """What one unit of the statistics stands for, in tokens of the corpus."""
@@ -331,33 +323,33 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     def _update(self, reader, rows, update, monitor, workers, n_new=0):
         """One mini-batch, n_new of whose documents were not counted before."""
         key = self._key(FIT_KEY, update.number)
-        batch = self._batch_counts(reader, rows, key, update, workers)
+        batch_counts = self._batch_counts(reader, rows, key, update, workers)
         # Ctrl-C waits for the global step; or, where that may take long, stops it, and leaves no trace.
-        short = self._global_work(batch, update) < LONG_WORK
+        short = self._global_work(batch_counts, update) < LONG_WORK
         with changing(self), complete_or_undone(self, waits=short):
             if not short:
                 self._statistics = self._statistics.duplicate()
-            self._global_step(batch, update, workers)
+            self._global_step(batch_counts, update, workers)
             self.n_batch_iter_ += 1
             self.n_samples_seen_ += len(rows)
             self._corpus_size += n_new
-        monitor.after_update(batch.n_documents, batch.n_tokens)
+        monitor.after_update(batch_counts.n_documents, batch_counts.n_tokens)
 
-    def _global_work(self, batch, update):
+    def _global_work(self, batch_counts, update):
         """Operations of a global step, roughly."""
-        return batch.counts.work() + (0 if self.n_batch_iter_ else self._statistics.size)
+        return batch_counts.expected.work() + (0 if self.n_batch_iter_ else self._statistics.size)
 
     def _batch_counts(self, reader, rows, key, update, workers):
         """The BatchCounts of some documents; of a large batch, summed over groups."""
-        if len(rows) <= self._group_size:
+        if len(rows) <= GROUP_SIZE or self._reads_whole_batches:
             batch = reader.batch(rows)
             keys = position_keys(key, 0, len(rows))
             counts = self._document_step(batch, keys, update, workers)
             return BatchCounts(counts, batch.words, len(rows), batch.lengths.sum())
         dense = DenseCounts(self.n_features_in_, self._n_trained, self._wants_prior_statistics)
         n_tokens = 0.0
-        for first in range(0, len(rows), self._group_size):
-            group = rows[first : first + self._group_size]
+        for first in range(0, len(rows), GROUP_SIZE):
+            group = rows[first : first + GROUP_SIZE]
             batch = reader.batch(group)
             keys = position_keys(key, first, len(group))
             dense.include(self._document_step(batch, keys, update, workers), batch.words, workers)

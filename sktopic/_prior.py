@@ -16,6 +16,10 @@ SMALLEST, LARGEST = 1e-12, 1e12
 # What learning keeps inside, as the kernels do.
 SMALLEST_LEARNED, LARGEST_LEARNED = 1e-6, 1e4
 
+# Batches that the starting value counts for when a prior is learned batch by batch. The first batches see
+# topics that are still random, under which documents look alike: a prior that followed would keep them so.
+PRIOR_INERTIA = 10
+
 LEARNED = ("auto", "auto-symmetric")
 
 
@@ -167,13 +171,13 @@ class PriorLearner:
         if self.kind == "auto-symmetric":
             value = prior.mean()
             step = symmetric_newton_step(mean_log_theta.mean(), len(prior), value)
-            return np.full(len(prior), move(value, rho * step))
+            return np.full(len(prior), bounded_step(value, rho * step))
         total = prior.sum()
         gradient = digamma(total) - digamma(prior) + mean_log_theta
         # The Hessian is diagonal plus a constant: diag(-curvature) + polygamma(1, total).
         curvature = polygamma(1, prior)
         shift = (gradient / curvature).sum() / (1.0 / polygamma(1, total) - (1.0 / curvature).sum())
-        return move(prior, rho * (gradient + shift) / curvature)
+        return bounded_step(prior, rho * (gradient + shift) / curvature)
 
     def mode(self, averages, n_documents):
         """The mode under the Gamma prior; averages are those of topic gains and, last, of the total gain."""
@@ -194,7 +198,7 @@ def symmetric_newton_step(mean_log, n, value):
     return gradient / (polygamma(1, value) - n * polygamma(1, n * value))
 
 
-def move(value, step):
+def bounded_step(value, step):
     """value + step, held between half and twice the value and inside the range of learned priors."""
     return np.clip(np.clip(value + step, value / 2, value * 2), SMALLEST_LEARNED, LARGEST_LEARNED)
 
@@ -203,4 +207,4 @@ def learned_topic_word_prior(rule, mean_log_phi, n_features, value, rho):
     """The symmetric Dirichlet parameter of topics that follows from the mean of E[log phi]."""
     if rule == "fixed-point":
         return fit_symmetric_dirichlet(mean_log_phi, n_features, value, MAX_ITER, TOL)
-    return float(move(value, rho * symmetric_newton_step(mean_log_phi, n_features, value)))
+    return float(bounded_step(value, rho * symmetric_newton_step(mean_log_phi, n_features, value)))

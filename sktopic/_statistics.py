@@ -1,4 +1,4 @@
-"""Topic-word statistics, stored word by word, which mini-batches move."""
+"""Topic-word statistics, stored word by word, which mini-batches update."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -107,7 +107,9 @@ class TopicWordStatistics:
     def writable(self):
         """The same on arrays that can be written to: copies of those that a memory map protects."""
         arrays = (self.store, self.totals, self.scale, self.averaged, self.average_weight)
-        return TopicWordStatistics(*(np.require(array, requirements="W") for array in arrays))
+        return TopicWordStatistics(
+            *(np.require(array, requirements="W") for array in arrays), self.n_features
+        )
 
     def duplicate(self):
         """The same in arrays of its own."""

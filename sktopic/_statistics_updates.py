@@ -8,6 +8,29 @@ module of its method, which an estimator returns from ``_statistics_update``.
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
+from sktopic._document_steps import ExpectedCounts
+from sktopic._parallel import Workers
+from sktopic._statistics import TopicWordStatistics
+
+
+@dataclass(frozen=True)
+class BatchCounts:
+    """What a document step has found of a batch.
+
+    Attributes
+    ----------
+    expected : expected counts of words in topics
+    words : (n_words,) the columns that the words of these belong to
+    n_documents, n_tokens : of the batch
+    """
+
+    expected: ExpectedCounts
+    words: np.ndarray
+    n_documents: int
+    n_tokens: float
+
 
 class StatisticsUpdate(Protocol):
     """A rule by which batches enter the statistics."""
@@ -15,7 +38,14 @@ class StatisticsUpdate(Protocol):
     # Batches of no more tokens are passed over.
     negligible: float
 
-    def __call__(self, statistics, batch, rho, is_first, workers) -> None:
+    def __call__(
+        self,
+        statistics: TopicWordStatistics,
+        batch_counts: BatchCounts,
+        rho: float,
+        is_first: bool,
+        workers: Workers,
+    ) -> None:
         """Let the expected counts of a batch enter, at the rows of its words."""
 
     def unit(self, total_samples: float) -> float:
@@ -28,18 +58,18 @@ class DocumentAverage:
 
     negligible = 0.0
 
-    def __call__(self, statistics, batch, rho, is_first, workers):
-        divisor = self.divisor(batch)
+    def __call__(self, statistics, batch_counts, rho, is_first, workers):
+        divisor = self.divisor(batch_counts)
         if is_first and statistics.totals.any():
             # The initial noise weighs what one document (or token, where those are averaged) does.
-            statistics.set_total(batch.n_tokens / divisor)
+            statistics.set_total(batch_counts.n_tokens / divisor)
         statistics.decay(1.0 - rho)
-        statistics.add(batch.counts, batch.words, rho / divisor, workers)
+        statistics.add(batch_counts.expected, batch_counts.words, rho / divisor, workers)
         statistics.count_average()
 
-    def divisor(self, batch):
+    def divisor(self, batch_counts):
         """What the counts of a batch are divided by."""
-        return batch.n_documents
+        return batch_counts.n_documents
 
     def unit(self, total_samples):
         return total_samples
@@ -54,8 +84,8 @@ class TokenAverage(DocumentAverage):
     # Division by fewer tokens might overflow.
     negligible = 1e-200
 
-    def divisor(self, batch):
-        return batch.n_tokens
+    def divisor(self, batch_counts):
+        return batch_counts.n_tokens
 
     def unit(self, total_samples):
         return total_samples * self.mean_length
@@ -72,9 +102,9 @@ class RunningSum:
 
     negligible = 0.0
 
-    def __call__(self, statistics, batch, rho, is_first, workers):
+    def __call__(self, statistics, batch_counts, rho, is_first, workers):
         statistics.decay(0.0 if is_first else self.decay)
-        statistics.add(batch.counts, batch.words, 1.0, workers)
+        statistics.add(batch_counts.expected, batch_counts.words, 1.0, workers)
 
     def unit(self, total_samples):
         return 1.0

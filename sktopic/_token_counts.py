@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sktopic._arrays import row_blocks
-from sktopic._kernels._collapsed_gibbs import move_counts
+from sktopic._kernels._collapsed_gibbs import transfer_counts
 
 # Sums of whole numbers below this are exact, whatever is added and removed.
 LARGEST_EXACT_TOTAL = 2.0**53
@@ -28,7 +28,7 @@ def log_rising(counts, beta):
 def add_tokens(documents, counts):
     """Add the tokens of documents that have topics (z) to counts of words in topics, in place."""
     unassigned = np.full_like(documents.z, -1)
-    move_counts(
+    transfer_counts(
         word_indptr=documents.word_indptr,
         words=documents.words,
         cell_count=documents.cell_count,

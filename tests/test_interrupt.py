@@ -188,7 +188,7 @@ UPDATES = {
     "summed": (partial(StreamingVariationalLDA, n_components=5), (TopicWordStatistics, "add")),
     "langevin": (partial(LangevinLDA, n_components=5), (LangevinLDA, "_update_statistics")),
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
-    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_move_root")),
+    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (TopicWordStatistics, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (TopicWordStatistics, "add")),
@@ -256,7 +256,7 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
         expected.partial_fit(FEW[: 4 * (update - 1)])
     monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
-        call = {"_learned_prior": update - 1, "_move_root": update - 1}.get(place[1], update)
+        call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
         if call == 0:
             pytest.skip("the first update has no such part")
         interrupt(patch, *place, call=call, delay=None)

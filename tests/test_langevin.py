@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from sktopic import _minibatch
 from sktopic._document_steps import DenseCounts
 from sktopic._kernels._langevin import normals
 from sktopic._kernels._rng import combine_keys
@@ -46,12 +47,12 @@ def recorded_counts(monkeypatch):
     recorded = []
     original = LangevinLDA._update_statistics
 
-    def update(self, statistics, batch, *arguments):
+    def update(self, statistics, batch_counts, *arguments):
         dense = DenseCounts(self.n_features_in_, self.n_components, with_prior_statistics=False)
         with Workers(1) as workers:
-            dense.include(batch.counts, batch.words, workers)
+            dense.include(batch_counts.expected, batch_counts.words, workers)
         recorded.append(dense.counts)
-        original(self, statistics, batch, *arguments)
+        original(self, statistics, batch_counts, *arguments)
 
     monkeypatch.setattr(LangevinLDA, "_update_statistics", update)
     return recorded
@@ -87,7 +88,7 @@ def test_batches_beyond_one_group_make_the_same_step(monkeypatch):
     """A batch counted group by group, to rounding of float32 counts."""
     counts = make_lda_documents(1500, n_features=25, n_components=4, mean_length=6, random_state=0).data
     whole = make_model(batch_size=1500, max_iter=2).fit(counts)
-    monkeypatch.setattr(LangevinLDA, "_group_size", 300)
+    monkeypatch.setattr(_minibatch, "GROUP_SIZE", 300)
     grouped = make_model(batch_size=1500, max_iter=2).fit(counts)
     assert_allclose(grouped.components_, whole.components_, rtol=1e-6)
 

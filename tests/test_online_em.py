@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma
 from sklearn.base import clone
 
+from sktopic import _minibatch
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._monitor import FitMonitor
 from sktopic.datasets import make_bars, make_lda_documents
@@ -317,7 +318,7 @@ def test_groups_of_a_batch_do_not_matter(monkeypatch, inference, average, prior)
     """A batch treated group by group, to bound memory, gives what it gives as a whole, to rounding."""
     model = make_model(inference=inference, average=average, doc_topic_prior=prior, batch_size=20, max_iter=3)
     whole = clone(model).fit(SMALL)
-    monkeypatch.setattr(MinibatchTopicModel, "_group_size", 6)
+    monkeypatch.setattr(_minibatch, "GROUP_SIZE", 6)
     grouped = clone(model).fit(SMALL)
     assert_allclose(grouped.components_, whole.components_, rtol=1e-9)
     assert_allclose(grouped.doc_topic_prior_, whole.doc_topic_prior_, rtol=1e-9)

@@ -10,6 +10,7 @@ from scipy.stats import kstest
 from sktopic._documents import DocumentReader
 from sktopic._kernels._rng import position_keys, uniforms
 from sktopic._parallel import Workers
+from sktopic._prior import PRIOR_INERTIA
 from sktopic._statistics import N_PARTS, CountsTarget, no_average
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em
@@ -122,7 +123,7 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
     rho = model._step_size()(t)
     expected = (1 - rho) * before[:, :3] + rho * hat
     assert_allclose(model._store[:, :3] * model._store_scale[0], expected, rtol=1e-5, atol=1e-12)
-    rho = model._step_size()(_online_em.INERTIA + t - 1)
+    rho = model._step_size()(PRIOR_INERTIA + t - 1)
     averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
     assert_allclose(model._log_theta, averages, rtol=1e-6)
     fitted = digamma(model._alpha) - digamma(model._alpha.sum())
@@ -148,15 +149,15 @@ def test_sticks_of_new_topics_have_their_law():
 
 def births(model, monkeypatch):
     """(alpha before, alpha after, left before, topics to come that were drawn, key) of every update."""
-    seen, moving = [], []
-    move, original = OnlineEMHDP._move, OnlineEMHDP._end_births
+    seen, counted = [], []
+    update_topics, original = OnlineEMHDP._update_topics, OnlineEMHDP._end_births
 
-    def watched_move(self, batch, update, workers):
-        moving.append(batch.counts)
-        move(self, batch, update, workers)
+    def watched_update(self, batch_counts, update, workers):
+        counted.append(batch_counts.expected)
+        update_topics(self, batch_counts, update, workers)
 
     def end_births(self, topics, update):
-        before, counts = self._alpha, moving[-1]
+        before, counts = self._alpha, counted[-1]
         left = self._prior.left(self.doc_concentration_)
         drawn = set(counts.column_topic[counts.column_topic >= len(before)].tolist())
         columns = self._store[:, sorted(drawn)].copy()
@@ -166,7 +167,7 @@ def births(model, monkeypatch):
             assert_array_equal(self._store[:, len(before) : len(self._alpha)], columns)
         assert not np.any(self._store[:, len(self._alpha) :])  # those to come have nothing
 
-    monkeypatch.setattr(OnlineEMHDP, "_move", watched_move)
+    monkeypatch.setattr(OnlineEMHDP, "_update_topics", watched_update)
     monkeypatch.setattr(OnlineEMHDP, "_end_births", end_births)
     model.fit(X)
     return seen

@@ -14,9 +14,9 @@ from sktopic._parallel import Workers
 from sktopic._prior import (
     PriorLearner,
     PriorStatistics,
+    bounded_step,
     check_prior,
     learned_topic_word_prior,
-    move,
     symmetric_newton_step,
 )
 from sktopic._topics import TopicProbabilities
@@ -279,8 +279,8 @@ def test_full_steps_of_newton_reach_the_fixed_point(alpha, kind):
 
 
 def test_steps_are_held_between_half_and_twice_the_value():
-    assert_array_equal(move(np.array([1.0, 1.0, 1.0]), np.array([-5.0, 0.25, 5.0])), [0.5, 1.25, 2.0])
-    assert_array_equal(move(np.array([1.5e-6, 6e3]), np.array([-1.0, 1e9])), [1e-6, 1e4])
+    assert_array_equal(bounded_step(np.array([1.0, 1.0, 1.0]), np.array([-5.0, 0.25, 5.0])), [0.5, 1.25, 2.0])
+    assert_array_equal(bounded_step(np.array([1.5e-6, 6e3]), np.array([-1.0, 1e9])), [1e-6, 1e4])
     for kind in ("auto", "auto-symmetric"):
         learner, prior = PriorLearner(kind, "gradient"), np.full(3, 0.5)
         _, far = learner.update(learner.initial(prior), prior, telling(np.full(3, -1e5)), 1.0, 100.0)

@@ -59,7 +59,7 @@ def test_updates_are_those_in_print(monkeypatch):
         step(self, batch, update, workers)
         if batch.n_tokens == 0:
             return
-        counts = batch.counts
+        counts = batch.expected
         tokens = np.zeros((len(counts.tables), 25))
         tokens[:, batch.words] = counts.tokens.counts.T / 3
         rho = 1.0 if first else self._step_size()(self._n_topic_updates)

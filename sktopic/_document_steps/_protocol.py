@@ -1,6 +1,6 @@
 """What a document step takes and returns."""
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,17 @@ class TrainedDocuments(ExpectedCounts, InferredDocuments, Protocol):
     """What a step of training infers; WithPriorStatistics, where it was asked for that."""
 
 
-class DocumentStep(Protocol):
+# What topics are as a step reads them: GatheredTopics, unless the topics of its estimator gather others.
+Rows = TypeVar("Rows", contravariant=True)
+
+
+class DocumentStep(Protocol[Rows]):
     """Infers the topics of the documents of a batch. A pure function: it may run in any thread or process."""
 
     def __call__(
         self,
         batch: DocumentBatch,
-        topics: GatheredTopics,
+        topics: Rows,
         prior: NDArray[np.float64],
         keys: NDArray[np.uint64] | None,
         workers: Workers,
@@ -64,7 +68,7 @@ class DocumentStep(Protocol):
         """
 
 
-class TrainingStep(DocumentStep, Protocol):
+class TrainingStep(DocumentStep[GatheredTopics], Protocol):
     """A document step that training uses: what it returns are expected counts, too."""
 
     def __call__(

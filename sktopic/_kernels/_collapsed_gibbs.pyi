@@ -21,7 +21,7 @@ def sweep_words(
 ) -> None:
     """Change the assignments, the documents' lists and the totals in place."""
 
-def move_counts(
+def transfer_counts(
     word_indptr: NDArray[np.int64],  # (n_words + 1,)
     words: NDArray[np.int32],  # (n_words,)
     cell_count: NDArray[np.float64],  # (n_cells,)

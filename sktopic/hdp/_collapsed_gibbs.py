@@ -322,7 +322,7 @@ class CollapsedGibbsHDP(BatchSampler):
         statistics = TopicWordStatistics.of_counts(columns_of(self._counts, used), self._totals[used])
         return statistics.probabilities(1.0, self.topic_word_prior_)
 
-    def _initialize(self, n_features):
+    def _allocate(self, n_features):
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
         self._counts = np.zeros((n_features, size))  # which may fail: nothing has changed so far
         self._totals, self._tables = np.zeros(size), np.zeros(size)

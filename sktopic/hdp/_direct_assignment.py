@@ -1,6 +1,6 @@
 """Variational inference for the HDP by direct assignment, split and merge (Bryant and Sudderth, 2012)."""
 
-import sys
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Literal
 
@@ -8,10 +8,7 @@ import numpy as np
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import INITIAL_KEY, BatchCounts
 from sktopic._prior import LARGEST, SMALLEST
-from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
@@ -202,7 +199,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     }
 
     # A batch is looked at as a whole.
-    _group_size = sys.maxsize
+    _reads_whole_batches = True
 
     def __init__(
         self,
@@ -273,8 +270,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         return 0.1
 
     def _initialize(self, n_features, seed):
-        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
-        self._start_from(TopicWordStatistics.random(n_features, n, key, False))
+        self._start_at_random(n_features, seed)
+        n = self.n_components
         self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
         self._births, self._cursor = np.zeros(n, dtype=np.int64), 0
         self.move_history_ = np.empty(0, dtype=MOVE)
@@ -330,14 +327,16 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     def _order(self, rows, epoch):
         return rows if self._fits_whole_corpus() else super()._order(rows, epoch)
 
-    def _global_work(self, batch, update):
-        work = super()._global_work(batch, update) + 40 * WEIGHT_ITERATIONS * batch.counts.gamma.size
-        moving = self.split_merge
-        return work + moves_work(batch.counts, self.n_features_in_, update.is_last_pass) if moving else work
+    def _global_work(self, batch_counts, update):
+        counts = batch_counts.expected
+        work = super()._global_work(batch_counts, update) + 40 * WEIGHT_ITERATIONS * counts.gamma.size
+        if self.split_merge:
+            work += moves_work(counts, self.n_features_in_, update.is_last_pass)
+        return work
 
-    def _move(self, batch, update, workers):
-        scale, rho = update.total_samples / batch.n_documents, self._rho(update)
-        topics, counts = self._corpus_topics(self.total_samples_), batch.counts
+    def _update_topics(self, batch_counts, update, workers):
+        scale, rho = update.total_samples / batch_counts.n_documents, self._rho(update)
+        topics, counts = self._corpus_topics(self.total_samples_), batch_counts.expected
         moves = Moves(topics, self._inference(), scale, self._n_topic_updates, workers)
         moving = self.split_merge and self._n_topic_updates > 0  # topics are random before
         if moving:
@@ -349,9 +348,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         if moving and self.max_splits > 0 and not update.is_last_pass:
             given = counts, before, best, rho, self.max_splits, self._cursor
             splits, self._cursor = moves.propose_splits(*given)
-        found = BatchCounts(counts, batch.words, batch.n_documents, batch.n_tokens)
-        self._update_statistics(topics.statistics, found, update, workers)
-        tokens = moves.split(splits, counts, batch.words)
+        self._update_statistics(topics.statistics, replace(batch_counts, expected=counts), update, workers)
+        tokens = moves.split(splits, counts, batch_counts.words)
         if self._n_topic_updates > 0 or update.is_whole_corpus:  # the very first batch has read random topics
             learned = [name for name, parameter in PARAMETERS.items() if getattr(self, parameter) == "auto"]
             priors = {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}

@@ -35,7 +35,7 @@ class GrowingPrior:
         share = max(self.left(concentration) / max(n, 1), SMALLEST)
         return np.append(self.alpha, np.full(n, share))
 
-    def moved(self, gains, lengths, rho):
+    def averaged(self, gains, lengths, rho):
         """Move the average a step of size rho towards that of a batch, and fit alpha to it.
 
         gains : (n_topics,) topic_gains of the PriorStatistics; lengths : of the documents with words

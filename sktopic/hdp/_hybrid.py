@@ -7,17 +7,11 @@ import numpy as np
 from sktopic._compat import StrOptions
 from sktopic._document_steps import GibbsStep
 from sktopic._fitted_arrays import FLOAT
-from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import INITIAL_KEY
-from sktopic._prior import SMALLEST, default_prior, default_topic_word_prior
-from sktopic._statistics import TopicWordStatistics
+from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._minibatch import MinibatchHDP
 from sktopic.hdp._root import Root
 from sktopic.hdp._table_step import TableStep
-
-# Batches that the start of the root counts for: the first batches see topics that are still random and alike.
-INERTIA = 10
 
 
 class HybridHDP(MinibatchHDP):
@@ -261,8 +255,8 @@ class HybridHDP(MinibatchHDP):
         return default_topic_word_prior(self.n_components)
 
     def _initialize(self, n_features, seed):
-        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
-        self._start_from(TopicWordStatistics.random(n_features, n, key, False))
+        self._start_at_random(n_features, seed)
+        n = self.n_components
         self.topic_concentration_, self.doc_concentration_ = 1.0, n * default_prior(n)
         self._tables, self._growth = np.full(n, 1.0 / n), 0.0  # see Root
         self._in_use = np.arange(n)
@@ -295,20 +289,20 @@ class HybridHDP(MinibatchHDP):
         prior = self._doc_topic_prior(self._root_weights(update.total_samples))
         return self._sampled(self._training_step(), batch, prior, keys, update, workers)
 
-    def _move(self, batch, update, workers):
+    def _update_topics(self, batch_counts, update, workers):
         total_weight = self._root_weights(update.total_samples).sum()
-        self._update_statistics(self._statistics, batch, update, workers)
+        self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._n_topic_updates > 0:  # the very first batch reads random topics
-            statistics = batch.counts.prior_statistics()
-            tables = statistics.topic_gains / batch.n_documents
-            self._move_root(tables, total_weight * statistics.total_gain / batch.n_documents, update)
+            statistics = batch_counts.expected.prior_statistics()
+            tables = statistics.topic_gains / batch_counts.n_documents
+            self._update_root(tables, total_weight * statistics.total_gain / batch_counts.n_documents, update)
 
-    def _move_root(self, tables, growth, update):
+    def _update_root(self, tables, growth, update):
         """Move the root towards that of a batch, and learn the concentrations."""
         root, n = self._root, self.total_samples_
         if self._n_topic_updates == 1:  # the start says nothing of the number of tables
             root = root.rescaled(tables, growth)
-        root = root.moved(tables, growth, self._rho(update, INERTIA + self._n_topic_updates))
+        root = root.averaged(tables, growth, self._rho(update, PRIOR_INERTIA + self._n_topic_updates))
         self._tables, self._growth = root.tables, root.growth
         if self.doc_concentration == "auto" and update.is_first_visit:
             self.doc_concentration_ = root.doc_concentration(n, *self.doc_concentration_prior)

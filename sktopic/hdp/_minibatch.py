@@ -2,14 +2,17 @@
 
 from abc import abstractmethod
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 
 from sktopic._compat import Interval
 from sktopic._constraints import SHARED
 from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._minibatch import MinibatchTopicModel
+from sktopic._kernels._rng import combine_keys
+from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import LARGEST, SMALLEST, check_topic_word_prior
+from sktopic._statistics import TopicWordStatistics
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
@@ -32,8 +35,15 @@ class MinibatchHDP(MinibatchTopicModel):
     numbers of their columns.
 
     A method says which weights topics have (`_topic_weights`), and what an update by a batch with words does
-    (`_move`).
+    (`_update_topics`).
     """
+
+    topic_concentration: float | Literal["auto"]
+    doc_concentration: float | Literal["auto"]
+    topic_word_prior: float | Literal["auto"] | None
+    topic_concentration_: float
+    doc_concentration_: float
+    topic_word_prior_: float
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
@@ -58,7 +68,7 @@ class MinibatchHDP(MinibatchTopicModel):
         """Return the weight of the topic of each column, ndarray of shape (n_columns,)."""
 
     @abstractmethod
-    def _move(self, batch, update, workers):
+    def _update_topics(self, batch_counts, update, workers):
         """Update the fitted state from the BatchCounts of a batch that has words."""
 
     @property
@@ -71,6 +81,11 @@ class MinibatchHDP(MinibatchTopicModel):
         super()._check_settings()
         check_topic_word_prior(self.topic_word_prior)
         check_concentration_priors(self)
+
+    def _start_at_random(self, n_features, seed):
+        """Set the state that all methods have, with random topics."""
+        key = combine_keys(seed, INITIAL_KEY)
+        self._start_from(TopicWordStatistics.random(n_features, self.n_components, key, average=False))
 
     def _start_from(self, statistics):
         """Set the state that all methods have."""
@@ -127,10 +142,10 @@ class MinibatchHDP(MinibatchTopicModel):
         gathered = topics.gather(batch.words, prior, workers)
         return step(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 
-    def _global_step(self, batch, update, workers):
+    def _global_step(self, batch_counts, update, workers):
         self.total_samples_ = float(update.total_samples)
-        if batch.n_tokens > self._statistics_update().negligible:
-            self._move(batch, update, workers)
+        if batch_counts.n_tokens > self._statistics_update().negligible:
+            self._update_topics(batch_counts, update, workers)
             self._n_topic_updates += 1
         self._report_topics()
 

@@ -1,6 +1,5 @@
 """Online EM for the HDP with local Gibbs sampling (Dupuy and Bach, 2017, section 5)."""
 
-import sys
 from numbers import Integral
 
 import numpy as np
@@ -8,16 +7,12 @@ import numpy as np
 from sktopic._compat import Interval
 from sktopic._document_steps import GibbsStep
 from sktopic._fitted_arrays import FLOAT
-from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._minibatch import INITIAL_KEY
-from sktopic._prior import SMALLEST
-from sktopic._statistics import TopicWordStatistics
+from sktopic._kernels._rng import uniforms
+from sktopic._prior import PRIOR_INERTIA, SMALLEST
 from sktopic.hdp._growing_prior import GrowingPrior
 from sktopic.hdp._minibatch import GrowingHDP
 
 BIRTH_KEY = 0x6269727468
-# Batches that the start of the averages counts for: the first see topics that are still alike.
-INERTIA = 10
 MOST_BIRTHS = 1000
 
 
@@ -160,7 +155,7 @@ class OnlineEMHDP(GrowingHDP):
     }
 
     # Births are those of a batch as a whole.
-    _group_size = sys.maxsize
+    _reads_whole_batches = True
 
     def __init__(
         self,
@@ -223,8 +218,8 @@ class OnlineEMHDP(GrowingHDP):
         return 0.02
 
     def _initialize(self, n_features, seed):
-        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
-        self._start_from(TopicWordStatistics.random(n_features, n, key, False))
+        self._start_at_random(n_features, seed)
+        n = self.n_components
         # As after a table for each.
         share = float(self.doc_concentration) / (n + float(self.topic_concentration))
         self._prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
@@ -265,21 +260,23 @@ class OnlineEMHDP(GrowingHDP):
         prior = self._prior.with_spare(n_spare, self.doc_concentration_)
         return self._sampled(self._training_step(), batch, prior, keys, update, workers)
 
-    def _global_work(self, batch, update):
-        return super()._global_work(batch, update) + 2 * self._statistics.size  # topics come
+    def _global_work(self, batch_counts, update):
+        return super()._global_work(batch_counts, update) + 2 * self._statistics.size  # topics come
 
-    def _move(self, batch, update, workers):
-        self._update_statistics(self._statistics, batch, update, workers)
+    def _update_topics(self, batch_counts, update, workers):
+        self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._n_topic_updates > 0:  # the very first batch reads random topics
-            self._move_prior(batch.counts, self._rho(update, INERTIA + self._n_topic_updates))
-        self._end_births(np.unique(batch.counts.column_topic), update)
+            self._update_prior(
+                batch_counts.expected, self._rho(update, PRIOR_INERTIA + self._n_topic_updates)
+            )
+        self._end_births(np.unique(batch_counts.expected.column_topic), update)
 
-    def _move_prior(self, counts, rho):
+    def _update_prior(self, counts, rho):
         gains, lengths = counts.prior_statistics().topic_gains, counts.batch.lengths
         # pi sums to less than one. What is left falls as it does under the process, with a table a document.
         n = float(self.n_samples_seen_ + len(lengths))
         most = self.doc_concentration_ * n / (n + self.topic_concentration_)
-        self._prior = self._prior.moved(gains[: len(self._alpha)], lengths[lengths > 0], rho).bounded(most)
+        self._prior = self._prior.averaged(gains[: len(self._alpha)], lengths[lengths > 0], rho).bounded(most)
 
     def _end_births(self, drawn, update):
         """Let spare columns that tokens were drawn to be topics; forget the others."""

@@ -7,10 +7,7 @@ import numpy as np
 from sktopic._compat import Interval
 from sktopic._constraints import NON_NEGATIVE
 from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import INITIAL_KEY
 from sktopic._prior import LARGEST, SMALLEST
-from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._minibatch import MinibatchHDP
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
@@ -237,8 +234,8 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
         return 0.01
 
     def _initialize(self, n_features, seed):
-        n, key = self.n_components, combine_keys(seed, INITIAL_KEY)
-        self._start_from(TopicWordStatistics.random(n_features, n, key, False))
+        self._start_at_random(n_features, seed)
+        n = self.n_components
         # The mean over documents of the expected number of atoms of each topic, at first equal.
         self._atoms = np.full(n, self.doc_n_components / n)
         self._adopt_settings()
@@ -285,8 +282,8 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
         topics = self._posterior(update.total_samples).gather(batch.words, None, workers)
         return self._transform_step()(batch, topics, self.doc_topic_prior_, keys, workers)
 
-    def _move(self, batch, update, workers):
+    def _update_topics(self, batch_counts, update, workers):
         rho = self._rho(update)
-        self._update_statistics(self._statistics, batch, update, workers)
-        atoms = batch.counts.prior_statistics().topic_gains / batch.n_documents
+        self._update_statistics(self._statistics, batch_counts, update, workers)
+        atoms = batch_counts.expected.prior_statistics().topic_gains / batch_counts.n_documents
         self._atoms = (1.0 - rho) * self._atoms + rho * atoms

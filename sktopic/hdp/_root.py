@@ -40,7 +40,7 @@ class Root:
         """The same shares of topics, with the number of tables and the growth of a batch."""
         return Root(self.tables * (tables.sum() / self.tables.sum()), growth)
 
-    def moved(self, tables, growth, rho):
+    def averaged(self, tables, growth, rho):
         """A step of size rho towards the means of a batch."""
         return Root((1.0 - rho) * self.tables + rho * tables, (1.0 - rho) * self.growth + rho * growth)
 

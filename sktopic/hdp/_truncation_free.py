@@ -1,6 +1,5 @@
 """Truncation-free variational inference for the HDP (Wang and Blei, 2012)."""
 
-import sys
 from numbers import Real
 
 import numpy as np
@@ -164,7 +163,7 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     }
 
     # A batch is one chain.
-    _group_size = sys.maxsize
+    _reads_whole_batches = True
 
     def __init__(
         self,
@@ -268,17 +267,17 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     def _rho(self, update, t=None):
         return 1.0 if self._n_topic_updates == 0 else super()._rho(update, t)  # the first starts from nothing
 
-    def _global_work(self, batch, update):
-        return super()._global_work(batch, update) + 2 * self._statistics.size  # topics come and go
+    def _global_work(self, batch_counts, update):
+        return super()._global_work(batch_counts, update) + 2 * self._statistics.size  # topics come and go
 
-    def _move(self, batch, update, workers):
+    def _update_topics(self, batch_counts, update, workers):
         if self._n_topic_updates == 0:
             self._select_topics(np.empty(0, dtype=np.int64))
             self._next_id = 0
-        self._add_topics(len(batch.counts.tables) - self._n_trained)
+        self._add_topics(len(batch_counts.expected.tables) - self._n_trained)
         rho = self._rho(update)
-        self._update_statistics(self._statistics, batch, update, workers)
-        tables = batch.counts.tables * (update.total_samples / batch.n_documents)
+        self._update_statistics(self._statistics, batch_counts, update, workers)
+        tables = batch_counts.expected.tables * (update.total_samples / batch_counts.n_documents)
         best = best_sticks(tables, self.topic_concentration_)
         self._sticks = (1.0 - rho) * self._sticks + rho * best
         used = are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))

@@ -16,7 +16,6 @@ from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT
 from sktopic._interrupt import complete_or_undone
-from sktopic._kernels._collapsed_gibbs import move_counts
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._prior import (
     LARGEST_LEARNED,
@@ -244,7 +243,7 @@ class CollapsedGibbsLDA(BatchSampler):
 
     # The state
 
-    def _initialize(self, n_features):
+    def _allocate(self, n_features):
         self._counts = np.zeros((n_features, self.n_components))
         self._totals = np.zeros(self.n_components)
         self.n_components_ = self.n_components
@@ -298,14 +297,14 @@ class CollapsedGibbsLDA(BatchSampler):
             lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))
         )
         if not one_shard:
-            for shard, (_, before) in zip(call.shards, results):
-                move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, self._counts)
+            for shard, swept in zip(call.shards, results):
+                shard.transfer(swept.before, self._counts)
         if not call.exact:  # count anew what adding and removing has rounded
             self._counts[call.words] = call.counts_before
             for shard in call.shards:
                 shard.recount(self._counts)
         if one_shard and call.exact:
-            self._totals[:] = results[0][0]
+            self._totals[:] = results[0].totals
         else:
             self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
 

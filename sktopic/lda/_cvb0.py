@@ -222,8 +222,8 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         self.n_tokens_seen_ = 0.0
         self._n_lengths_seen = 0  # documents, those of batches without words left out
 
-    def _global_step(self, batch, update, workers):
-        super()._global_step(batch, update, workers)
-        if batch.n_tokens > TokenAverage.negligible:
-            self.n_tokens_seen_ += float(batch.n_tokens)
-            self._n_lengths_seen += batch.n_documents
+    def _global_step(self, batch_counts, update, workers):
+        super()._global_step(batch_counts, update, workers)
+        if batch_counts.n_tokens > TokenAverage.negligible:
+            self.n_tokens_seen_ += float(batch_counts.n_tokens)
+            self._n_lengths_seen += batch_counts.n_documents

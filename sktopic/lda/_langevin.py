@@ -36,15 +36,15 @@ class LangevinUpdate:
 
     negligible = 0.0
 
-    def __call__(self, statistics, batch, rho, is_first, workers):
-        n_words, (n_features, n_topics) = len(batch.words), statistics.store.shape
-        local_words, counts = np.arange(n_words, dtype=np.int32), batch.counts
+    def __call__(self, statistics, batch_counts, rho, is_first, workers):
+        n_words, (n_features, n_topics) = len(batch_counts.words), statistics.store.shape
+        local_words, counts = np.arange(n_words, dtype=np.int32), batch_counts.expected
         if not isinstance(counts, DenseCounts):
             counts = DenseCounts(n_words, n_topics, with_prior_statistics=False)
-            counts.include(batch.counts, local_words, workers)
+            counts.include(batch_counts.expected, local_words, workers)
         row_of_word = np.full(n_features, -1, dtype=np.int32)
-        row_of_word[batch.words] = local_words
-        factor = self.total_samples / batch.n_documents
+        row_of_word[batch_counts.words] = local_words
+        factor = self.total_samples / batch_counts.n_documents
         totals = np.empty((N_PARTS, n_topics))
         step = partial(
             langevin_step,
@@ -249,5 +249,5 @@ class LangevinLDA(MinibatchLDA):
     def _topic_means(self, total_samples):
         return self._statistics.probabilities(1.0, 0.0)
 
-    def _global_work(self, batch, update):
-        return super()._global_work(batch, update) + 4 * self._statistics.size  # noise for every entry
+    def _global_work(self, batch_counts, update):
+        return super()._global_work(batch_counts, update) + 4 * self._statistics.size  # noise for every entry

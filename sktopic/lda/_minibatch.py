@@ -1,14 +1,17 @@
 """The mini-batch methods for LDA: what they share."""
 
 from abc import abstractmethod
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sktopic._constraints import SHARED
 from sktopic._document_steps import TrainingStep
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import (
+    PRIOR_INERTIA,
     PriorLearner,
     check_prior,
     check_topic_word_prior,
@@ -18,10 +21,6 @@ from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic._typing import FloatArray
 
-# Batches that the prior's starting value counts for when it is learned. The first batches see topics that
-# are still random, under which documents look alike: a prior that followed them would keep them so.
-PRIOR_INERTIA = 10
-
 
 class MinibatchLDA(MinibatchTopicModel):
     """Base class of the mini-batch methods for LDA: a random start, and priors, which may be learned.
@@ -29,6 +28,9 @@ class MinibatchLDA(MinibatchTopicModel):
     A method says with which step documents are inferred (`_training_step`, `_transform_step`), how the
     expected counts of a batch enter the statistics (`_statistics_update`), and its `_step_size`.
     """
+
+    doc_topic_prior: float | ArrayLike | str | None
+    topic_word_prior: float | Literal["auto"] | None
 
     _parameter_constraints = SHARED
 
@@ -104,13 +106,13 @@ class MinibatchLDA(MinibatchTopicModel):
         gathered = self._topics(update.total_samples).gather(batch.words, prior, workers)
         return self._training_step()(batch, gathered, prior, keys, workers, self._learns_prior)
 
-    def _global_step(self, batch, update, workers):
+    def _global_step(self, batch_counts, update, workers):
         self.total_samples_ = float(update.total_samples)
-        if batch.n_tokens <= self._statistics_update().negligible:  # nothing was said about topics
+        if batch_counts.n_tokens <= self._statistics_update().negligible:  # nothing was said about topics
             return
-        self._update_statistics(self._statistics, batch, update, workers)
+        self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._learns_prior_now():
-            learned = self._learned_prior(self.doc_topic_prior_, batch.counts, update)
+            learned = self._learned_prior(self.doc_topic_prior_, batch_counts.expected, update)
             self._prior_averages, self.doc_topic_prior_ = learned
             self._n_prior_updates += 1
         self._n_topic_updates += 1

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from sktopic._compat import StrOptions
 from sktopic._constraints import NON_NEGATIVE, POSITIVE
 from sktopic._document_steps import GibbsStep, VariationalStep
-from sktopic._documents import GROUP_SIZE
-from sktopic._minibatch import BatchCounts
+from sktopic._statistics_updates import BatchCounts
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
 from sktopic.lda._minibatch import ExpectedCountsLDA
 
@@ -264,8 +263,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
     # Boosting
 
     @property
-    def _group_size(self):
-        return self.batch_size if self.boost else GROUP_SIZE  # topics are updated by the batch as a whole
+    def _reads_whole_batches(self):
+        return self.boost  # topics are updated within the document step, by the batch as a whole
 
     def _document_step(self, batch, keys, update, workers):
         if not self.boost or batch.n_words == 0:
@@ -284,7 +283,10 @@ class OnlineEMLDA(ExpectedCountsLDA):
             self._update_statistics(statistics, found, update, workers)
 
         def learn(prior, counts):
-            return self._learned_prior(prior, counts, update)[1] if self._learns_prior_now() else prior
+            if not self._learns_prior_now():
+                return prior
+            _, learned = self._learned_prior(prior, counts, update)
+            return learned
 
         before, prior = self._statistics.of_words(batch.words), self.doc_topic_prior_
         return boosted_counts(iterations, before, prior, topics_of, enter, learn, workers)

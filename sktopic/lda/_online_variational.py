@@ -199,14 +199,14 @@ class OnlineVariationalLDA(VariationalBayesLDA):
             return self.topic_word_prior_ if self._n_topic_updates > 0 else self._default_topic_word_prior()
         return super()._given_topic_word_prior()
 
-    def _global_work(self, batch, update):
+    def _global_work(self, batch_counts, update):
         passes = 8 if self.topic_word_prior == "auto" else 0
-        return super()._global_work(batch, update) + passes * self._statistics.size
+        return super()._global_work(batch_counts, update) + passes * self._statistics.size
 
-    def _global_step(self, batch, update, workers):
+    def _global_step(self, batch_counts, update, workers):
         rho = self._rho(update)
-        super()._global_step(batch, update, workers)
-        if self.topic_word_prior == "auto" and batch.n_tokens > 0:
+        super()._global_step(batch_counts, update, workers)
+        if self.topic_word_prior == "auto" and batch_counts.n_tokens > 0:
             eta = self.topic_word_prior_
             mean = self._statistics.mean_log_probability(self._unit(self.total_samples_), eta, workers)
             given = self.prior_update, mean, self.n_features_in_, eta, rho

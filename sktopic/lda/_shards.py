@@ -1,12 +1,20 @@
 """Documents with the topics of their tokens, as the collapsed Gibbs sampler for LDA keeps them."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
+from sktopic._kernels._collapsed_gibbs import list_topics, sweep_words, transfer_counts
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 from sktopic._token_counts import add_tokens
+
+
+class Swept(NamedTuple):
+    """What a sweep leaves: the totals of topics; and, if the counts are as before, the topics of before."""
+
+    totals: np.ndarray
+    before: np.ndarray | None
 
 
 @dataclass
@@ -58,14 +66,26 @@ class Shard:
 
     def assign(self, z, counts):
         """Give every token a topic, and count them."""
-        move_counts(self.word_indptr, self.words, self.cell_count, self.z, z, counts)
+        before = self.z.copy()
         self.z[:] = z
+        self.transfer(before, counts)
         self._list_topics()
 
-    def sweep(self, counts, update_counts, totals, prior, topic_word_prior, key):
-        """Draw every token's topic once; returns the totals of topics, and the topics of before.
+    def transfer(self, before, counts):
+        """Let the tokens be counted in the topics they have, and no longer in those of before."""
+        transfer_counts(
+            word_indptr=self.word_indptr,
+            words=self.words,
+            cell_count=self.cell_count,
+            before=before,
+            z=self.z,
+            counts=counts,
+        )
 
-        update_counts : whether the counts are changed at once; else the topics of before are returned
+    def sweep(self, counts, update_counts, totals, prior, topic_word_prior, key):
+        """Draw every token's topic once; returns Swept.
+
+        update_counts : whether the counts are changed at once; else `transfer` changes them later
         """
         before, totals = None if update_counts else self.z.copy(), totals.copy()
         if len(self.words):
@@ -84,7 +104,7 @@ class Shard:
                 key=key,
                 **self.lists,
             )
-        return totals, before
+        return Swept(totals, before)
 
     def add_to(self, counts):
         """Count the tokens of each word in each topic."""

@@ -10,6 +10,9 @@ from sktopic.lda._minibatch import PosteriorLDA
 class VariationalBayesLDA(EvidenceLowerBound, PosteriorLDA):
     """Base class: mean-field inference with Dirichlet posteriors topic_word_prior + expected counts."""
 
+    max_doc_update_iter: int
+    mean_change_tol: float
+
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "prior_update": [StrOptions({"fixed-point", "gradient"})],

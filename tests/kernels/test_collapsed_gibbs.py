@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from sktopic._kernels._collapsed_gibbs import list_topics, move_counts, sweep_words
+from sktopic._kernels._collapsed_gibbs import list_topics, sweep_words, transfer_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 from tests.kernels.tools import for_each_seed
@@ -67,7 +67,7 @@ class Chain:
     def assign(self, z):
         """Start from assignments."""
         z = np.asarray(z, dtype=np.int32)
-        move_counts(self.word_indptr, self.words, self.cell_count, self.z, z, self.counts)
+        transfer_counts(self.word_indptr, self.words, self.cell_count, self.z, z, self.counts)
         self.z[:] = z
         self.totals = self.counts.sum(axis=0)
         list_topics(self.cell_document, self.cell_count, *self.lists, z)
@@ -160,7 +160,7 @@ def test_every_draw_is_that_of_the_reference(n_topics, counts, others):
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
 @pytest.mark.parametrize("n_topics", [1, 3, 40])
 def test_shards_draw_against_counts_that_wait(n_topics, counts):
-    """Not alone, a sweep leaves the counts as they are, and move_counts takes them along afterwards."""
+    """Not alone, a sweep leaves the counts as they are, and transfer_counts takes them along afterwards."""
     chain = random_chain(n_topics + 50, n_topics, counts, others=True)
     others = chain.counts.copy()
     twin = Twin(chain)
@@ -171,8 +171,8 @@ def test_shards_draw_against_counts_that_wait(n_topics, counts):
         np.testing.assert_array_equal(chain.counts, counts_before)
         twin.check()
         cells = chain.word_indptr, chain.words, chain.cell_count
-        move_counts(*cells, z_before, chain.z, chain.counts)
-        reference.move_counts(*cells, z_before, twin.z, twin.counts)
+        transfer_counts(*cells, z_before, chain.z, chain.counts)
+        reference.transfer_counts(*cells, z_before, twin.z, twin.counts)
         twin.check()
         chain.check(others)
 
@@ -184,7 +184,7 @@ def test_one_shard_that_moves_its_counts_is_the_sampler_alone():
         before = shard.z.copy()
         alone.sweep(key)
         shard.sweep(key, update_counts=False)
-        move_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, shard.counts)
+        transfer_counts(shard.word_indptr, shard.words, shard.cell_count, before, shard.z, shard.counts)
         np.testing.assert_array_equal(alone.z, shard.z)
         np.testing.assert_array_equal(alone.counts, shard.counts)
 
@@ -197,7 +197,7 @@ def test_sweeps_start_from_assignments_given(counts):
     chain.assign(z)
     twin.z[:] = z
     cells = chain.word_indptr, chain.words, chain.cell_count
-    reference.move_counts(*cells, np.full(len(z), -1), z, twin.counts)
+    reference.transfer_counts(*cells, np.full(len(z), -1), z, twin.counts)
     twin.totals = twin.counts.sum(axis=0)
     twin.lists = reference.list_topics(*chain.cells, len(chain.dense), 7, z)
     twin.check()
@@ -227,7 +227,7 @@ def test_counts_can_be_moved_away_again():
     chain.sweep(0)
     assert np.any(chain.counts != before)
     nowhere = np.full_like(chain.z, -1)
-    move_counts(chain.word_indptr, chain.words, chain.cell_count, chain.z, nowhere, chain.counts)
+    transfer_counts(chain.word_indptr, chain.words, chain.cell_count, chain.z, nowhere, chain.counts)
     np.testing.assert_allclose(chain.counts, before, atol=1e-10)
 
 

@@ -103,7 +103,7 @@ def sweep_words(
         counts[:] = present
 
 
-def move_counts(word_indptr, words, cell_count, before, z, counts):
+def transfer_counts(word_indptr, words, cell_count, before, z, counts):
     """Change counts in place by the tokens that are elsewhere than before, -1 being nowhere."""
     for token, (w, _, weight) in enumerate(tokens_of(word_indptr, words, cell_count)):
         if before[token] >= 0:
