@@ -46,14 +46,29 @@ class State:
         self.spread = 1.0 - (self.store**2).sum(axis=0)
         self.gamma, self.lag = np.full(K, 1.0 / K), np.zeros(K)
         self.start = np.full(K * (K + 1) // 2 if model == TRIANGULAR else K, ALPHA)
-        self.alpha, self.evidence = self.start[None].copy(), np.zeros(1)
+        self.alpha, self.marginal = self.start[None].copy(), np.zeros(1)
 
     def filter(self, sum_match, tokens):
         """One document's alpha is all there is: documents come one after the other."""
         word, begins = tokens
-        state = self.gamma, self.lag, self.store, self.scale, self.sums, self.spread, self.evidence
-        given = np.zeros(len(word), dtype=np.int32), word, np.ones(len(word)), begins, self.start, self.alpha
-        filter_tokens(self.model, sum_match, *given, *state, np.empty(0))
+        filter_tokens(
+            model=self.model,
+            sum_match=sum_match,
+            document=np.zeros(len(word), dtype=np.int32),
+            word=word,
+            weight=np.ones(len(word)),
+            begins=begins,
+            start=self.start,
+            alpha=self.alpha,
+            gamma=self.gamma,
+            lag=self.lag,
+            store=self.store,
+            scale=self.scale,
+            sums=self.sums,
+            spread=self.spread,
+            marginal=self.marginal,
+            predictive=np.empty(0),  # not wanted
+        )
 
 
 class PlainState:
@@ -230,7 +245,7 @@ def check_agreement(kernel, plain):
 
 
 def against_numpy(model, sum_match, tokens, n_before):
-    """Microseconds of a token in each round after so many tokens: kernel, NumPy in place and by moments."""
+    """Microseconds of a token in each round, after n_before: kernel, NumPy in place and by moments."""
     kernel = State(model, V)
     kernel.filter(sum_match, some(tokens, 0, n_before))
     states = [kernel, PlainState(kernel, True), PlainState(kernel, False)]

@@ -49,7 +49,7 @@ for row, bars, name in zip(axes, halves, ["first half", "second half"]):
 # The defaults are made for a corpus that stays the same, so here steps are more frequent and stay larger.
 # ``total_samples`` is the number of documents that the averages are taken to stand for. By default these are
 # all that were ever read; in a stream that changes, old ones should not count. A topic is in use as long as
-# it has one expected token in so many documents.
+# it has one expected token in that number of documents.
 
 forgetful = {"batch_size": 10, "learning_decay": 0.5, "total_samples": 1000}
 models = {
@@ -166,7 +166,7 @@ for row, i, name in zip(axes, [change - 1, -1], ["before", "at the end"]):
 # With short memory HybridHDP is back to where it was soonest. What dies makes room, and after the change some
 # of the new bars take it, under new numbers. Where dead topics cannot come back, and where there are no more
 # topics than bars, old ones have to turn into new ones, which takes long. OnlineEMLDA with a hundred topics
-# has room to spare, and pays for it all the time. With the defaults no topic dies in so short a stream, so
+# has topics to spare, and pays for it all the time. With the defaults no topic dies in so short a stream, so
 # none can be born: the numbers say nothing, and the change shows in the score alone.
 #
 # Two cautions. A number that stayed is no promise that the words did: some old topics turned into new bars,

@@ -84,8 +84,8 @@ for part, (name, model) in zip(fig.subfigures(len(models), 1), models.items()):
         ax.set(xticks=[], yticks=[])
 
 # %%
-# Does it hang on the start?
-# --------------------------
+# Does it depend on the start?
+# ----------------------------
 # A sampler can be believed only if it forgets where it started. Moves that split and merge topics help
 # CollapsedGibbsHDP to do so: its two chains come near one another, and agree on what is above one percent.
 # Without these moves a chain from one topic finds few others, and one from fifty keeps its copies.
@@ -151,5 +151,5 @@ for n_samples in [100, 1000, 10000]:
 # %%
 # Topics go on for ever, with the logarithm of the number of documents, each smaller than those before. Those
 # above a given size stay as many as they are. So a number of topics is one that a model found with its prior,
-# limit and start on so many documents. To choose a model, compare held-out scores; where a number is asked
+# limit and start on those documents. To choose a model, compare held-out scores; where a number is asked
 # for, give that of topics above a stated size, and how much of the corpus they make up together.

@@ -4,7 +4,7 @@ How many topics? A posterior that follows a stream
 
 :class:`~sktopic.moment_matching.DegenerateDirichletLDA` reads each document once and keeps a probability for
 every number of topics up to a limit. This example watches it on documents drawn from six topics, asks how
-much the answer hangs on prior, order and seed.
+much the answer depends on prior, order and seed.
 """
 
 # %%
@@ -43,8 +43,8 @@ matches = match_topics(corpus.components, ddm.components_)
 print("similarity of the pairs:", np.sort(matches.similarity)[::-1].round(2))
 
 # %%
-# What the answer hangs on
-# ------------------------
+# What the answer depends on
+# --------------------------
 # The posterior is sure of itself, but it is that of a filter which sees every token once. A smaller
 # topic_word_prior means sharper topics, and more of them; the order of tokens matters as well. Held-out
 # scores tell a model that misses a topic from one that has some to spare, and that is the point: topics to

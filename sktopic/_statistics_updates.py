@@ -49,7 +49,7 @@ class StatisticsUpdate(Protocol):
         """Let the expected counts of a batch enter, at the rows of its words."""
 
     def unit(self, total_samples: float) -> float:
-        """What one unit of the statistics stands for, in tokens of a corpus of so many documents."""
+        """What one unit of the statistics stands for, in tokens of a corpus of total_samples documents."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def state(model):
 
 
 def next_update(model, total_samples):
-    """The update that partial_fit would make next, by a sample of a corpus of so many documents."""
+    """The update that partial_fit would make next, by a sample of a corpus of total_samples documents."""
     return Update(
         number=model.n_batch_iter_,
         is_first_visit=True,

@@ -59,7 +59,7 @@ def workers():
 
 
 def run(statistics, rates, workers, seed=0, every=100, check=lambda plain, t: None):
-    """Take the steps both ways; check every so many."""
+    """Take the steps both ways; check from time to time."""
     rng = np.random.default_rng(seed)
     plain = Plain(statistics)
     for t, rho in enumerate(rates, 1):

@@ -1,4 +1,4 @@
-"""The precisions that kernels are compiled for."""
+"""The precisions of topic rows that kernels are compiled for."""
 
 ctypedef fused real:
     float

@@ -74,8 +74,8 @@ def read_uci(docword: File, vocab: File | None = None) -> Corpus:
     result is built from the entries that are there.
 
     Limits, far above the corpora in use: a count and NNZ of at most 2**31 - 1; 2**24 words; 10,000,000
-    documents without any entry, that is D of at most NNZ plus so many; 1000 bytes a line, of counts and of
-    words; a vocabulary of 2**28 bytes; and 1000 empty lines more than entries.
+    documents without any entry, that is, D of at most NNZ plus that number; 1000 bytes a line, of counts and
+    of words; a vocabulary of 2**28 bytes; and 1000 empty lines more than entries.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class BatchChain:
         self._extend(self.n_known + SPARE)
 
     def _extend(self, size):
-        """Let arrays have so many columns."""
+        """Let arrays have ``size`` columns."""
         for name in ("_counts", "_totals", "_ids", "_sticks", "tables", "_summed", "_summed_tables"):
             setattr(self, name, padded(getattr(self, name), size))
 

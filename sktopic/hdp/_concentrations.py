@@ -41,7 +41,7 @@ def draw_concentration(value, prior, *, n_tables, sizes, times, generator):
     value : the present concentration
     prior : (shape, rate) of the Gamma distribution
     n_tables : number of tables in all restaurants
-    sizes, times : numbers of customers, and of restaurants that have so many
+    sizes, times : numbers of customers, and of the restaurants with each of these numbers
     generator : RandomState
     """
     (shape, rate), some = prior, sizes > 0

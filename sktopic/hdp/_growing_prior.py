@@ -47,7 +47,7 @@ class GrowingPrior:
         return GrowingPrior(alpha, log_theta)
 
     def bounded(self, most):
-        """The same proportions of alpha, with a sum of at most so much."""
+        """The same proportions of alpha, with a sum of at most ``most``."""
         return GrowingPrior(
             np.maximum(self.alpha * min(1.0, most / self.alpha.sum()), SMALLEST), self.log_theta
         )

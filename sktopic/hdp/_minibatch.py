@@ -21,7 +21,7 @@ FEWEST_TOKENS = 1.0
 
 
 def are_in_use(tokens):
-    """Whether topics with so many expected tokens in the corpus are in use; the largest always is."""
+    """Whether topics with these numbers of expected tokens are in use; the largest always is."""
     found = tokens >= FEWEST_TOKENS
     found[tokens.argmax()] = True
     return found

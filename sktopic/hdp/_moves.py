@@ -23,7 +23,7 @@ from sktopic.hdp._variational_split_merge import (
 DROPS_TRIED = 3
 # Pairs that a batch of the last pass tries to merge, for each topic.
 PAIRS_PER_TOPIC = 4
-# A topic is not merged for so many passes, or updates, after it was made or last changed.
+# Passes, or updates, for which a topic is not merged after it was made or last changed.
 GRACE_PASSES, GRACE_UPDATES = 4, 50
 # Part of a word's tokens, the loss of which lets a document start from equal shares of the topics left.
 LARGE_LOSS = 0.5

@@ -122,8 +122,8 @@ class OnlineEMHDP(GrowingHDP):
 
     Notes
     -----
-    The statistics have columns without tokens for new topics, which a document step sees as so many
-    topics more. What draws give one of them in a batch makes one topic, whatever documents they are in. A
+    The statistics have columns without tokens for new topics, which a document step sees as
+    further topics. What draws give one of them in a batch makes one topic, whatever documents they are in. A
     batch with births copies the statistics.
 
     References

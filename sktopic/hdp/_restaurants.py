@@ -106,7 +106,7 @@ class Restaurants:
         arrays : function that gives counts, totals and ids by these names, as wide as root
         root, rest, key : as of _kernels._hdp_gibbs.sweep_cells
         settings : its other arguments, by name
-        extend : function that lets the arrays have so many columns, where new topics find none free
+        extend : function of the number of columns to have, called where new topics find none free
         """
         cell, settings = 0, {**settings, **self.cells, **self.lists, "ratios": self.ratios, "key": key}
         while True:

@@ -13,7 +13,7 @@ SMALLEST_WEIGHT = 1e-100
 
 @dataclass(frozen=True)
 class Root:
-    """What is known of the tables in documents, and what follows for a corpus of so many documents.
+    """What is known of the tables in documents, and what follows for a corpus of n_documents.
 
     Attributes
     ----------

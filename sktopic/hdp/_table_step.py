@@ -56,7 +56,7 @@ class TableStep:
         pieces = [(batch.cells(a, b), keys[a:b], settings) for a, b in document_pieces(batch, workers)]
         parts = workers.map(_sweep, pieces)
         column_topic, values = joined(parts, "column_topic"), joined(parts, "values")
-        fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)
+        fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)  # draws have neither
         tables = np.sum([part.tables for part in parts], axis=0)
         counts = joined_indptr(parts), column_topic, values, fixed, log_theta, tables
         return TableCounts(batch, topics, prior, self.sweeps, *counts)

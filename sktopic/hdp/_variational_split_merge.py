@@ -359,7 +359,7 @@ def divide_weight(first, second, start, total, kept, moved, alpha):
 
 
 def correlated_pairs(proportions, most):
-    """Pairs of columns with positive covariance, largest first, at most so many."""
+    """Pairs of columns with positive covariance, largest first, at most ``most``."""
     covariance = np.triu(products(proportions - proportions.mean(axis=0)), 1)
     places = np.flatnonzero(covariance > 0)
     values = covariance.ravel()[places]

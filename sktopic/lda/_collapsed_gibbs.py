@@ -87,7 +87,7 @@ class CollapsedGibbsLDA(BatchSampler):
         Sweeps over the documents of a call of `fit` or `partial_fit`.
     n_draws : int, default=10
         Draws from the posterior (states of the chain) whose topic counts are averaged: those after the last
-        sweeps, thinning sweeps apart; fewer where max_iter is too small for so many. 1: the last draw alone.
+        sweeps, thinning sweeps apart; fewer where max_iter is too small. 1: the last draw alone.
     thinning : int, default=5
         Sweeps from one such draw to the next.
     prior_interval : int, default=10

@@ -16,7 +16,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     The posterior of the topics after one mini-batch is the prior of the next (SVB in the literature): each
     batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no
     step size, and the size of the corpus need not be known; every document weighs the same, however
-    late it comes. Choose it for a stream of which the posterior after so many documents is wanted; for
+    late it comes. Choose it for a stream of which the posterior after each batch is wanted; for
     predictions prefer `OnlineEMLDA`.
 
     Parameters
@@ -35,7 +35,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
         ``min(0.1, 2 / n_components)``.
     max_iter : int, default=1
-        Passes over the corpus in `fit`. The posterior is that of a corpus with so many copies of each
+        Passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of each
         document.
     batch_size : int, default=256
         Documents per update. Larger batches make slower progress per pass and parallelise better.

@@ -350,7 +350,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             sums=self._sums,
             spread=self._spread,
             marginal=self._marginal,
-            predictive=np.empty(0),
+            predictive=np.empty(0),  # not wanted
         )
 
     # The prior of the proportions

@@ -4,7 +4,7 @@ import numpy as np
 
 from sktopic._prior import LARGEST_LEARNED, SMALLEST_LEARNED
 
-# The start counts like so many groups of documents, of which those long past are forgotten.
+# Groups of documents that the start counts for, of which those long past are forgotten.
 START_WEIGHT = 10
 DECAY = 0.65
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._kernels._moment_matching import TRIANGULAR
-from sktopic.moment_matching._number import NumberOfTopics
+from sktopic.moment_matching._number_of_topics import NumberOfTopics
 
 
 class TriangularDirichletLDA(NumberOfTopics):
@@ -60,7 +60,7 @@ class TriangularDirichletLDA(NumberOfTopics):
     topic_word_prior_ : float
         Parameter of the topics' prior.
     n_components_ : int
-        Most probable number of topics; the first so many are in use.
+        Most probable number of topics; the first n_components_ are in use.
     n_components_posterior_ : ndarray of shape (n_components,)
         Probabilities of 1 to n_components topics.
     n_components_prior_ : ndarray of shape (n_components,)
