@@ -57,9 +57,9 @@ SETTINGS = {
     "default, auto": {"doc_topic_prior": "auto"},
 }
 ORDERS = ("corpus", "document", None)
-# Tokens of so many documents are mixed in this order.
+# Documents whose tokens are mixed in this order.
 CALL, IN_CALLS = 10_000, "corpus, 10,000 documents a call"
-# Of the trace, one note in so many is kept.
+# Of the notes in a trace, one in this number is kept.
 KEPT_NOTES = 4
 # After the first tokens all numbers of topics are about equally probable.
 FIRST_SHOWN = 1000

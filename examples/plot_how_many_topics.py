@@ -151,5 +151,5 @@ for n_samples in [100, 1000, 10000]:
 # %%
 # Topics go on for ever, with the logarithm of the number of documents, each smaller than those before. Those
 # above a given size stay as many as they are. So a number of topics is one that a model found with its prior,
-# limit and start on those documents. To choose a model, compare held-out scores; where a number is asked
-# for, give that of topics above a stated size, and how much of the corpus they make up together.
+# limit and start, on the documents it was given. To choose a model, compare held-out scores; where a number
+# is asked for, give that of topics above a stated size, and how much of the corpus they make up together.

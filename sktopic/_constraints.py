@@ -8,7 +8,7 @@ from sktopic._prior import LEARNED
 
 # What the kernels' integers hold.
 MOST_TOPICS = 2**31 - 1
-# What fits them when two of them are added.
+# Of two such numbers the sum fits, too.
 MOST_SWEEPS = 2**30
 
 POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -60,16 +60,18 @@ class complete_or_undone:
 
     def _stop(self, number, frame):
         """Handle SIGINT in the block, and on the way in and out."""
-        frames = [frame]
+        # The frame handed over may be gone: `uninterrupted` delivers later.
+        frames = [sys._getframe(1)]
         while frames[-1] is not None and frames[-1] is not self._caller:
             frames.append(frames[-1].f_back)
         # Another may have begun inside the block.
         running = [each.f_code for each in frames if each is not None and each.f_locals.get("self") is self]
-        if frames[-1] is None or type(self).__enter__.__code__ in running:  # the block is over, or not begun
+        over, entering = frames[-1] is None, type(self).__enter__.__code__ in running
+        if over or (entering and not self._waits):
             signal.signal(signal.SIGINT, self._handler)
             self._handler(number, frame)
         elif self._waits or type(self).__exit__.__code__ in running:
-            self._arrived = number, frame
+            self._arrived = self._arrived or (number, frame)
         elif not self._stopping:
             self._stopping = True
             self._handler(number, frame)

@@ -71,9 +71,10 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     shuffle: bool
     early_stopping: bool
     validation_fraction: float
+    verbose: int
+    # Of methods with the step size that `_step_size` returns by default:
     learning_offset: float
     learning_decay: float
-    verbose: int
 
     _fitted_arrays = {  # noqa: RUF012
         "_store": (FLOAT, "features", "topics"),
@@ -84,8 +85,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "doc_topic_prior_": (FLOAT, "components"),
     }
 
-    # Whether updates read more of what the document step returns than ExpectedCounts have. If not, a batch of
-    # more than GROUP_SIZE documents is summed group by group, into DenseCounts.
+    # Whether the document step, or the update, has to see a batch as a whole. If not, one of more than
+    # GROUP_SIZE documents is summed group by group, into DenseCounts.
     _reads_whole_batches = False
     # Whether the global step is to have the sufficient statistics of the prior of topic proportions.
     _wants_prior_statistics = False

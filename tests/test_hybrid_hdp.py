@@ -76,7 +76,7 @@ def watched(monkeypatch):
 
 
 def root_weights(tables, b0, root_weight, reuse_topics):
-    """Of topics with so many tables in the corpus."""
+    """Of topics with these numbers of tables in the corpus."""
     weights = tables if root_weight == "mean" else tables**2 / (tables + 1)
     return (weights + reuse_topics * b0 / len(tables)) / (tables.sum() + b0)
 

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -244,6 +245,30 @@ def test_ctrl_c_at_the_edges_of_an_update_does_not_split_it(stop, waits):
         n_lines += 1
     assert outcomes[0] == 1 and outcomes[-1] == (1 if stop and not waits else 2)
     assert n_lines > 20
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_ctrl_c_while_work_is_handed_out_does_not_split_an_update(waits, monkeypatch):
+    """It is delivered when that is done, from a frame that is gone."""
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(self, *arguments):
+        future = submit(self, *arguments)
+        signal.raise_signal(signal.SIGINT)
+        return future
+
+    def update(owner):
+        with Workers(2) as workers, complete_or_undone(owner, waits=waits):
+            owner.old = 2
+            workers.map_here(time.sleep, [(0.01,)] * 4)
+            owner.old = 3
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    owner = Owner(waits)
+    with pytest.raises(KeyboardInterrupt):
+        update(owner)
+    assert owner.old == (3 if waits else 1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("name", UPDATES)

@@ -51,19 +51,19 @@ def test_updates_are_those_in_print(monkeypatch):
         seen.append(counts)
         return counts
 
-    def global_step(self, batch, update, workers):
+    def global_step(self, batch_counts, update, workers):
         first = self._n_topic_updates == 0
         lam, (a, b) = self.topic_word_counts_ + 0.05, self._sticks
         if first:
             lam, a, b = lam[:0], a[:0], b[:0]
-        step(self, batch, update, workers)
-        if batch.n_tokens == 0:
+        step(self, batch_counts, update, workers)
+        if batch_counts.n_tokens == 0:
             return
-        counts = batch.expected
+        counts = batch_counts.expected
         tokens = np.zeros((len(counts.tables), 25))
-        tokens[:, batch.words] = counts.tokens.counts.T / 3
+        tokens[:, batch_counts.words] = counts.tokens.counts.T / 3
         rho = 1.0 if first else self._step_size()(self._n_topic_updates)
-        given = rho, update.total_samples / batch.n_documents, 0.05, 50.0
+        given = rho, update.total_samples / batch_counts.n_documents, 0.05, 50.0
         lam, a, b = reference.update(lam, a, b, tokens, counts.tables, *given)
         kept = (lam - 0.05).sum(axis=1) >= 1.0
         assert_allclose(self.topic_word_posterior_, lam[kept], rtol=1e-10)

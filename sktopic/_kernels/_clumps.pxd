@@ -7,7 +7,7 @@ cdef enum:
 
 
 cdef inline int32_t n_clumps(double count, int32_t most=MAX_CLUMPS) noexcept nogil:
-    """Unit clumps and one of the remaining weight up to 64, or most; beyond that, as many equal ones."""
+    """Unit clumps and one of the remaining weight up to 64, or most; beyond that, 64 equal ones, or most."""
     cdef int32_t whole
     if count > most:
         return most

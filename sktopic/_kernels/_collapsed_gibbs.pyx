@@ -175,7 +175,7 @@ def sweep_words(
     word_indptr, words : cells of each word, in the order of the words; row of counts of each word     IN
     cell_document, cell_count : (n_cells,) document and count > 0 of each cell                        IN
     counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
-    update_counts : whether to change the counts; otherwise they are left to transfer_counts, and other documents
+    update_counts : whether to change the counts; otherwise transfer_counts does it later, and other documents
         can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
     prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                     IN

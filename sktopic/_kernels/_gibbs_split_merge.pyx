@@ -383,7 +383,7 @@ def split_merge(
     cell_word, cell_document, cell_count, cell_start : row of counts, document, count > 0 and first clump of
         each cell; those of a word are neighbours; cell_start ends with the number of clumps                IN
     counts, totals : (n_features, size) and (size,) N_kw and N_k                                        IN/OUT
-    weight : (size,) b1 G_k; 0 for spare topics, of which there are n_proposals at least                IN/OUT
+    weight : (size,) b1 G_k; 0 for spare columns, of which there are n_proposals at least               IN/OUT
     fixed : (size,) uint8, 1 for topics that are left as they are, since other documents have them          IN
     ids : (size,), becomes -1 where a topic is new                                                         OUT
     topic_concentration, topic_word_prior : b0 and beta

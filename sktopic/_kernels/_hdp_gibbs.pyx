@@ -516,7 +516,7 @@ def sweep_cells(
         each cell; those of a word are neighbours                                                           IN
     counts : (n_words, size) N_kw                                                                       IN/OUT
     totals : (size,) N_k                                                                                IN/OUT
-    root, rest : (size,) P_k, 0 for spare topics; and R                                             IN/OUT, IN
+    root, rest : (size,) P_k, 0 for spare columns; and R                                            IN/OUT, IN
     ids : (size,), becomes -1 where a topic is new                                                         OUT
     sampler : 0 for direct assignment, 1 for table indicators, 2 for these with alias tables
     common : words with fewer cells are drawn without alias tables
@@ -531,7 +531,7 @@ def sweep_cells(
     Returns
     -------
     next_cell : int
-        The number of cells; or the first cell not yet visited, for which there may be too few spare topics.
+        The number of cells; or the first cell not yet visited, for which there may be too few spare columns.
     rest : float
     """
     cdef int32_t size = <int32_t>root.shape[0]

@@ -83,7 +83,7 @@ class MinibatchHDP(MinibatchTopicModel):
         check_concentration_priors(self)
 
     def _start_at_random(self, n_features, seed):
-        """Set the state that all methods have, with random topics."""
+        """Set the state from which training starts, with random topics."""
         key = combine_keys(seed, INITIAL_KEY)
         self._start_from(TopicWordStatistics.random(n_features, self.n_components, key, average=False))
 

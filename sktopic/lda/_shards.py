@@ -11,7 +11,7 @@ from sktopic._token_counts import add_tokens
 
 
 class Swept(NamedTuple):
-    """What a sweep leaves: the totals of topics; and, if the counts are as before, the topics of before."""
+    """The totals of topics after a sweep; and, if counts were left as they were, the topics before it."""
 
     totals: np.ndarray
     before: np.ndarray | None

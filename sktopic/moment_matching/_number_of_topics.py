@@ -13,8 +13,8 @@ from sktopic.moment_matching._filter import MomentMatchingModel
 
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
 LAG = 512.0
-# The number of topics is noted at each of the first tokens, as many as this; then about as often again while
-# the number of tokens doubles.
+# Notes of the number of topics: one at each of the first 64 tokens, then about 64 each time that the number
+# of tokens doubles.
 NOTES = 64
 # Of numbers of topics whose probabilities differ by less (relatively), the smallest is taken.
 TIE = 1e-9

@@ -59,7 +59,7 @@ class Stop(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def counted_blocks(after=None):
-    """Count blocks that Ctrl-C waits for or undoes; raise Stop after so many of them, if asked to."""
+    """Count blocks that Ctrl-C waits for or undoes; raise Stop after a number of them, if asked to."""
     n_blocks = [0]
 
     def counted(original):

@@ -79,7 +79,7 @@ def test_gathered_rows_are_digammas(n_topics, eta):
 @pytest.mark.parametrize("counts", ["unit", "small"])
 @pytest.mark.parametrize("n_iter", [0, 1, 10])
 def test_start_is_that_of_the_reference(n_topics, n_atoms, counts, n_iter):
-    """Which topics come last may hang on a rounding: those hold next to nothing."""
+    """Which topics come last may depend on a rounding: those hold next to nothing."""
     documents = Documents(n_topics, n_topics, n_atoms, counts)
     zeta, expected = documents.started(n_iter=n_iter), documents.started(reference, n_iter)
     np.testing.assert_allclose(zeta, expected, atol=2e-5)

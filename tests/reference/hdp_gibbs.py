@@ -53,7 +53,7 @@ class Document:
 
 @dataclass
 class State:
-    """All that a sweep changes; places without a topic have root weight zero."""
+    """All that a sweep changes; columns without a topic have root weight zero."""
 
     counts: np.ndarray
     totals: np.ndarray
