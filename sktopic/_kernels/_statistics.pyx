@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._precision cimport real
+from sktopic._kernels._topic_rows cimport add_share
 
 
 cdef inline void add_entry(
@@ -79,9 +80,11 @@ def add_sampled_counts(
     averaged : like target, receives the increments times average_weight; no rows: not wanted     IN/OUT
     """
     cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, n_columns, first_column, done = 0
+    cdef Py_ssize_t n_words = target_row.shape[0]
     cdef double share
     cdef bint drawn
     cdef double* out
+    cdef const double* following
     cdef double* average_out = NULL
     cdef const double* weight = NULL
     cdef const real* row
@@ -100,7 +103,10 @@ def add_sampled_counts(
                 share *= factor
                 drawn = share == 0.0  # draws have no such part
                 count_work(&done, 8 * n_topics)
-                if not drawn:
+                if not drawn and weight == NULL:
+                    following = &target[target_row[min(w + 1, n_words - 1)], 0]
+                    add_share(share, &prior[0], row, n_topics, out, &totals[p, 0], following)
+                elif not drawn:
                     for k in range(n_topics):
                         add_entry(out, &totals[p, 0], average_out, weight, k, share * prior[k] * row[k])
                 for i in range(word_indptr[w], word_indptr[w + 1]):

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._block_sums cimport BLOCK
 from sktopic._kernels._precision cimport real
+from sktopic._kernels._topic_rows cimport fill_row, multiply_row
 from sktopic._kernels._vector cimport fill_geometric_row
 
 BLOCK_SIZE = BLOCK
@@ -41,8 +42,9 @@ def gather_topics(
     cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, done = 0
     with nogil:
         for i in range(n_words):
-            log_norm[i] = fill_row(
-                &store[words[i], 0], &scale[0], &offset[0], &prior[0], n_topics,
+            log_norm[i] = gather_row(
+                &store[words[i], 0], &store[words[min(i + 1, n_words - 1)], 0],
+                &scale[0], &offset[0], &prior[0], n_topics,
                 &rows[i, 0], &cumulative[i, 0],
             )
             count_work(&done, 4 * n_topics)
@@ -70,8 +72,9 @@ cdef double sum_blocks(const real* row, const double* prior, Py_ssize_t n, real*
     return total
 
 
-cdef double fill_row(
+cdef double gather_row(
     const double* source,
+    const double* following,
     const double* scale,
     const double* offset,
     const double* prior,
@@ -79,12 +82,10 @@ cdef double fill_row(
     real* row,
     real* cumulative,
 ) noexcept nogil:
-    """One row of gather_topics; returns its log_norm."""
+    """One row of gather_topics; returns its log_norm. following : source of the next row"""
     cdef Py_ssize_t k
     cdef double unit = 1.0, largest = 0.0, total
-    for k in range(n_topics):
-        row[k] = <real>(source[k] * scale[k] + offset[k])
-    total = sum_blocks(row, prior, n_topics, cumulative)
+    total = fill_row(source, following, scale, offset, prior, n_topics, row, cumulative)
     if total != total:  # NaN
         return total
     if not total > 1e-30:  # the row may have left the range of float32: take its largest entry out
@@ -100,12 +101,8 @@ cdef double fill_row(
 
 cdef void normalise(real* row, real* cumulative, Py_ssize_t n_topics, double total) noexcept nogil:
     """Divide a row and its block sums by the total."""
-    cdef Py_ssize_t k, b
-    cdef double inverse = 1.0 / total
-    for k in range(n_topics):
-        row[k] = <real>(row[k] * inverse)
-    for b in range((n_topics + BLOCK - 1) // BLOCK):
-        cumulative[b] = <real>(cumulative[b] * inverse)
+    multiply_row(row, n_topics, 1.0 / total)
+    multiply_row(cumulative, (n_topics + BLOCK - 1) // BLOCK, 1.0 / total)
 
 
 def gather_geometric(

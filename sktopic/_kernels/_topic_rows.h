@@ -1,0 +1,92 @@
+/* Loops over the topic rows of words, in both precisions. Products are not contracted with sums, so that all x86-64
+   machines have the same bits. They ask memory for the row of the next word (next), which is elsewhere in a large
+   store, while they are at work on one. */
+
+#ifndef SKTOPIC_TOPIC_ROWS_H
+#define SKTOPIC_TOPIC_ROWS_H
+
+#include "_vector.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define NO_CONTRACTION __attribute__((optimize("fp-contract=off")))
+#else
+#define NO_CONTRACTION
+#endif
+#if defined(__GNUC__)
+#define FETCH(address) __builtin_prefetch(address)
+#else
+#define FETCH(address) (void)(address)
+#endif
+
+/* row = source * scale + offset; sums = the cumulative sums of prior * row over blocks of 16, of which the last is
+   returned. The terms of a block are added in four lanes. */
+#define DEFINE_FILL_ROW(NAME, REAL)                                                                   \
+    NO_CONTRACTION CLONED double NAME(                                                                \
+        const double *restrict source, const double *next, const double *restrict scale,              \
+        const double *restrict offset, const double *restrict prior, ptrdiff_t n, REAL *restrict row, \
+        REAL *restrict sums)                                                                          \
+    {                                                                                                 \
+        double total = 0.0;                                                                           \
+        ptrdiff_t first, k, l;                                                                        \
+        for (first = 0; first < n; first += 16) {                                                     \
+            double lane[4] = {0.0, 0.0, 0.0, 0.0};                                                    \
+            FETCH(next + first);                                                                      \
+            FETCH(next + first + 8);                                                                  \
+            if (first + 16 <= n) {                                                                    \
+                for (k = first; k < first + 16; k++)                                                  \
+                    row[k] = (REAL)(source[k] * scale[k] + offset[k]);                                \
+                k = first;                                                                            \
+                for (l = 0; l < 4; l++)                                                               \
+                    lane[l] = ((prior[k + l] * row[k + l] + prior[k + 4 + l] * row[k + 4 + l]) +      \
+                               prior[k + 8 + l] * row[k + 8 + l]) +                                   \
+                              prior[k + 12 + l] * row[k + 12 + l];                                    \
+            } else {                                                                                  \
+                for (k = first; k < n; k++)                                                           \
+                    row[k] = (REAL)(source[k] * scale[k] + offset[k]);                                \
+                for (k = first; k + 4 <= n; k += 4)                                                   \
+                    for (l = 0; l < 4; l++)                                                           \
+                        lane[l] += prior[k + l] * row[k + l];                                         \
+                for (; k < n; k++)                                                                    \
+                    lane[0] += prior[k] * row[k];                                                     \
+            }                                                                                         \
+            total += (lane[0] + lane[1]) + (lane[2] + lane[3]);                                       \
+            sums[first / 16] = (REAL)total;                                                           \
+        }                                                                                             \
+        return total;                                                                                 \
+    }
+DEFINE_FILL_ROW(fill_row_float, float)
+DEFINE_FILL_ROW(fill_row_double, double)
+
+/* target += x and totals += x, x being share * prior * row. */
+#define DEFINE_ADD_SHARE(NAME, REAL)                                                       \
+    NO_CONTRACTION CLONED void NAME(                                                       \
+        double share, const double *restrict prior, const REAL *restrict row, ptrdiff_t n, \
+        double *restrict target, double *restrict totals, const double *next)              \
+    {                                                                                      \
+        ptrdiff_t first, stop, k;                                                          \
+        for (first = 0; first < n; first += 16) {                                          \
+            stop = first + 16 < n ? first + 16 : n;                                        \
+            FETCH(next + first);                                                           \
+            FETCH(next + first + 8);                                                       \
+            for (k = first; k < stop; k++) {                                               \
+                double x = share * prior[k] * row[k];                                      \
+                target[k] += x;                                                            \
+                totals[k] += x;                                                            \
+            }                                                                              \
+        }                                                                                  \
+    }
+DEFINE_ADD_SHARE(add_share_float, float)
+DEFINE_ADD_SHARE(add_share_double, double)
+
+/* x *= factor. */
+#define DEFINE_MULTIPLY_ROW(NAME, REAL)                                         \
+    CLONED void NAME(REAL *x, ptrdiff_t n, double factor)                       \
+    {                                                                           \
+        ptrdiff_t k;                                                            \
+        for (k = 0; k < n; k++)                                                 \
+            x[k] = (REAL)(x[k] * factor);                                       \
+    }
+DEFINE_MULTIPLY_ROW(multiply_row_float, float)
+DEFINE_MULTIPLY_ROW(multiply_row_double, double)
+
+#endif

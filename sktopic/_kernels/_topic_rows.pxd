@@ -1,0 +1,58 @@
+"""Loops over the topic rows of words (see _topic_rows.h), for either precision."""
+
+from sktopic._kernels._precision cimport real
+
+
+cdef extern from "_topic_rows.h" nogil:
+    double fill_row_float(
+        const double* source, const double* following, const double* scale, const double* offset,
+        const double* prior, Py_ssize_t n, float* row, float* sums)
+    double fill_row_double(
+        const double* source, const double* following, const double* scale, const double* offset,
+        const double* prior, Py_ssize_t n, double* row, double* sums)
+    void add_share_float(
+        double share, const double* prior, const float* row, Py_ssize_t n, double* target, double* totals,
+        const double* following)
+    void add_share_double(
+        double share, const double* prior, const double* row, Py_ssize_t n, double* target, double* totals,
+        const double* following)
+    void multiply_row_float(float* x, Py_ssize_t n, double factor)
+    void multiply_row_double(double* x, Py_ssize_t n, double factor)
+
+
+cdef inline double fill_row(
+    const double* source,
+    const double* following,
+    const double* scale,
+    const double* offset,
+    const double* prior,
+    Py_ssize_t n,
+    real* row,
+    real* sums,
+) noexcept nogil:
+    if real is float:
+        return fill_row_float(source, following, scale, offset, prior, n, row, sums)
+    else:
+        return fill_row_double(source, following, scale, offset, prior, n, row, sums)
+
+
+cdef inline void add_share(
+    double share,
+    const double* prior,
+    const real* row,
+    Py_ssize_t n,
+    double* target,
+    double* totals,
+    const double* following,
+) noexcept nogil:
+    if real is float:
+        add_share_float(share, prior, row, n, target, totals, following)
+    else:
+        add_share_double(share, prior, row, n, target, totals, following)
+
+
+cdef inline void multiply_row(real* x, Py_ssize_t n, double factor) noexcept nogil:
+    if real is float:
+        multiply_row_float(x, n, factor)
+    else:
+        multiply_row_double(x, n, factor)
