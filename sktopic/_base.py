@@ -10,7 +10,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sktopic._compat import make_constraint
 from sktopic._completion import mean_log_predictive
-from sktopic._concurrency import copied, kept_components, snapshot, state_to_pickle, updating
+from sktopic._concurrency import (
+    check_settings_once,
+    copied,
+    kept_components,
+    snapshot,
+    state_to_pickle,
+    updating,
+)
 from sktopic._document_steps import DocumentStep, infer_proportions
 from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
 from sktopic._fitted_arrays import check_fitted_arrays
@@ -169,7 +176,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _answer(self, X, function):
         """function(model, X, workers) of a snapshot of the model, canonical X and workers."""
         model = self._read()
-        model._check_settings()
+        settings = {name: getattr(model, name) for name in self._get_param_names()}
+        check_settings_once(self, settings, model._check_settings)
         X = model._validate_documents(X, reset=False)
         with Workers(model.n_jobs) as workers:
             return function(model, X, workers)

@@ -20,6 +20,8 @@ from sktopic._interrupt import uninterrupted
 Training = TypeVar("Training", bound=Callable[..., object])
 # What fitted attributes are.
 PLAIN = np.ndarray, np.generic, int, float, str, type(None)
+# Parameters of these types stay valid: they cannot change inside.
+UNCHANGING = int, float, str, bool, type(None)
 
 
 @dataclass(eq=False)
@@ -34,6 +36,7 @@ class Guard:
     last_call : stands for the last training call
     readers : weak references to snapshots that share arrays with the estimator
     components : topic-word probabilities, if they have been asked for, and the attributes they are of
+    settings : parameters that were found valid by a reader, and cannot have changed inside; or None
     """
 
     training: object = field(default_factory=threading.Lock)
@@ -42,6 +45,7 @@ class Guard:
     last_call: object = None
     readers: list = field(default_factory=list)
     components: tuple[np.ndarray, dict] | None = None
+    settings: dict[str, object] | None = None
 
     def in_use(self):
         """Whether a snapshot that shares arrays is still in use."""
@@ -182,6 +186,17 @@ def state_to_pickle(model, getstate):
         views = {name: value.view() for name, value in state.items() if isinstance(value, np.ndarray)}
         guard.lend(*views.values())
     return {**state, **views}
+
+
+def check_settings_once(model, settings, check):
+    """check(), unless a reader of the model has found the same settings (a dict) valid before."""
+    guard = _guard_of(model)
+    known = guard.settings
+    if known is not None and all(settings[name] is value for name, value in known.items()):
+        return
+    check()
+    unchanging = all(type(value) in UNCHANGING for value in settings.values())
+    guard.settings = settings if unchanging else None
 
 
 def kept_components(model, compute):

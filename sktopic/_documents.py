@@ -168,6 +168,8 @@ class DocumentBatch:
     def chunks(self, n_chunks):
         """Cut the documents into ranges (first, last) with about equally many clumps."""
         n_chunks = max(1, min(n_chunks, self.n_documents))
+        if n_chunks == 1:
+            return [(0, self.n_documents)] if self.n_documents else []
         targets = self.n_clumps * np.arange(1, n_chunks) / n_chunks
         bounds = np.unique([0, *np.searchsorted(self.clump_indptr, targets), self.n_documents])
         return list(zip(bounds[:-1].tolist(), bounds[1:].tolist()))

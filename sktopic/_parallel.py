@@ -29,8 +29,10 @@ class Workers:
 
     def __init__(self, n_jobs=None):
         self.n_jobs = effective_n_jobs(n_jobs)
-        backend, _ = get_active_backend(prefer="threads")
-        self._remote = self.n_jobs > 1 and not getattr(backend, "supports_sharedmem", False)
+        self._remote = False
+        if self.n_jobs > 1:
+            backend, _ = get_active_backend(prefer="threads")
+            self._remote = not getattr(backend, "supports_sharedmem", False)
         self._pool = None
         self._joblib = None
 

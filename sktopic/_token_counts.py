@@ -12,15 +12,21 @@ LARGEST_EXACT_TOTAL = 2.0**53
 
 def counts_exactly(values, before):
     """Whether adding tokens of these counts to counts of before, and removing them, rounds nothing."""
-    return values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and _whole(values) and _whole(before)
+    return values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and are_whole(values) and are_whole(before)
 
 
-def _whole(values):
+def are_whole(values):
+    """Whether all values are whole numbers."""
     return all(np.array_equal(values[rows], np.rint(values[rows])) for rows in row_blocks(values))
 
 
-def log_rising(counts, beta):
-    """The sum of log Gamma(count + beta) - log Gamma(beta)."""
+def log_rising_change(counts, before, beta):
+    """What the sum of log Gamma(count + beta) - log Gamma(beta) is more than that of the counts before."""
+    changed = counts != before
+    return _log_rising(counts[changed], beta) - _log_rising(before[changed], beta)
+
+
+def _log_rising(counts, beta):
     present = counts[counts > 0]
     return (gammaln(present + beta) - gammaln(beta)).sum()
 

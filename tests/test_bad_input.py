@@ -564,6 +564,22 @@ def test_parameter_made_bad_after_fit_is_refused(variant):
         model.set_params(**{name: good})
 
 
+def test_parameters_that_were_found_valid_are_checked_again_when_they_change():
+    model = OnlineEMLDA(n_components=4, doc_topic_prior=0.1, max_iter=1, random_state=0).fit(X)
+    for sweeps in (6, 0, 3, True, 6):
+        model.transform_sweeps = sweeps
+        if sweeps in (3, 6):
+            model.transform(X)
+        else:
+            with pytest.raises(ValueError, match="transform_sweeps"):
+                model.transform(X)
+    model.doc_topic_prior = [0.1, 0.1, 0.1, 0.1]
+    model.transform(X)
+    model.doc_topic_prior[2] = -1.0  # the same list
+    with pytest.raises(ValueError, match="doc_topic_prior"):
+        model.transform(X)
+
+
 @every_bayesian
 def test_dirichlet_prior_of_topics_made_zero_after_fit_is_refused(estimator):
     model = make_model(estimator).fit(X).set_params(topic_word_prior=0)

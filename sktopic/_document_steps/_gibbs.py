@@ -131,5 +131,7 @@ def _sweep(cells, keys, assignments, settings):
 
 def joined_indptr(parts):
     """Bounds of each document's columns, of results for consecutive documents."""
+    if len(parts) == 1:
+        return parts[0].column_indptr
     bounds = np.cumsum([0, *(len(part.column_topic) for part in parts)])
     return np.concatenate([[0], *(part.column_indptr[1:] + bound for part, bound in zip(parts, bounds))])

@@ -18,7 +18,7 @@ from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._statistics import TopicWordStatistics
-from sktopic._token_counts import counts_exactly, log_rising
+from sktopic._token_counts import counts_exactly, log_rising_change
 from sktopic._typing import FloatArray, IntArray
 from sktopic.hdp._concentrations import (
     LEARNED_CONCENTRATIONS,
@@ -526,7 +526,7 @@ class CollapsedGibbsHDP(BatchSampler):
         beta, size, documents = self.topic_word_prior_, len(self._counts), call.documents
         b0, b1 = self.topic_concentration_, self.doc_concentration_
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
-        total = log_rising(self._counts[call.words], beta) - log_rising(call.counts_before, beta) - norm.sum()
+        total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
         total += _log_root(self._tables, b0) - _log_root(call.tables_before, b0)
         total += log_seatings(**documents.lists) + (self._tables - call.tables_before).sum() * np.log(b1)
         return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()

@@ -26,7 +26,7 @@ from sktopic._prior import (
     default_topic_word_prior,
 )
 from sktopic._statistics import TopicWordStatistics
-from sktopic._token_counts import counts_exactly, log_rising
+from sktopic._token_counts import are_whole, counts_exactly, log_rising_change
 from sktopic._typing import FloatArray
 from sktopic.lda._shards import Shard
 
@@ -43,7 +43,8 @@ class Call:
     shards : list of Shard
     words : ndarray of int32, those that the documents have
     counts_before, totals_before : their counts in topics, and the sums over all words, of earlier documents
-    exact : whether adding and removing tokens rounds nothing
+    whole : whether tokens are, so that adding and removing them rounds, but leaves no count below zero
+    exact : whether it rounds nothing
     draw_sweeps : sweeps after which the state is a draw from the posterior
     draws_sum, n_draws : sum of the counts of the draws so far, and their number
     entered : whether the documents are in the counts yet
@@ -53,6 +54,7 @@ class Call:
     words: np.ndarray
     counts_before: np.ndarray
     totals_before: np.ndarray
+    whole: bool
     exact: bool
     draw_sweeps: range
     draws_sum: np.ndarray | float = 0.0
@@ -280,7 +282,8 @@ class CollapsedGibbsLDA(BatchSampler):
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
         draw_sweeps = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
-        return Call(shards, words, before, self._totals.copy(), counts_exactly(X.data, before), draw_sweeps)
+        whole, exact = are_whole(X.data), counts_exactly(X.data, before)
+        return Call(shards, words, before, self._totals.copy(), whole, exact, draw_sweeps)
 
     def _assign_at_random(self, call):
         self._counts[:] = 0.0
@@ -299,14 +302,22 @@ class CollapsedGibbsLDA(BatchSampler):
         if not one_shard:
             for shard, swept in zip(call.shards, results):
                 shard.transfer(swept.before, self._counts)
-        if not call.exact:  # count anew what adding and removing has rounded
-            self._counts[call.words] = call.counts_before
-            for shard in call.shards:
-                shard.recount(self._counts)
-        if one_shard and call.exact:
+        if not call.whole:
+            self._recount(call)
+        elif one_shard:
             self._totals[:] = results[0].totals
         else:
-            self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
+            self._sum_totals(call)
+
+    def _recount(self, call):
+        """Count anew what adding and removing tokens has rounded."""
+        self._counts[call.words] = call.counts_before
+        for shard in call.shards:
+            shard.recount(self._counts)
+        self._sum_totals(call)
+
+    def _sum_totals(self, call):
+        self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
 
     def _undo(self, call):
         before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
@@ -335,6 +346,8 @@ class CollapsedGibbsLDA(BatchSampler):
         if call.n_draws > 1:
             self._counts[call.words] = call.draws_sum / call.n_draws
             self._totals = self._counts.sum(axis=0)
+        elif not call.exact:
+            self._recount(call)
         if self._learns_prior:
             self._gains = self._gains + self._gains_of(call.shards)
 
@@ -372,7 +385,7 @@ class CollapsedGibbsLDA(BatchSampler):
         """log p(words and topics of the documents | counts of earlier ones)."""
         prior, beta, size = self.doc_topic_prior_, self.topic_word_prior_, len(self._counts)
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
-        total = log_rising(self._counts[call.words], beta) - log_rising(call.counts_before, beta) - norm.sum()
+        total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
         for shard in call.shards:
             _, topic, weight = shard.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
