@@ -142,6 +142,28 @@ def test_partial_fit_adds_whole_tokens_and_moves_none(n_shards):
     assert model.n_iter_ == 20
 
 
+@pytest.mark.parametrize("n_shards", [1, 2])
+def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_shards):
+    """Sweeps round sums with counts that are no whole numbers; at the end of a call they are added once."""
+    model = make_model(n_shards=n_shards, n_draws=3).fit(X)
+    before = model.topic_word_counts_
+    assert np.any(before != before.round())
+
+    def counted(model, shards):
+        _, word, topic = tokens_of(shards)
+        counts = np.zeros_like(before)
+        np.add.at(counts, (topic, word), 1)
+        assert model._counts.min() >= 0
+        assert_allclose(model._counts.T, before + counts, rtol=1e-12, atol=1e-12)
+        assert_allclose(model._totals, model._counts.sum(axis=0), rtol=1e-12)
+        return counts
+
+    seen = watched(monkeypatch, counted)
+    model.set_params(n_draws=1, max_iter=50).partial_fit(MORE)
+    assert_array_equal(model.topic_word_counts_, before + seen[-1])
+    assert_allclose(model._totals, model._counts.sum(axis=0), rtol=1e-14)
+
+
 # Exactness
 
 # Two documents of five tokens in all, three words.
