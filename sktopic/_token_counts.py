@@ -10,13 +10,20 @@ from sktopic._kernels._collapsed_gibbs import transfer_counts
 LARGEST_EXACT_TOTAL = 2.0**53
 
 
+def leaves_none_negative(values):
+    """Whether tokens of these counts can be added to counts and removed without leaving any below zero.
+
+    Whole numbers may round sums with counts that are none, but never to less than themselves.
+    """
+    return values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and _are_whole(values)
+
+
 def counts_exactly(values, before):
     """Whether adding tokens of these counts to counts of before, and removing them, rounds nothing."""
-    return values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and are_whole(values) and are_whole(before)
+    return leaves_none_negative(values) and _are_whole(before)
 
 
-def are_whole(values):
-    """Whether all values are whole numbers."""
+def _are_whole(values):
     return all(np.array_equal(values[rows], np.rint(values[rows])) for rows in row_blocks(values))
 
 

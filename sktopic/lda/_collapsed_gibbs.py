@@ -26,7 +26,7 @@ from sktopic._prior import (
     default_topic_word_prior,
 )
 from sktopic._statistics import TopicWordStatistics
-from sktopic._token_counts import are_whole, counts_exactly, log_rising_change
+from sktopic._token_counts import counts_exactly, leaves_none_negative, log_rising_change
 from sktopic._typing import FloatArray
 from sktopic.lda._shards import Shard
 
@@ -43,8 +43,8 @@ class Call:
     shards : list of Shard
     words : ndarray of int32, those that the documents have
     counts_before, totals_before : their counts in topics, and the sums over all words, of earlier documents
-    whole : whether tokens are, so that adding and removing them rounds, but leaves no count below zero
-    exact : whether it rounds nothing
+    none_negative : whether no count can be below zero where tokens were added and removed
+    exact : whether that rounds nothing
     draw_sweeps : sweeps after which the state is a draw from the posterior
     draws_sum, n_draws : sum of the counts of the draws so far, and their number
     entered : whether the documents are in the counts yet
@@ -54,7 +54,7 @@ class Call:
     words: np.ndarray
     counts_before: np.ndarray
     totals_before: np.ndarray
-    whole: bool
+    none_negative: bool
     exact: bool
     draw_sweeps: range
     draws_sum: np.ndarray | float = 0.0
@@ -282,8 +282,8 @@ class CollapsedGibbsLDA(BatchSampler):
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
         draw_sweeps = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
-        whole, exact = are_whole(X.data), counts_exactly(X.data, before)
-        return Call(shards, words, before, self._totals.copy(), whole, exact, draw_sweeps)
+        none_negative, exact = leaves_none_negative(X.data), counts_exactly(X.data, before)
+        return Call(shards, words, before, self._totals.copy(), none_negative, exact, draw_sweeps)
 
     def _assign_at_random(self, call):
         self._counts[:] = 0.0
@@ -302,7 +302,7 @@ class CollapsedGibbsLDA(BatchSampler):
         if not one_shard:
             for shard, swept in zip(call.shards, results):
                 shard.transfer(swept.before, self._counts)
-        if not call.whole:
+        if not call.none_negative:
             self._recount(call)
         elif one_shard:
             self._totals[:] = results[0].totals
