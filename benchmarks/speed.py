@@ -3,14 +3,14 @@
     python benchmarks/speed.py [COMMIT] [--corpus arxiv_0] [--measures train transform ...] [--rounds 60]
 
 COMMIT (the one before the last) is built in benchmarks/output/speed. Both sides run the same short slices of
-work, in processes of their own, on one core and in turn: what else the machine does meets both alike. The
+work in turn, in processes of their own with one thread: what else the machine does meets both alike. The
 ratio is the median over the rounds, with a bootstrap interval of 95 percent. speed.csv goes to
 benchmarks/output/, or with --update to doc/benchmarks/.
 
 train      OnlineEMLDA.partial_fit of 1000 documents, 100 and 1000 topics
 jobs       the same with n_jobs=2 against n_jobs=1, this commit alone
 transform  OnlineEMLDA.transform of 1000 documents, 100 topics
-single     OnlineEMLDA.transform of one document, 100 topics; here with the time of validate_data
+single     OnlineEMLDA.transform of one document, 100 topics; and validate_data alone, which it begins with
 few        CollapsedGibbsLDA.partial_fit of ten documents on a fitted model, 100 topics
 hybrid     HybridHDP: partial_fit and transform of 500 documents
 """
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from contextlib import ExitStack
 from io import BytesIO
 
 import numpy as np
@@ -143,7 +144,10 @@ class Side:
         self._process.stdin.flush()
         return float(self._process.stdout.readline())
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
         self._process.stdin.close()
         self._process.wait()
 
@@ -177,15 +181,11 @@ def measured(corpus, earlier, measure, number, n_rounds):
     """A row of the table."""
     name, topics, unit, sides, *_ = MEASURES[measure][number]
     given = corpus, measure, number
-    pair = [Side(earlier, *given), Side(ROOT, *given)] if sides == BOTH else [
-        Side(ROOT, *given), Side(ROOT, *given, n_jobs=2)
-    ]  # fmt: skip
-    try:
-        seconds = in_turn(pair, n_rounds)
-    finally:
-        for side in pair:
-            side.close()
-    middle = [amount(np.median(s), pair[0].n_documents, unit) for s in seconds.T]
+    with ExitStack() as stack:
+        first = stack.enter_context(Side(earlier if sides == BOTH else ROOT, *given))
+        second = stack.enter_context(Side(ROOT, *given, n_jobs=1 if sides == BOTH else 2))
+        seconds = in_turn([first, second], n_rounds)
+    middle = [amount(np.median(s), first.n_documents, unit) for s in seconds.T]
     ratio = interval(seconds[:, 0] / seconds[:, 1], np.random.default_rng(0))
     return [name, topics, unit, *middle, *(f"{x:.2f}" for x in ratio)]
 

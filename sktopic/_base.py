@@ -176,7 +176,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _answer(self, X, function):
         """function(model, X, workers) of a snapshot of the model, canonical X and workers."""
         model = self._read()
-        settings = {name: getattr(model, name) for name in self._get_param_names()}
+        state = vars(model)
+        settings = {name: state[name] for name in self._parameter_constraints if name in state}
         check_settings_once(self, settings, model._check_settings)
         X = model._validate_documents(X, reset=False)
         with Workers(model.n_jobs) as workers:

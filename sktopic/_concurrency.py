@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
+from operator import is_
 from typing import TypeVar, cast
 from weakref import ref
 
@@ -20,7 +21,7 @@ from sktopic._interrupt import uninterrupted
 Training = TypeVar("Training", bound=Callable[..., object])
 # What fitted attributes are.
 PLAIN = np.ndarray, np.generic, int, float, str, type(None)
-# Parameters of these types stay valid: they cannot change inside.
+# Parameters of these types, and tuples of them, stay valid: they cannot change inside.
 UNCHANGING = int, float, str, bool, type(None)
 
 
@@ -191,12 +192,15 @@ def state_to_pickle(model, getstate):
 def check_settings_once(model, settings, check):
     """check(), unless a reader of the model has found the same settings (a dict) valid before."""
     guard = _guard_of(model)
-    known = guard.settings
-    if known is not None and all(settings[name] is value for name, value in known.items()):
+    known = guard.settings or {}
+    if list(known) == list(settings) and all(map(is_, known.values(), settings.values())):
         return
     check()
-    unchanging = all(type(value) in UNCHANGING for value in settings.values())
-    guard.settings = settings if unchanging else None
+    guard.settings = settings if all(map(_is_unchanging, settings.values())) else None
+
+
+def _is_unchanging(value):
+    return type(value) in UNCHANGING or (type(value) is tuple and all(map(_is_unchanging, value)))
 
 
 def kept_components(model, compute):

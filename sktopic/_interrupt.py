@@ -61,7 +61,7 @@ class complete_or_undone:
     def _stop(self, number, frame):
         """Handle SIGINT in the block, and on the way in and out."""
         # The frame handed over may be gone: `uninterrupted` delivers later.
-        frames = [sys._getframe(1)]
+        frames = [sys._getframe().f_back]
         while frames[-1] is not None and frames[-1] is not self._caller:
             frames.append(frames[-1].f_back)
         # Another may have begun inside the block.

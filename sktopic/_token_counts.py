@@ -6,8 +6,8 @@ from scipy.special import gammaln
 from sktopic._arrays import row_blocks
 from sktopic._kernels._collapsed_gibbs import transfer_counts
 
-# Sums of whole numbers below this are exact, whatever is added and removed.
-LARGEST_EXACT_TOTAL = 2.0**53
+# Sums of tokens below this are exact, whatever is added and removed: large counts are divided by 64.
+LARGEST_EXACT_TOTAL = 2.0**53 / 64
 
 
 def leaves_none_negative(values):
@@ -28,7 +28,7 @@ def _are_whole(values):
 
 
 def log_rising_change(counts, before, beta):
-    """What the sum of log Gamma(count + beta) - log Gamma(beta) is more than that of the counts before."""
+    """By how much the sum of log Gamma(count + beta) - log Gamma(beta) exceeds that of the counts before."""
     changed = counts != before
     return _log_rising(counts[changed], beta) - _log_rising(before[changed], beta)
 

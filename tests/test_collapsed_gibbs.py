@@ -164,7 +164,7 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
     assert_allclose(model._totals, model._counts.sum(axis=0), rtol=1e-14)
 
 
-@pytest.mark.parametrize("most", [1e17, 1e20])
+@pytest.mark.parametrize("most", [2.0**47 - 1, 2.0**50 + 37, 1e17, 1e20])
 def test_counts_beside_huge_ones_are_not_below_zero(monkeypatch, most):
     """Shares of huge counts swallow single tokens, which are then taken out of nothing."""
     counts = np.array([[most, 3.0], [2.0, most], [most, most], [1.0, 1.0]])

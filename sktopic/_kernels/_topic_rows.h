@@ -1,6 +1,6 @@
 /* Loops over the topic rows of words, in both precisions. Products are not contracted with sums, so that all x86-64
-   machines have the same bits. They ask memory for the row of the next word (next), which is elsewhere in a large
-   store, while they are at work on one. */
+   machines have the same bits. Where a row of a large store is read, that of the next word (next), which is elsewhere,
+   is prefetched meanwhile. */
 
 #ifndef SKTOPIC_TOPIC_ROWS_H
 #define SKTOPIC_TOPIC_ROWS_H

@@ -346,8 +346,14 @@ class CollapsedGibbsLDA(BatchSampler):
         if call.n_draws > 1:
             self._counts[call.words] = call.draws_sum / call.n_draws
             self._totals = self._counts.sum(axis=0)
-        elif not call.exact:
-            self._recount(call)
+        elif call.none_negative and not call.exact:  # else there is nothing to recount, or it is done
+            rows = self._counts[call.words]
+
+            def undo():
+                self._counts[call.words] = rows
+
+            with complete_or_undone(self, undo):
+                self._recount(call)
         if self._learns_prior:
             self._gains = self._gains + self._gains_of(call.shards)
 
