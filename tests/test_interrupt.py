@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic import _minibatch
-from sktopic._document_steps import VariationalStep, _gibbs, _variational
+from sktopic._document_steps import VariationalStep, _dense_gibbs, _sparse_gibbs, _variational
 from sktopic._documents import DocumentBatch
 from sktopic._interrupt import complete_or_undone
 from sktopic._parallel import Workers
@@ -123,7 +123,8 @@ STEPS = {
         partial(OnlineVariationalHDP, max_doc_update_iter=400, bound_tol=0.0),
         (_stick_breaking, "update_documents"),
     ),
-    "gibbs": (partial(OnlineEMLDA, doc_sweeps=4000), (_gibbs, "sweep_documents")),
+    "gibbs": (partial(OnlineEMLDA, doc_sweeps=4000), (_dense_gibbs, "sweep_documents")),
+    "counted draws": (partial(HybridLDA, doc_sweeps=4000), (_sparse_gibbs, "sweep_documents")),
     "tables": (partial(HybridHDP, sampler="table_indicator", doc_sweeps=4000), (_table_step, "sweep_tables")),
     "ope": (partial(OnlineOPELDA, max_doc_update_iter=30000), (_ope, "maximise_documents")),
     "cvb0": (partial(OnlineCVB0LDA, max_doc_update_iter=2000), (_cvb0, "collapse_documents")),

@@ -87,7 +87,7 @@ def test_two_tokens_have_the_joint_law_in_print(seed):
         _, added = counts_of(model, dense[part], seed * 1000 + int(part[0]) + 1)
         sums.append(added[[2, 7]] / len(part))
     assert_within(np.array(sums), np.array([joint.sum(axis=1), joint.sum(axis=0)]), 4.5)
-    assert np.any(counts.column_topic == len(alpha))
+    assert np.any(counts.drawn_topics() == len(alpha))
 
 
 # Updates
@@ -159,7 +159,7 @@ def births(model, monkeypatch):
     def end_births(self, topics, update):
         before, counts = self._alpha, counted[-1]
         left = self._prior.left(self.doc_concentration_)
-        drawn = set(counts.column_topic[counts.column_topic >= len(before)].tolist())
+        drawn = {k for k in counts.drawn_topics().tolist() if k >= len(before)}
         columns = self._store[:, sorted(drawn)].copy()
         original(self, topics, update)
         seen.append((before, self._alpha, left, drawn, self._key(_online_em.BIRTH_KEY, self.n_batch_iter_)))

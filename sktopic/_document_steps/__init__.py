@@ -2,8 +2,8 @@
 
 A step (`DocumentStep` and `TrainingStep` in `_protocol`) is a small object that holds its settings. Called
 with a batch, the gathered topic rows of its words, the prior of proportions and a stream key for each
-document, it returns what it has inferred: that can become topic proportions (`InferredDocuments`) and, of a
-step of training, enter the topic-word statistics (`ExpectedCounts`).
+document, it returns what it has inferred: what becomes topic proportions (`InferredDocuments`) or, of a step
+of training, enters the topic-word statistics (`ExpectedCounts`).
 
 To add one, write a dataclass with a ``__call__`` like that of `GibbsStep`, in the module of its method, and a
 kernel that treats some documents; then let an estimator return it from ``_training_step`` or
@@ -12,7 +12,7 @@ kernel that treats some documents; then let an estimator return it from ``_train
 
 from sktopic._document_steps._dense import DenseCounts
 from sktopic._document_steps._factored import FactoredCounts, WeightedCounts
-from sktopic._document_steps._gibbs import GibbsStep, SampledCounts, joined_indptr
+from sktopic._document_steps._gibbs import GibbsInference, GibbsStep
 from sktopic._document_steps._inference import infer_proportions
 from sktopic._document_steps._pieces import document_pieces, joined
 from sktopic._document_steps._protocol import (
@@ -22,6 +22,7 @@ from sktopic._document_steps._protocol import (
     TrainingStep,
     WithPriorStatistics,
 )
+from sktopic._document_steps._sparse_gibbs import SampledCounts, joined_indptr
 from sktopic._document_steps._variational import VariationalCounts, VariationalStep
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "DocumentStep",
     "ExpectedCounts",
     "FactoredCounts",
+    "GibbsInference",
     "GibbsStep",
     "InferredDocuments",
     "SampledCounts",

@@ -1,85 +1,21 @@
 """Gibbs sampling of the topics of documents."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._document_steps._pieces import add_by_parts, document_pieces, joined
-from sktopic._documents import DocumentBatch
-from sktopic._kernels._gibbs import sweep_documents
-from sktopic._kernels._proportions import sampled_proportions
-from sktopic._kernels._statistics import add_sampled_counts
-from sktopic._prior import PriorStatistics
-from sktopic._statistics import part_bounds
-from sktopic._topics import GatheredTopics
+from sktopic._document_steps._dense_gibbs import CellCounts, DocumentSums, sweep_densely
+from sktopic._document_steps._sparse_gibbs import sweep_sparsely
 
-
-@dataclass
-class SampledCounts:
-    """Sums over sweeps of the conditional probabilities of topics, or of draws (see _kernels._gibbs)."""
-
-    batch: DocumentBatch
-    topics: GatheredTopics
-    prior: np.ndarray
-    n_sweeps: int
-    column_indptr: np.ndarray
-    column_topic: np.ndarray
-    values: np.ndarray
-    fixed: np.ndarray
-    log_theta: np.ndarray
-
-    def work(self):
-        return len(self.values) + self.topics.rows.size
-
-    def add_to(self, target, words, factor, workers):
-        value_indptr = np.zeros(self.batch.n_documents + 1, dtype=np.int64)
-        np.cumsum(np.diff(self.batch.indptr) * np.diff(self.column_indptr), out=value_indptr[1:])
-        add_by_parts(
-            add_sampled_counts,
-            workers,
-            part_bounds=part_bounds(self.batch.n_words),
-            word_indptr=self.batch.word_indptr,
-            word_cell=self.batch.word_cell,
-            cell_document=self.batch.cell_document(),
-            indptr=self.batch.indptr,
-            column_indptr=self.column_indptr,
-            column_topic=self.column_topic,
-            value_indptr=value_indptr,
-            values=self.values,
-            fixed=self.fixed,
-            rows=self.topics.rows,
-            prior=self.prior,
-            factor=factor / self.n_sweeps,
-            target_row=words,
-            target=target.store,
-            totals=target.totals,
-            averaged=target.averaged,
-            average_weight=target.average_weight,
-        )
-
-    def prior_statistics(self):
-        lengths = self.batch.lengths[self.batch.lengths > 0]
-        gains = np.bincount(self.column_topic, weights=self.log_theta, minlength=len(self.prior))
-        return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, lengths)
-
-    def proportions(self):
-        return sampled_proportions(
-            indptr=self.batch.indptr,
-            cell_word=self.batch.cell_word,
-            column_indptr=self.column_indptr,
-            column_topic=self.column_topic,
-            values=self.values,
-            fixed=self.fixed,
-            rows=self.topics.rows,
-            prior=self.prior,
-            n_sweeps=self.n_sweeps,
-        )
+# Topics up to which draws over all of them are faster than draws over those that a document has ...
+DENSE_TOPICS = 192
+# ... unless the counts of all cells of a batch took more bytes than this.
+DENSE_BYTES = 1 << 28
 
 
 @dataclass
 class GibbsStep:
-    """Gibbs sampling of each document's topics.
+    """Gibbs sampling of each document's topics, for training.
 
     Attributes
     ----------
@@ -95,43 +31,29 @@ class GibbsStep:
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
         if assignments is None:
             assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
-        settings = {
-            "rows": topics.rows,
-            "cumulative": topics.cumulative,
-            "prior": prior,
-            "n_burn_in": self.burn_in,
-            "n_sweeps": self.sweeps,
-            "drawn": self.drawn,
-            "with_log_theta": with_prior_statistics,
-        }
-        pieces = []
-        for first, last in document_pieces(batch, workers):
-            clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
-            pieces.append((batch.cells(first, last), keys[first:last], assignments[clumps], settings))
-        parts = workers.map(_sweep, pieces)
-        assignments[:] = np.concatenate([part.assignments for part in parts])
-        counts = {name: joined(parts, name) for name in ("column_topic", "values", "fixed", "log_theta")}
-        return SampledCounts(batch, topics, prior, self.sweeps, joined_indptr(parts), **counts)
+        given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
+        size = len(batch.cell_word) * len(prior) * topics.rows.itemsize
+        if self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES:
+            return sweep_sparsely(*given, self.drawn, with_prior_statistics, workers)
+        swept = sweep_densely(*given, True, with_prior_statistics, workers)
+        return CellCounts(batch, prior, self.sweeps, swept.counts, swept.log_theta)
 
 
-class _Swept(NamedTuple):
-    assignments: np.ndarray
-    column_indptr: np.ndarray
-    column_topic: np.ndarray
-    values: np.ndarray
-    fixed: np.ndarray
-    log_theta: np.ndarray
+@dataclass
+class GibbsInference:
+    """Gibbs sampling of documents of which only the proportions are wanted.
 
+    Attributes
+    ----------
+    burn_in, sweeps : sweeps discarded, then sweeps counted
+    """
 
-def _sweep(cells, keys, assignments, settings):
-    """The kernel for some documents; returns new assignments, since another process cannot write ours."""
-    assignments = assignments.copy()
-    return _Swept(assignments, *sweep_documents(*cells, keys=keys, z=assignments, **settings))
+    burn_in: int
+    sweeps: int
 
-
-def joined_indptr(parts):
-    """Bounds of each document's columns, of results for consecutive documents."""
-    if len(parts) == 1:
-        return parts[0].column_indptr
-    bounds = np.cumsum([0, *(len(part.column_topic) for part in parts)])
-    return np.concatenate([[0], *(part.column_indptr[1:] + bound for part, bound in zip(parts, bounds))])
+    def __call__(self, batch, topics, prior, keys, workers):
+        assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
+        given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
+        if len(prior) > DENSE_TOPICS:
+            return sweep_sparsely(*given, False, False, workers)
+        return DocumentSums(prior, self.sweeps, sweep_densely(*given, False, False, workers).sums)

@@ -36,10 +36,6 @@ class WithPriorStatistics(ExpectedCounts, Protocol):
         """Return sufficient statistics of the prior; where the step was asked for them."""
 
 
-class TrainedDocuments(ExpectedCounts, InferredDocuments, Protocol):
-    """What a step of training infers; WithPriorStatistics, where it was asked for that."""
-
-
 # What topics are as a step reads them: GatheredTopics, unless the topics of its estimator gather others.
 Rows = TypeVar("Rows", contravariant=True)
 
@@ -68,8 +64,8 @@ class DocumentStep(Protocol[Rows]):
         """
 
 
-class TrainingStep(DocumentStep[GatheredTopics], Protocol):
-    """A document step that training uses: what it returns are expected counts, too."""
+class TrainingStep(Protocol):
+    """Infers expected counts of the documents of a batch; a pure function, too."""
 
     def __call__(
         self,
@@ -79,7 +75,7 @@ class TrainingStep(DocumentStep[GatheredTopics], Protocol):
         keys: NDArray[np.uint64] | None,
         workers: Workers,
         with_prior_statistics: bool = False,
-    ) -> TrainedDocuments:
+    ) -> ExpectedCounts:
         """As that of DocumentStep.
 
         with_prior_statistics : whether the result is to be WithPriorStatistics, where the step can

@@ -33,7 +33,7 @@ def collapse_documents(
 
     Parameters
     ----------
-    indptr, cell_word, cell_count, rows, prior : as in _gibbs.sweep_documents (any row factor)     IN
+    indptr, cell_word, cell_count, rows, prior : as in _sparse_gibbs.sweep_documents (any row factor)     IN
 
     Returns
     -------

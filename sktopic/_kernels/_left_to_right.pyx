@@ -114,7 +114,7 @@ def left_to_right(
 ):
     """Estimate log p(document) of each document, in nats (n_documents,).
 
-    The first nine arguments are those of _gibbs.sweep_documents and _topics.gather_topics. With
+    The first nine arguments are those of _sparse_gibbs.sweep_documents and _topics.gather_topics. With
     product_inside False: sum_n log mean_r p(w_n | z_<n of particle r). With True: log mean_r prod_n
     p(w_n | z_<n of particle r), whose exponential is unbiased when n_resampling is 0. A clump of
     weight c enters as p to the power c.

@@ -66,7 +66,7 @@ def list_tokens(
 
     Parameters
     ----------
-    indptr, cell_word, cell_count : as in _gibbs.sweep_documents                                  IN
+    indptr, cell_word, cell_count : as in _sparse_gibbs.sweep_documents                                  IN
     keys : (n_documents,) streams that shuffle each document's tokens; () for the order of cells  IN
 
     Returns

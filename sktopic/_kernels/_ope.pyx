@@ -165,7 +165,7 @@ def maximise_documents(
 
     Parameters
     ----------
-    indptr, cell_word, cell_count, rows, prior : as in _gibbs.sweep_documents (any row factor)     IN
+    indptr, cell_word, cell_count, rows, prior : as in _sparse_gibbs.sweep_documents (any row factor)     IN
     start, choices, p : what draw_choices returned, and with which p                              IN
     lazy : whether to leave out topics whose bound is too low; the result is the same
 

@@ -22,7 +22,7 @@ def sampled_proportions(
 ):
     """Posterior mean of theta of each document, Rao-Blackwellised over the counted sweeps.
 
-    theta_k = (alpha_k + E n_k) / (sum alpha + N) with E n_k from what _gibbs.sweep_documents returned
+    theta_k = (alpha_k + E n_k) / (sum alpha + N) with E n_k from what _sparse_gibbs.sweep_documents returned
     (its arguments and results under the same names). A document without words gets the prior mean.
     Returns theta (n_documents, n_topics) float64, rows summing to one.
     """

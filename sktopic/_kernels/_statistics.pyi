@@ -29,6 +29,23 @@ def add_sampled_counts(
 ) -> None:
     """Add to target, totals and averaged in place."""
 
+def add_cell_counts(
+    first_part: int,
+    last_part: int,
+    part_bounds: NDArray[np.int64],  # (n_parts + 1,)
+    word_indptr: NDArray[np.int64],  # (n_words + 1,)
+    word_cell: NDArray[np.int64],  # (n_cells,)
+    counts: _Real,  # (n_cells, at least n_topics)
+    factor: float,
+    target_row: NDArray[np.int32],  # (n_words,)
+    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
+    totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
+    averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
+    average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+    scratch: NDArray[np.float64],  # (n_parts, n_topics) zeros, before and after
+) -> None:
+    """Add to target, totals and averaged in place."""
+
 def add_factored_counts(
     first_part: int,
     last_part: int,

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._precision cimport real
-from sktopic._kernels._topic_rows cimport add_share
+from sktopic._kernels._topic_rows cimport add_cell, add_share, add_word
 
 
 cdef inline void add_entry(
@@ -64,7 +64,7 @@ def add_sampled_counts(
     double[:, ::1] averaged,
     const double[::1] average_weight,
 ):
-    """Add factor times the expected counts of sampled documents (see _gibbs.sweep_documents).
+    """Add factor times the expected counts of sampled documents (see _sparse_gibbs.sweep_documents).
 
     Parameters
     ----------
@@ -121,6 +121,45 @@ def add_sampled_counts(
                         out, &totals[p, 0], average_out, weight, n_columns, &column_topic[first_column],
                         &values[value_indptr[d] + (cell - indptr[d]) * n_columns], factor, drawn,
                     )
+
+
+def add_cell_counts(
+    Py_ssize_t first_part,
+    Py_ssize_t last_part,
+    const int64_t[::1] part_bounds,
+    const int64_t[::1] word_indptr,
+    const int64_t[::1] word_cell,
+    const real[:, ::1] counts,
+    double factor,
+    const int32_t[::1] target_row,
+    double[:, ::1] target,
+    double[:, ::1] totals,
+    double[:, ::1] averaged,
+    const double[::1] average_weight,
+    double[:, ::1] scratch,
+):
+    """Add factor times expected counts (n_cells, at least n_topics) that are known for every cell.
+
+    scratch (n_parts, n_topics) is zero, and is left so; the other arguments are those of
+    add_sampled_counts.
+    """
+    cdef Py_ssize_t n_topics = target.shape[1], p, w, i, done = 0
+    cdef double* average_out = NULL
+    cdef const double* weight = NULL
+    if averaged.shape[0] > 0:
+        weight = &average_weight[0]
+    with nogil:
+        for p in range(first_part, last_part):
+            for w in range(part_bounds[p], part_bounds[p + 1]):
+                for i in range(word_indptr[w], word_indptr[w + 1]):
+                    add_cell(&counts[word_cell[i], 0], n_topics, &scratch[p, 0])
+                    count_work(&done, n_topics)
+                if weight != NULL:
+                    average_out = &averaged[target_row[w], 0]
+                add_word(
+                    factor, &scratch[p, 0], n_topics, &target[target_row[w], 0], &totals[p, 0],
+                    average_out, weight,
+                )
 
 
 def add_factored_counts(

@@ -305,7 +305,7 @@ def sweep_tables(
     Parameters
     ----------
     indptr, cell_word, cell_count, rows, cumulative, keys, n_burn_in, n_sweeps : as in
-        _gibbs.sweep_documents                                                                     IN
+        _sparse_gibbs.sweep_documents                                                                     IN
     alpha : (n_topics,) b1 times the root weights, scaled rows @ alpha = 1                         IN
     sparse : whether draws go over the document's topics only; the law is the same
     table_of_word : (n_words,) entry of a word in threshold and alias, or -1; read if sparse       IN
@@ -313,7 +313,7 @@ def sweep_tables(
 
     Returns
     -------
-    column_indptr, column_topic, values : as of _gibbs.sweep_documents with drawn=True;
+    column_indptr, column_topic, values : as of _sparse_gibbs.sweep_documents with drawn=True;
     tables (n_topics,) float64 : the sums of the documents' tables.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell

@@ -78,6 +78,37 @@ DEFINE_FILL_ROW(fill_row_double, double)
 DEFINE_ADD_SHARE(add_share_float, float)
 DEFINE_ADD_SHARE(add_share_double, double)
 
+/* sums += x */
+#define DEFINE_ADD_CELL(NAME, REAL)                                                        \
+    CLONED void NAME(const REAL *restrict x, ptrdiff_t n, double *restrict sums)           \
+    {                                                                                      \
+        ptrdiff_t k;                                                                       \
+        for (k = 0; k < n; k++)                                                            \
+            sums[k] += x[k];                                                               \
+    }
+DEFINE_ADD_CELL(add_cell_float, float)
+DEFINE_ADD_CELL(add_cell_double, double)
+
+/* target += factor * sums, totals += factor * sums, sums = 0; and averaged += average_weight * factor * sums, or
+   averaged is NULL. */
+NO_CONTRACTION CLONED void add_word(
+    double factor, double *restrict sums, ptrdiff_t n, double *restrict target, double *restrict totals,
+    double *restrict averaged, const double *restrict average_weight)
+{
+    ptrdiff_t k;
+    for (k = 0; k < n; k++) {
+        double x = factor * sums[k];
+        target[k] += x;
+        totals[k] += x;
+        sums[k] = averaged ? x : 0.0;
+    }
+    if (averaged)
+        for (k = 0; k < n; k++) {
+            averaged[k] += sums[k] * average_weight[k];
+            sums[k] = 0.0;
+        }
+}
+
 /* x *= factor. */
 #define DEFINE_MULTIPLY_ROW(NAME, REAL)                                         \
     CLONED void NAME(REAL *x, ptrdiff_t n, double factor)                       \

@@ -16,6 +16,11 @@ cdef extern from "_topic_rows.h" nogil:
     void add_share_double(
         double share, const double* prior, const double* row, Py_ssize_t n, double* target, double* totals,
         const double* following)
+    void add_cell_float(const float* x, Py_ssize_t n, double* sums)
+    void add_cell_double(const double* x, Py_ssize_t n, double* sums)
+    void add_word(
+        double factor, double* sums, Py_ssize_t n, double* target, double* totals, double* averaged,
+        const double* average_weight)
     void multiply_row_float(float* x, Py_ssize_t n, double factor)
     void multiply_row_double(double* x, Py_ssize_t n, double factor)
 
@@ -49,6 +54,13 @@ cdef inline void add_share(
         add_share_float(share, prior, row, n, target, totals, following)
     else:
         add_share_double(share, prior, row, n, target, totals, following)
+
+
+cdef inline void add_cell(const real* x, Py_ssize_t n, double* sums) noexcept nogil:
+    if real is float:
+        add_cell_float(x, n, sums)
+    else:
+        add_cell_double(x, n, sums)
 
 
 cdef inline void multiply_row(real* x, Py_ssize_t n, double factor) noexcept nogil:

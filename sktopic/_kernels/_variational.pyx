@@ -52,7 +52,7 @@ def update_documents(
 
     Parameters
     ----------
-    indptr, cell_word, cell_count, rows, prior : as in _gibbs.sweep_documents (any row factor)     IN
+    indptr, cell_word, cell_count, rows, prior : as in _sparse_gibbs.sweep_documents (any row factor)     IN
     gamma : (n_documents, n_topics) Dirichlet parameters of each document's proportions          IN/OUT
 
     Returns

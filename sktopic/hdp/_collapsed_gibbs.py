@@ -11,7 +11,7 @@ from sktopic._arrays import columns_of, rows_of
 from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
 from sktopic._compat import Interval, StrOptions
 from sktopic._constraints import ANY_NUMBER, POSITIVE, SHARED
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._kernels._gibbs_split_merge import split_merge
@@ -302,7 +302,7 @@ class CollapsedGibbsHDP(BatchSampler):
         return np.ascontiguousarray(model._counts[:, model._topic_columns()].T)
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     def _check_settings(self):
         super()._check_settings()

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from sktopic._compat import StrOptions
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic._fitted_arrays import FLOAT
 from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
@@ -247,7 +247,7 @@ class HybridHDP(MinibatchHDP):
         return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse_table_indicator")
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     # The state
 

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from sktopic._compat import Interval
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import uniforms
 from sktopic._prior import PRIOR_INERTIA, SMALLEST
@@ -210,7 +210,7 @@ class OnlineEMHDP(GrowingHDP):
         return GibbsStep(self.doc_burn_in, self.doc_sweeps)
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     # The state: columns of topics, and behind them some to spare for topics to come
 
@@ -269,7 +269,7 @@ class OnlineEMHDP(GrowingHDP):
             self._update_prior(
                 batch_counts.expected, self._rho(update, PRIOR_INERTIA + self._n_topic_updates)
             )
-        self._end_births(np.unique(batch_counts.expected.column_topic), update)
+        self._end_births(batch_counts.expected.drawn_topics(), update)
 
     def _update_prior(self, counts, rho):
         gains, lengths = counts.prior_statistics().topic_gains, counts.batch.lengths

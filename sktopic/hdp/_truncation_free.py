@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from sktopic._compat import Interval
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import FIT_KEY
@@ -213,7 +213,7 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
         self.verbose = verbose
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     # The state
 

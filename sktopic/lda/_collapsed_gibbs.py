@@ -12,7 +12,7 @@ from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
 from sktopic._compat import StrOptions
 from sktopic._concurrency import changing, updating
 from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, POSITIVE, SHARED
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import FLOAT
 from sktopic._interrupt import complete_or_undone
@@ -234,7 +234,7 @@ class CollapsedGibbsLDA(BatchSampler):
         return np.array(self._read()._counts.T, order="C")
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     def _check_settings(self):
         super()._check_settings()

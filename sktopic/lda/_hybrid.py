@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic.lda._minibatch import PosteriorLDA
 
 
@@ -178,7 +178,7 @@ class HybridLDA(PosteriorLDA):
         return GibbsStep(self.doc_burn_in, self.doc_sweeps, drawn=True)
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     def _default_topic_word_prior(self):
         return min(0.3, 30.0 / self.n_components)

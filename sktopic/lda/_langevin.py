@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._constraints import POSITIVE, SHARED
-from sktopic._document_steps import DenseCounts, GibbsStep
+from sktopic._document_steps import DenseCounts, GibbsInference, GibbsStep
 from sktopic._kernels._langevin import langevin_step
 from sktopic._minibatch import FIT_KEY
 from sktopic._statistics import N_PARTS, part_bounds
@@ -236,7 +236,7 @@ class LangevinLDA(MinibatchLDA):
         return GibbsStep(self.doc_burn_in, self.doc_sweeps)
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     def _statistics_update(self):
         key = self._key(FIT_KEY, self.n_batch_iter_, NOISE_KEY)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._compat import StrOptions
 from sktopic._constraints import NON_NEGATIVE, POSITIVE
-from sktopic._document_steps import GibbsStep, VariationalStep
+from sktopic._document_steps import GibbsInference, GibbsStep, VariationalStep
 from sktopic._statistics_updates import BatchCounts
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
 from sktopic.lda._minibatch import ExpectedCountsLDA
@@ -241,7 +241,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
     def _transform_step(self):
         if self.inference == "variational":
             return self._training_step()
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     def _check_continuation(self):
         super()._check_continuation()

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
 from sktopic._constraints import SHARED
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic._statistics_updates import RunningSum
 from sktopic._step_size import mean_of_all
 from sktopic.lda._minibatch import ExpectedCountsLDA
@@ -171,7 +171,7 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
         return GibbsStep(self.doc_burn_in, 1, drawn=True)
 
     def _transform_step(self):
-        return GibbsStep(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
 
     def _statistics_update(self):
         return RunningSum(self.decay)

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._completion import HIDDEN_FRACTION, HIDING_KEY, mean_log_predictive
-from sktopic._document_steps import GibbsStep, document_pieces, infer_proportions
+from sktopic._document_steps import GibbsInference, document_pieces, infer_proportions
 from sktopic._documents import document_groups
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels._rng import combine_keys
@@ -97,7 +97,7 @@ def document_completion(
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     documents = check_documents(X, topics, column_names(model_or_components))
-    step = GibbsStep(burn_in, sweeps)
+    step = GibbsInference(burn_in, sweeps)
     scores = []
     with Workers(n_jobs) as workers:
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sktopic._kernels._gibbs import sweep_documents
-from sktopic._kernels._statistics import add_factored_counts, add_rows, add_sampled_counts
+from sktopic._kernels._sparse_gibbs import sweep_documents
+from sktopic._kernels._statistics import add_cell_counts, add_factored_counts, add_rows, add_sampled_counts
 from tests.kernels.tools import ROUNDING, for_both_precisions, random_corpus
 from tests.reference import statistics as reference
 from tests.reference.gibbs import dense
@@ -94,14 +94,23 @@ def variational_arguments(case):
     return (case.part_bounds, *case.words, *given, *case.statistics, scratch), expected
 
 
+def cell_arguments(case):
+    corpus = case.corpus
+    n_topics = len(corpus.prior)
+    counts = np.random.default_rng(2).random((len(corpus.cell_word), n_topics + 5)).astype(corpus.dtype)
+    given = case.part_bounds, case.word_indptr, case.word_cell, counts, FACTOR
+    return (*given, *case.statistics, np.zeros(case.totals.shape)), counts[:, :n_topics]
+
+
 KERNELS = pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
         (add_sampled_counts, sampled_arguments),
         (add_sampled_counts, drawn_arguments),
         (add_factored_counts, variational_arguments),
+        (add_cell_counts, cell_arguments),
     ],
-    ids=["sampled", "drawn", "variational"],
+    ids=["sampled", "drawn", "variational", "cells"],
 )
 
 

@@ -121,6 +121,20 @@ def repeated(counts, phi, prior, n_copies, dtype=np.float64, key=0):
     )
 
 
+# Five tokens, one word three times; K = 2 and K = 3; priors that favour one topic.
+TINY_COUNTS = [3.0, 1.0, 1.0]
+TINY_TOKENS = [0, 0, 0, 1, 2]
+TINY = {
+    2: (np.array([[0.6, 0.2], [0.3, 0.3], [0.1, 0.5]]), np.array([0.3, 1.1])),
+    3: (np.array([[0.5, 0.2, 0.1], [0.3, 0.3, 0.3], [0.2, 0.5, 0.6]]), np.array([0.2, 0.7, 1.5])),
+}
+
+
+def tiny(n_topics, seed, dtype, n_copies=20_000):
+    phi, prior = TINY[n_topics]
+    return repeated(TINY_COUNTS, phi, prior, n_copies, dtype, key=1000 + seed)
+
+
 def assert_within(samples, expected, n_standard_errors):
     """The mean of samples (n_samples, ...) agrees with what is expected, entry by entry."""
     error = samples.mean(axis=0) - expected

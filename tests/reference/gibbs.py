@@ -1,4 +1,4 @@
-"""Gibbs sampling of documents with topics held fixed, densely (the twin of sktopic._kernels._gibbs)."""
+"""Gibbs sampling of documents with topics held fixed (the twin of _sparse_gibbs.pyx and _dense_gibbs.pyx)."""
 
 import numpy as np
 from scipy.special import psi
@@ -51,8 +51,26 @@ def draw(phi, alpha, assignments, uniform):
     return order[i] if i < len(order) else i - len(order)
 
 
-def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_sweeps, drawn=False):
+def draw_by_lanes(phi, alpha, n, pending, uniform):
+    """As draw, laid out otherwise: topic k in lane k % 16, lane by lane, and the pending token's share last.
+
+    pending : topic and weight of the token before, which n includes; or None
+    """
+    held = n.copy()
+    k, w = pending or (0, 0.0)
+    held[k] -= w
+    order = [*np.argsort(np.arange(len(alpha)) % 16, kind="stable"), k]
+    widths = np.append(conditional(phi, alpha, held)[order[:-1]], phi[k] * w)
+    ends = np.cumsum(widths)
+    return int(order[np.searchsorted(ends, uniform * ends[-1], side="right")])
+
+
+def sweep_documents(
+    indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_sweeps, drawn=False, by_lanes=False
+):
     """Run all sweeps; z is updated in place.
+
+    by_lanes : whether uniforms become draws as in _dense_gibbs.pyx
 
     Returns
     -------
@@ -79,7 +97,7 @@ def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_
         columns = []
         for sweep in range(n_burn_in + n_sweeps if clumps else 0):
             assignments.drop_empty()
-            before = list(assignments.order)
+            before, pending = list(assignments.order), None
             for token, (cell, w) in clumps:
                 if z[token] >= 0:
                     assignments.take(z[token], w)
@@ -88,7 +106,11 @@ def sweep_documents(indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_
                 if sweep >= n_burn_in and not drawn:
                     expected[cell] += w * p / p.sum()
                     fixed[cell] += w / p.sum()
-                z[token] = draw(phi, prior, assignments, stream.uniform())
+                if by_lanes:
+                    z[token] = draw_by_lanes(phi, prior, assignments.n, pending, stream.uniform())
+                    pending = z[token], w
+                else:
+                    z[token] = draw(phi, prior, assignments, stream.uniform())
                 assignments.put(z[token], w)
                 if sweep >= n_burn_in:
                     expected[cell, z[token]] += w if drawn else 0.0

@@ -1,0 +1,117 @@
+"""Gibbs sampling of documents by draws that go over all topics."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sktopic._document_steps._pieces import add_by_parts, document_pieces, joined
+from sktopic._documents import DocumentBatch
+from sktopic._kernels._dense_gibbs import PADDING, sweep_documents
+from sktopic._kernels._statistics import add_cell_counts
+from sktopic._prior import PriorStatistics
+from sktopic._statistics import N_PARTS, part_bounds
+
+
+@dataclass
+class CellCounts:
+    """Sums over sweeps of the conditional probabilities of all topics, for each cell.
+
+    Attributes
+    ----------
+    counts : (n_cells, at least n_components) the sums
+    log_theta : (n_documents, n_components) sums of psi(alpha_k + n_k) - psi(alpha_k), if they were asked for
+    """
+
+    batch: DocumentBatch
+    prior: np.ndarray
+    n_sweeps: int
+    counts: np.ndarray
+    log_theta: np.ndarray
+
+    def work(self):
+        return self.counts.size
+
+    def add_to(self, target, words, factor, workers):
+        add_by_parts(
+            add_cell_counts,
+            workers,
+            part_bounds=part_bounds(self.batch.n_words),
+            word_indptr=self.batch.word_indptr,
+            word_cell=self.batch.word_cell,
+            counts=self.counts,
+            factor=factor / self.n_sweeps,
+            target_row=words,
+            target=target.store,
+            totals=target.totals,
+            averaged=target.averaged,
+            average_weight=target.average_weight,
+            scratch=np.zeros((N_PARTS, len(self.prior))),
+        )
+
+    def prior_statistics(self):
+        lengths = self.batch.lengths[self.batch.lengths > 0]
+        gains = self.log_theta.sum(axis=0)
+        return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, lengths)
+
+    def drawn_topics(self):
+        """Topics that tokens were drawn to in the counted sweeps, if log_theta was asked for."""
+        return np.flatnonzero((self.log_theta > 0.0).any(axis=0))
+
+
+@dataclass
+class DocumentSums:
+    """Sums over sweeps of the conditional probabilities of all topics, for each document."""
+
+    prior: np.ndarray
+    n_sweeps: int
+    sums: np.ndarray
+
+    def proportions(self):
+        theta = self.prior + self.sums / self.n_sweeps
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
+
+
+def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_cell, with_log_theta, workers):
+    """counts (by_cell) or sums, and log_theta of all documents; writes to assignments."""
+    settings = {"rows": topics.rows, "prior": prior, "n_burn_in": burn_in, "n_sweeps": sweeps}
+    pieces = []
+    for first, last in document_pieces(batch, workers):
+        bounds = batch.clump_indptr[first : last + 1]
+        clumps = assignments[bounds[0] : bounds[-1]]
+        given = batch.cells(first, last), bounds, keys[first:last], clumps
+        pieces.append((*given, by_cell, with_log_theta, settings))
+    parts = workers.map(_sweep, pieces)
+    assignments[:] = joined(parts, "assignments")
+    return _Swept(*(joined(parts, name) for name in _Swept._fields))
+
+
+class _Swept(NamedTuple):
+    assignments: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
+    log_theta: np.ndarray
+
+
+def _sweep(cells, clump_indptr, keys, assignments, by_cell, with_log_theta, settings):
+    """The kernel for some documents; returns new assignments, since another process cannot write ours."""
+    n_documents, n_topics = len(keys), len(settings["prior"])
+    n_padded = -(-n_topics // PADDING) * PADDING
+    swept = _Swept(
+        assignments.copy(),
+        np.zeros((len(cells[1]) if by_cell else 0, n_padded), dtype=settings["rows"].dtype),
+        np.zeros((0 if by_cell else n_documents, n_topics)),
+        np.zeros((n_documents if with_log_theta else 0, n_topics)),
+    )
+    sweep_documents(
+        *cells,
+        clump_indptr=clump_indptr,
+        keys=keys,
+        z=swept.assignments,
+        counts=swept.counts,
+        sums=swept.sums,
+        log_theta=swept.log_theta,
+        **settings,
+    )
+    return swept

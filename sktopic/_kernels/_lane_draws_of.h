@@ -1,0 +1,217 @@
+/* What _lane_draws.h has for either precision: REAL, with MASK an integer as wide. */
+
+typedef struct {
+    ptrdiff_t n_padded; /* see draw_tokens for these */
+    const double *prior;
+    double *weight;
+    int32_t *members;
+    REAL *mass;
+    REAL *product; /* (n_padded,) mass times the row of the present word ... */
+    REAL *running; /* (n_padded,) ... and its cumulative sums in each lane */
+} NAME(Document);
+
+#if defined(__GNUC__)
+typedef REAL NAME(Eight) __attribute__((vector_size(8 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+typedef MASK NAME(EightMasks) __attribute__((vector_size(8 * sizeof(REAL))));
+typedef REAL NAME(Four) __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+typedef MASK NAME(FourMasks) __attribute__((vector_size(4 * sizeof(REAL))));
+#endif
+
+/* x[k] = value, in a store as wide as the loads that follow: a narrow one would hold them up. */
+INLINE void NAME(set_entry)(REAL *x, int32_t k, REAL value)
+{
+#if defined(__GNUC__)
+    NAME(Eight) *eight = (NAME(Eight) *)(x + (k & ~7));
+    NAME(EightMasks) lanes = {0, 1, 2, 3, 4, 5, 6, 7}, hit = lanes == (MASK)(k & 7);
+    *eight = (NAME(Eight))(((NAME(EightMasks))(value - (NAME(Eight)){0}) & hit) |
+                           ((NAME(EightMasks)) * eight & ~hit));
+#else
+    x[k] = value;
+#endif
+}
+
+INLINE void NAME(put)(const NAME(Document) *x, int32_t k, double weight)
+{
+    x->members[k] += 1;
+    x->weight[k] += weight;
+    NAME(set_entry)(x->mass, k, (REAL)(x->prior[k] + x->weight[k]));
+}
+
+/* Remove a clump; a topic without any weighs exactly its prior, whatever was rounded. */
+INLINE void NAME(take)(const NAME(Document) *x, int32_t k, double weight)
+{
+    x->members[k] -= 1;
+    x->weight[k] = x->members[k] > 0 ? x->weight[k] - weight : 0.0;
+    NAME(set_entry)(x->mass, k, (REAL)(x->prior[k] + x->weight[k]));
+}
+
+/* Fill product and running; sums: what each lane comes to. */
+INLINE void NAME(multiply)(const NAME(Document) *x, const REAL *row, REAL *sums)
+{
+    const REAL *mass = x->mass;
+    REAL *product = x->product, *running = x->running;
+    ptrdiff_t k, n = x->n_padded;
+#if defined(__GNUC__)
+    NAME(Eight) low = {0}, high = {0};
+    for (k = 0; k < n; k += LANES) {
+        NAME(Eight) p = *(const NAME(Eight) *)(row + k) * *(const NAME(Eight) *)(mass + k);
+        NAME(Eight) q = *(const NAME(Eight) *)(row + k + 8) * *(const NAME(Eight) *)(mass + k + 8);
+        *(NAME(Eight) *)(product + k) = p;
+        *(NAME(Eight) *)(product + k + 8) = q;
+        low += p;
+        high += q;
+        *(NAME(Eight) *)(running + k) = low;
+        *(NAME(Eight) *)(running + k + 8) = high;
+    }
+    *(NAME(Eight) *)sums = low;
+    *(NAME(Eight) *)(sums + 8) = high;
+#else
+    ptrdiff_t l;
+    for (l = 0; l < LANES; l++)
+        sums[l] = 0;
+    for (k = 0; k < n; k += LANES)
+        for (l = 0; l < LANES; l++) {
+            product[k + l] = row[k + l] * mass[k + l];
+            sums[l] += product[k + l];
+            running[k + l] = sums[l];
+        }
+#endif
+}
+
+/* x = its cumulative sums, (LANES,): by fours, then over the fours. */
+INLINE void NAME(accumulate)(REAL *x)
+{
+    int32_t i;
+#if defined(__GNUC__)
+    NAME(Four) zero = {0}, before = {0};
+    for (i = 0; i < LANES; i += 4) {
+        NAME(Four) four = *(NAME(Four) *)(x + i);
+        four += __builtin_shufflevector(zero, four, 0, 4, 5, 6);
+        four += __builtin_shufflevector(zero, four, 0, 1, 4, 5);
+        four += before;
+        before = __builtin_shufflevector(four, four, 3, 3, 3, 3);
+        *(NAME(Four) *)(x + i) = four;
+    }
+#else
+    REAL before = 0;
+    for (i = 0; i < LANES; i += 4) {
+        REAL a = x[i], b = x[i + 1], c = x[i + 2], d = x[i + 3];
+        x[i] = a + before;
+        x[i + 1] = (b + a) + before;
+        x[i + 2] = ((c + b) + a) + before;
+        x[i + 3] = ((d + c) + (b + a)) + before;
+        before = x[i + 3];
+    }
+#endif
+}
+
+/* How many of (LANES,) are at most u. */
+INLINE int32_t NAME(count_below)(const REAL *x, REAL u)
+{
+    int32_t i;
+#if defined(__GNUC__)
+    NAME(FourMasks) below = {0};
+    for (i = 0; i < LANES; i += 4)
+        below += *(const NAME(Four) *)(x + i) <= u;
+    return (int32_t) - (below[0] + below[1] + below[2] + below[3]);
+#else
+    int32_t n = 0;
+    for (i = 0; i < LANES; i++)
+        n += x[i] <= u;
+    return n;
+#endif
+}
+
+/* out += share * product */
+INLINE void NAME(add_product)(const NAME(Document) *x, REAL share, REAL *out)
+{
+    ptrdiff_t k;
+#if defined(__GNUC__)
+    for (k = 0; k < x->n_padded; k += 8)
+        *(NAME(Eight) *)(out + k) += share * *(const NAME(Eight) *)(x->product + k);
+#else
+    for (k = 0; k < x->n_padded; k++)
+        out[k] += share * x->product[k];
+#endif
+}
+
+/* total += x, x = 0; (n_padded,) */
+INLINE void NAME(empty_into)(REAL *restrict x, ptrdiff_t n, double *restrict total)
+{
+    ptrdiff_t k;
+    for (k = 0; k < n; k++) {
+        total[k] += x[k];
+        x[k] = 0;
+    }
+}
+
+/* For the case that rounding led to a topic without a share. */
+static int32_t NAME(largest_product)(const NAME(Document) *x)
+{
+    int32_t k, best = 0;
+    for (k = 1; k < x->n_padded; k++)
+        if (x->product[k] > x->product[best])
+            best = k;
+    return best;
+}
+
+/* Draw the topics of a document's tokens anew, one after the other.
+
+   n_padded               : the topics, and as many that weigh nothing as fill the lanes
+   prior, weight, members : (n_topics,) alpha; the weight of a topic's tokens; how many they are
+   mass                   : (4, n_padded) prior + weight; two rows of scratch; a row of zeros
+   cell, size, uniform    : (n_tokens,) a token's cell, its weight, and a number from [0, 1) for it
+   rows                   : (n_cells, n_padded) row of each cell's word, with zeros behind the topics
+   z                      : (n_tokens,) topics, -1 where there is none yet
+   counts                 : (n_cells, n_padded), to whose rows the probabilities are added; or NULL
+   total                  : (n_padded,) to which they are, where they are not to counts; or NULL */
+NO_CONTRACTION CLONED void NAME(draw_tokens)(
+    ptrdiff_t n_padded, const double *prior, double *weight, int32_t *members, REAL *mass, ptrdiff_t n_tokens,
+    const int32_t *restrict cell, const double *restrict size, const REAL *restrict rows,
+    const REAL *restrict uniform, int32_t *restrict z, REAL *restrict counts, double *restrict total)
+{
+    const NAME(Document) x = {n_padded, prior, weight, members, mass, mass + n_padded, mass + 2 * n_padded};
+    REAL *some = mass + 3 * n_padded; /* what total gains from a few tokens: sums of many would be rounded */
+    int32_t pending = 0;
+    double pending_weight = 0.0;
+    ptrdiff_t t, s;
+    for (t = 0; t < n_tokens; t++) {
+        const REAL *row = rows + cell[t] * n_padded;
+        REAL cumulative[2 * LANES] ALIGNED, *lanes = cumulative + LANES, before, added, all, u, left;
+        int32_t lane, k;
+        if (z[t] >= 0)
+            NAME(take)(&x, z[t], size[t]);
+        NAME(multiply)(&x, row, lanes);
+        NAME(accumulate)(lanes);
+        cumulative[LANES - 1] = 0;
+        before = lanes[LANES - 1];
+        added = row[pending] * (REAL)pending_weight;
+        all = before + added;
+        u = uniform[t] * all;
+        lane = NAME(count_below)(lanes, u);
+        lane = lane < LANES ? lane : LANES - 1;
+        left = u - cumulative[LANES - 1 + lane];
+        k = 0;
+        for (s = lane; s < n_padded; s += LANES)
+            k += x.running[s] <= left;
+        k = k * LANES + lane;
+        k = k < n_padded ? k : (int32_t)n_padded - 1;
+        k = u < before ? k : pending;
+        if (pending_weight > 0.0)
+            NAME(put)(&x, pending, pending_weight);
+        if (counts || total) {
+            REAL share = (REAL)size[t] / all, *out = counts ? counts + cell[t] * n_padded : some;
+            NAME(add_product)(&x, share, out);
+            out[pending] += share * added;
+            if (!counts && (t % 256 == 255 || t == n_tokens - 1))
+                NAME(empty_into)(some, n_padded, total);
+        }
+        if (!(x.product[k] > 0) && u < before)
+            k = NAME(largest_product)(&x);
+        pending = k;
+        pending_weight = size[t];
+        z[t] = k;
+    }
+    if (pending_weight > 0.0)
+        NAME(put)(&x, pending, pending_weight);
+}
