@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._document_steps._pieces import add_by_parts, document_pieces, joined
+from sktopic._document_steps._pieces import add_by_parts, document_pieces
 from sktopic._documents import DocumentBatch
 from sktopic._kernels._dense_gibbs import PADDING, sweep_documents
 from sktopic._kernels._statistics import add_cell_counts
@@ -73,45 +73,53 @@ class DocumentSums:
         return theta
 
 
-def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_cell, with_log_theta, workers):
-    """counts (by_cell) or sums, and log_theta of all documents; writes to assignments."""
-    settings = {"rows": topics.rows, "prior": prior, "n_burn_in": burn_in, "n_sweeps": sweeps}
-    pieces = []
-    for first, last in document_pieces(batch, workers):
-        bounds = batch.clump_indptr[first : last + 1]
-        clumps = assignments[bounds[0] : bounds[-1]]
-        given = batch.cells(first, last), bounds, keys[first:last], clumps
-        pieces.append((*given, by_cell, with_log_theta, settings))
-    parts = workers.map(_sweep, pieces)
-    assignments[:] = joined(parts, "assignments")
-    return _Swept(*(joined(parts, name) for name in _Swept._fields))
+class Swept(NamedTuple):
+    """What the kernel writes to: assignments, and what it sums."""
 
-
-class _Swept(NamedTuple):
     assignments: np.ndarray
     counts: np.ndarray
     sums: np.ndarray
     log_theta: np.ndarray
 
 
-def _sweep(cells, clump_indptr, keys, assignments, by_cell, with_log_theta, settings):
-    """The kernel for some documents; returns new assignments, since another process cannot write ours."""
-    n_documents, n_topics = len(keys), len(settings["prior"])
+def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_cell, with_log_theta, workers):
+    """Swept of all documents: counts (by_cell) or sums, and log_theta (n_documents or 0, n_topics)."""
+    settings = {"rows": topics.rows, "prior": prior, "n_burn_in": burn_in, "n_sweeps": sweeps}
+    n_documents, n_topics = batch.n_documents, len(prior)
     n_padded = -(-n_topics // PADDING) * PADDING
-    swept = _Swept(
-        assignments.copy(),
-        np.zeros((len(cells[1]) if by_cell else 0, n_padded), dtype=settings["rows"].dtype),
-        np.zeros((0 if by_cell else n_documents, n_topics)),
-        np.zeros((n_documents if with_log_theta else 0, n_topics)),
+    swept = Swept(
+        assignments,
+        np.empty((len(batch.cell_word) if by_cell else 0, n_padded), dtype=topics.rows.dtype),
+        np.empty((0 if by_cell else n_documents, n_topics)),
+        np.empty((n_documents if with_log_theta else 0, n_topics)),
     )
+    pieces = []
+    for first, last in document_pieces(batch, workers):
+        bounds, documents = batch.clump_indptr[first : last + 1], slice(first, last)
+        clumps, cells = slice(bounds[0], bounds[-1]), slice(batch.indptr[first], batch.indptr[last])
+        piece = Swept(
+            assignments[clumps], swept.counts[cells], swept.sums[documents], swept.log_theta[documents]
+        )
+        pieces.append((batch.cells(first, last), bounds, keys[documents], piece, settings))
+    for (*_, piece, _), result in zip(pieces, workers.map(_sweep, pieces)):
+        if result is not piece:  # it was written in another process
+            for array, other in zip(piece, result):
+                array[...] = other
+    return swept
+
+
+def _sweep(cells, clump_indptr, keys, piece, settings):
+    """The kernel for some documents; returns the arrays written to."""
+    if not all(array.flags.writeable for array in piece):  # as those that come to another process
+        piece = Swept(*map(np.copy, piece))
     sweep_documents(
         *cells,
         clump_indptr=clump_indptr,
         keys=keys,
-        z=swept.assignments,
-        counts=swept.counts,
-        sums=swept.sums,
-        log_theta=swept.log_theta,
+        z=piece.assignments,
+        counts=piece.counts,
+        sums=piece.sums,
+        log_theta=piece.log_theta,
         **settings,
     )
-    return swept
+    return piece

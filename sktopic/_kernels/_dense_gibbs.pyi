@@ -18,8 +18,8 @@ def sweep_documents(
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     n_burn_in: int,  # >= 0
     n_sweeps: int,  # >= 1
-    counts: _Real,  # (n_cells, n_padded) or (0, n_padded) IN/OUT
+    counts: _Real,  # (n_cells, n_padded) or (0, n_padded) OUT
     sums: NDArray[np.float64],  # (n_documents, n_topics) or (0, n_topics) OUT
-    log_theta: NDArray[np.float64],  # (n_documents, n_topics) or (0, n_topics) IN/OUT
+    log_theta: NDArray[np.float64],  # (n_documents, n_topics) or (0, n_topics) OUT
 ) -> None:
     """Fill z, and counts or sums, and log_theta."""

@@ -8,7 +8,7 @@ probabilities (Rao-Blackwell), not the draws.
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport OFTEN, count_work
@@ -65,11 +65,11 @@ def sweep_documents(
         clumps one after the other, each given those before it)                                   IN/OUT
     n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
     counts : (n_cells, n_padded) sums of w p(z = k | rest) over the clumps of each cell, n_padded being
-        n_topics filled up to a multiple of 16, is added; or no rows: not wanted             IN/OUT
+        n_topics filled up to a multiple of 16 by topics of probability zero; or no rows          OUT
     sums : (n_documents, n_topics) the same over the clumps of each document; or no rows. Not both
         of counts and sums have rows                                                             OUT
-    log_theta : (n_documents, n_topics) to which psi(alpha_k + n_k) - psi(alpha_k) after each counted
-        sweep is added; or no rows                                                           IN/OUT
+    log_theta : (n_documents, n_topics) sums over the counted sweeps of psi(alpha_k + n_k) - psi(alpha_k),
+        n being the counts after a sweep; or no rows                                             OUT
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = prior.shape[0]
     cdef Py_ssize_t n_padded = (n_topics + LANES - 1) // LANES * LANES, at_once = max(1, OFTEN // n_padded)
@@ -97,10 +97,14 @@ def sweep_documents(
             first = indptr[d] - indptr[0]
             n_cells = indptr[d + 1] - indptr[d]
             n_tokens = clump_indptr[d + 1] - clump_indptr[d]
+            if sums.shape[0] > 0:
+                sums[d, :] = 0.0
+            if log_theta.shape[0] > 0:
+                log_theta[d, :] = 0.0
             if n_tokens == 0:
-                if sums.shape[0] > 0:
-                    sums[d, :] = 0.0
                 continue
+            if counts.shape[0] > 0:
+                memset(&counts[first, 0], 0, n_cells * n_padded * sizeof(real))
             topic = &z[clump_indptr[d] - clump_indptr[0]]
             for k in range(n_topics):
                 members[k] = 0

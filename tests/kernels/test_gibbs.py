@@ -40,7 +40,7 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, by_document=False):
     z = corpus.unassigned() if z is None else z.copy()
     n_documents, n_topics = corpus.n_documents, len(corpus.prior)
     n_padded = -(-n_topics // _dense_gibbs.PADDING) * _dense_gibbs.PADDING
-    counts = np.zeros((0 if by_document else len(corpus.cell_word), n_padded), dtype=corpus.dtype)
+    counts = np.full((0 if by_document else len(corpus.cell_word), n_padded), np.nan, dtype=corpus.dtype)
     sums, log_theta = (
         np.full((n_documents * by_document, n_topics), np.nan),
         np.zeros((n_documents, n_topics)),
