@@ -1,18 +1,23 @@
-"""How fast the working tree is, against an earlier commit and against scikit-learn's validation.
+"""How fast the working tree is: against an earlier commit, scikit-learn and tomotopy.
 
     python benchmarks/speed.py [COMMIT] [--corpus arxiv_0] [--measures train transform ...] [--rounds 60]
 
-COMMIT (the one before the last) is built in benchmarks/output/speed. Both sides run the same short slices of
+COMMIT (the one before the last) is built in benchmarks/output/speed. Both sides of a line run short slices of
 work in turn, in processes of their own with one thread: what else the machine does meets both alike. The
 ratio is the median over the rounds, with a bootstrap interval of 95 percent. speed.csv goes to
 benchmarks/output/, or with --update to doc/benchmarks/.
 
 train      OnlineEMLDA.partial_fit of 1000 documents, 100 and 1000 topics
-jobs       the same with n_jobs=2 against n_jobs=1, this commit alone
+many       partial_fit of 500 documents at 10,000 topics, against the earlier commit at 1000
+jobs       partial_fit with n_jobs=2 against n_jobs=1, this commit alone
 transform  OnlineEMLDA.transform of 1000 documents, 100 topics
 single     OnlineEMLDA.transform of one document, 100 topics; and validate_data alone, which it begins with
 few        CollapsedGibbsLDA.partial_fit of ten documents on a fitted model, 100 topics
 hybrid     HybridHDP: partial_fit and transform of 500 documents
+others     OnlineCVB0LDA, OnlineOPELDA, OnlineVariationalLDA, MomentMatchingLDA: partial_fit
+sampler    topics drawn per second in documents, by partial_fit of OnlineEMLDA as a whole and by its sampler
+           alone, against the training of tomotopy on one core
+peers      partial_fit and transform at 100 topics, against scikit-learn's online LDA
 """
 
 import os
@@ -21,14 +26,16 @@ import subprocess
 import sys
 import tarfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from io import BytesIO
+from typing import NamedTuple
 
 import numpy as np
 from _corpora import load
 from _study import OUTPUT, ROOT, Study, new_parser
 
-HEAD = ["measure", "topics", "unit", "earlier", "now", "times as fast", "from", "to"]
+HEAD = ["measure", "topics", "unit", "against", "its", "now", "times as fast", "from", "to"]
 # Documents that a model is trained on before it is measured.
 N_BEFORE = 3000
 
@@ -47,12 +54,12 @@ def pieces(X, size):
     return lambda i: rest[i % n * size : (i % n + 1) * size]
 
 
-# Each returns (documents of a slice, function of the number of a slice).
+# Each returns (documents, or what the unit says, of a slice; function of the number of a slice).
 
 
-def train(X, n_components, n_jobs=1):
-    model, piece = online_em(X, n_components, n_jobs), pieces(X, 1000)
-    return 1000, lambda i: model.partial_fit(piece(i))
+def train(X, n_components, n_jobs=1, size=1000):
+    model, piece = online_em(X, n_components, n_jobs), pieces(X, size)
+    return size, lambda i: model.partial_fit(piece(i))
 
 
 def transform(X, n_components):
@@ -79,7 +86,7 @@ def few(X, n_components):
     model = CollapsedGibbsLDA(n_components=n_components, max_iter=20, random_state=0).fit(X[:N_BEFORE])
     model.set_params(max_iter=200)
     piece = pieces(X, 10)
-    return 10, lambda i: model.partial_fit(piece(i))
+    return 1, lambda i: model.partial_fit(piece(i))
 
 
 def hybrid(X, method):
@@ -89,30 +96,140 @@ def hybrid(X, method):
     return 500, lambda i: getattr(model, method)(piece(i))
 
 
-# measure: (name in the table, topics, unit, function, its arguments on either side).
-NOW, BOTH = ("now",), ("earlier", "now")
+def other(X, name, n_components):
+    import sktopic
+
+    settings = {"total_samples": X.shape[0]} if name.startswith("Online") else {}
+    model = getattr(sktopic, name)(n_components=n_components, random_state=0, **settings)
+    piece = pieces(X, 100)
+    model.partial_fit(X[:500])
+    return 100, lambda i: model.partial_fit(piece(i))
+
+
+def sampler(X, n_components):
+    """Draws of the document step of OnlineEMLDA."""
+    from sktopic._documents import DocumentReader, as_documents
+    from sktopic._parallel import Workers
+
+    model, piece, workers = online_em(X, n_components), pieces(X, 50), Workers(1)
+    step, topics, prior = model._training_step(), model._topic_probabilities(), model.doc_topic_prior_
+    batch = DocumentReader(as_documents(piece(0))).batch(np.arange(50))
+    gathered, keys = topics.gather(batch.words, prior, workers), batch.content_keys(0)
+
+    def run(i):
+        for k in range(10):
+            step(batch, gathered, prior, keys + np.uint64(10 * i + k), workers)
+
+    return 10 * batch.n_clumps * (step.burn_in + step.sweeps), run
+
+
+def train_draws(X, n_components):
+    """Draws of partial_fit as a whole."""
+    model, piece = online_em(X, n_components), pieces(X, 500)
+    return X[N_BEFORE:].sum() / (X.shape[0] - N_BEFORE) * 500 * 7, lambda i: model.partial_fit(piece(i))
+
+
+def tomotopy_draws(X, n_components):
+    import tomotopy
+
+    model = tomotopy.LDAModel(k=n_components, alpha=0.1, eta=0.01, seed=0)
+    for row in X[:N_BEFORE].astype(int):
+        model.add_doc([str(w) for w, n in zip(row.indices, row.data) for _ in range(n)])
+    model.train(20, workers=1)  # topics concentrate, and draws with them
+    return X[:N_BEFORE].sum(), lambda i: model.train(1, workers=1)
+
+
+def scikit_learn(X, method):
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    model = LatentDirichletAllocation(100, learning_method="online", batch_size=50, total_samples=X.shape[0])
+    model.partial_fit(X[:300])
+    piece = pieces(X, 100)
+    return 100, lambda i: getattr(model, method)(piece(i))
+
+
+class Work(NamedTuple):
+    """One side of a line: what the table calls it, its tree ("earlier" or "now"), function and arguments."""
+
+    name: str
+    tree: str
+    function: Callable
+    arguments: tuple
+
+
+def against_earlier(function, *arguments):
+    return Work("", "earlier", function, arguments), Work("now", "now", function, arguments)
+
+
+def now(function, *arguments, name="now"):
+    return Work(name, "now", function, arguments)
+
+
+# measure: (name in the table, topics, unit, its two sides).
 MEASURES = {
-    "train": [("training", k, "documents/s", BOTH, train, (k,)) for k in (100, 1000)],
-    "jobs": [("training, two jobs over one", k, "documents/s", NOW, train, (k,)) for k in (100, 1000)],
-    "transform": [("transform", 100, "documents/s", BOTH, transform, (100,))],
-    "single": [
-        ("transform of one document", 100, "us", BOTH, single, (100,)),
-        ("validate_data of one document", 100, "us", BOTH, validation, (100,)),
+    "train": [("training", k, "documents/s", *against_earlier(train, k)) for k in (100, 1000)],
+    "many": [
+        (
+            "training at 10,000 topics",
+            10_000,
+            "documents/s",
+            Work("1000 topics at ", "earlier", train, (1000, 1, 500)),
+            now(train, 10_000, 1, 500),
+        )
     ],
-    "few": [("partial_fit of ten documents, Gibbs", 100, "ms", BOTH, few, (100,))],
+    "jobs": [
+        ("training, two jobs", k, "documents/s", now(train, k, name="one job"), now(train, k, 2))
+        for k in (100, 1000)
+    ],
+    "transform": [("transform", 100, "documents/s", *against_earlier(transform, 100))],
+    "single": [
+        ("transform of one document", 100, "us", *against_earlier(single, 100)),
+        ("validate_data of one document", 100, "us", *against_earlier(validation, 100)),
+    ],
+    "few": [("partial_fit of ten documents, Gibbs", 100, "ms", *against_earlier(few, 100))],
     "hybrid": [
-        ("HybridHDP, training", 100, "documents/s", BOTH, hybrid, ("partial_fit",)),
-        ("HybridHDP, transform", 100, "documents/s", BOTH, hybrid, ("transform",)),
+        ("HybridHDP, training", 100, "documents/s", *against_earlier(hybrid, "partial_fit")),
+        ("HybridHDP, transform", 100, "documents/s", *against_earlier(hybrid, "transform")),
+    ],
+    "others": [
+        (f"{name}, training", k, "documents/s", *against_earlier(other, name, k))
+        for name, k in (
+            ("OnlineCVB0LDA", 100),
+            ("OnlineOPELDA", 100),
+            ("OnlineVariationalLDA", 100),
+            ("MomentMatchingLDA", 20),
+        )
+    ],
+    "sampler": [
+        (name, k, "draws/s", now(tomotopy_draws, k, name="tomotopy"), now(function, k))
+        for k in (100, 1000)
+        for name, function in (("sampler alone", sampler), ("training", train_draws))
+    ],
+    "peers": [
+        (
+            "training",
+            100,
+            "documents/s",
+            now(scikit_learn, "partial_fit", name="scikit-learn"),
+            now(train, 100),
+        ),
+        (
+            "transform",
+            100,
+            "documents/s",
+            now(scikit_learn, "transform", name="scikit-learn"),
+            now(transform, 100),
+        ),
     ],
 }
 
 
-def serve(corpus, measure, number, n_jobs):
+def serve(corpus, measure, number, side):
     """Run a slice for each line of input, and print its seconds."""
     X, _, _ = load(corpus)
-    *_, function, arguments = MEASURES[measure][number]
-    n_documents, run = function(X, *arguments, *((n_jobs,) if n_jobs > 1 else ()))
-    print(n_documents, flush=True)
+    work = MEASURES[measure][number][3 + side]
+    n, run = work.function(X, *work.arguments)
+    print(n, flush=True)
     for i, _ in enumerate(sys.stdin):
         start = time.perf_counter()
         run(i)
@@ -125,19 +242,23 @@ class Side:
     Parameters
     ----------
     tree : the checkout whose sktopic is imported
-    corpus, measure, number, n_jobs : as of `serve`
+    corpus, measure, number, side : as of `serve`
+
+    Attributes
+    ----------
+    n : documents, or what the unit says, of a slice
     """
 
-    def __init__(self, tree, corpus, measure, number, n_jobs=1):
+    def __init__(self, tree, corpus, measure, number, side):
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--serve", corpus, measure, str(number), str(n_jobs)],
+            [sys.executable, __file__, "--serve", corpus, measure, str(number), str(side)],
             env={**os.environ, **one_thread, "PYTHONPATH": str(tree)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.n_documents = int(self._process.stdout.readline())
+        self.n = float(self._process.stdout.readline())
 
     def seconds(self):
         self._process.stdin.write("\n")
@@ -170,24 +291,26 @@ def interval(ratios, generator):
     return np.median(ratios), *np.quantile(medians, [0.025, 0.975])
 
 
-def amount(seconds, n_documents, unit):
-    """What seconds for a slice of documents come to in a unit."""
-    if unit == "documents/s":
-        return f"{n_documents / seconds:.0f}"
-    return f"{seconds * 1e3:.1f}" if unit == "ms" else f"{seconds / n_documents * 1e6:.0f}"
+def amount(seconds, unit):
+    """What seconds for one document, draw or call come to in a unit."""
+    per_second = {"us": 1e6, "ms": 1e3}
+    return f"{seconds * per_second[unit]:.1f}" if unit in per_second else f"{1 / seconds:.0f}"
 
 
 def measured(corpus, earlier, measure, number, n_rounds):
     """A row of the table."""
-    name, topics, unit, sides, *_ = MEASURES[measure][number]
-    given = corpus, measure, number
+    name, topics, unit, *works = MEASURES[measure][number]
+    trees = {"earlier": earlier, "now": ROOT}
     with ExitStack() as stack:
-        first = stack.enter_context(Side(earlier if sides == BOTH else ROOT, *given))
-        second = stack.enter_context(Side(ROOT, *given, n_jobs=1 if sides == BOTH else 2))
-        seconds = in_turn([first, second], n_rounds)
-    middle = [amount(np.median(s), first.n_documents, unit) for s in seconds.T]
+        sides = [
+            stack.enter_context(Side(trees[work.tree], corpus, measure, number, i))
+            for i, work in enumerate(works)
+        ]
+        seconds = in_turn(sides, n_rounds) / [side.n for side in sides]
+    middle = [amount(np.median(s), unit) for s in seconds.T]
     ratio = interval(seconds[:, 0] / seconds[:, 1], np.random.default_rng(0))
-    return [name, topics, unit, *middle, *(f"{x:.2f}" for x in ratio)]
+    against = works[0].name + (earlier.name if works[0].tree == "earlier" else "")
+    return [name, topics, unit, against, *middle, *(f"{x:.2f}" for x in ratio)]
 
 
 def built(commit):
@@ -207,8 +330,8 @@ def built(commit):
 
 def main():
     if sys.argv[1:2] == ["--serve"]:
-        corpus, measure, number, n_jobs = sys.argv[2:]
-        serve(corpus, measure, int(number), int(n_jobs))
+        corpus, measure, number, side = sys.argv[2:]
+        serve(corpus, measure, int(number), int(side))
         return
     parser = new_parser(__doc__)
     parser.add_argument("commit", nargs="?", default="HEAD~1", help="the earlier one")

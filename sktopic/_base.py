@@ -19,7 +19,13 @@ from sktopic._concurrency import (
     updating,
 )
 from sktopic._document_steps import DocumentStep, infer_proportions
-from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents import (
+    COUNT_TYPES,
+    answer_dtype,
+    as_documents,
+    check_counts,
+    check_sparse_structure,
+)
 from sktopic._fitted_arrays import check_fitted_arrays
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
@@ -102,11 +108,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
 
     def _validate_documents(self, X, reset):
-        """Return X as canonical_counts; with reset, set the attributes that tell of its features."""
+        """Return X as_documents; with reset, set the attributes that tell of its features."""
         check_sparse_structure(X)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=COUNT_TYPES)
         check_counts(X, f"{type(self).__name__} (parameter X)")
-        return canonical_counts(X)
+        return as_documents(X)
 
     def _checked(self):
         """Return self; raise ValueError for fitted arrays that do not fit together."""
@@ -121,9 +127,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return model._checked()
 
     def _begin_anew(self, X, check=None):
-        """Set the state from which training starts (`_start`), all of it or nothing; return canonical X.
+        """Set the state from which training starts (`_start`), all of it or nothing; return X as_documents.
 
-        check : function of canonical X that may raise, if there is more to be checked
+        check : function of these documents that may raise, if there is more to be checked
         """
         begun, before = self._unfitted()
         X = begun._validate_documents(X, reset=True)
@@ -174,7 +180,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self.n_components_
 
     def _answer(self, X, function):
-        """function(model, X, workers) of a snapshot of the model, canonical X and workers."""
+        """function(model, X, workers) of a snapshot of the model, X as_documents and workers."""
         model = self._read()
         state = vars(model)
         settings = {name: state[name] for name in self._parameter_constraints if name in state}
@@ -184,7 +190,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return function(model, X, workers)
 
     def _proportions(self, X, workers, dtype):
-        """theta of canonical X, ndarray of shape (n_documents, n_components_)."""
+        """theta of documents X, ndarray of shape (n_documents, n_components_)."""
         topics, step = self._inference_topics(), self._transform_step()
         key = combine_keys(self._seed, TRANSFORM_KEY)
         return infer_proportions(X, topics, self.doc_topic_prior_, step, key, workers, dtype)
@@ -206,7 +212,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         theta : ndarray of shape (n_samples, n_components_)
             Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
         """
-        return self._answer(X, lambda model, X, workers: model._proportions(X, workers, X.dtype))
+        return self._answer(X, lambda model, X, workers: model._proportions(X, workers, answer_dtype(X)))
 
     def score(self, X: MatrixLike, y: object = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.

@@ -57,7 +57,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
 
     @abstractmethod
     def _begin_call(self, X):
-        """Return what stands for the documents of canonical X, changing nothing.
+        """Return what stands for the documents of X, changing nothing.
 
         It has ``n_documents``, and ``entered``: whether they are in the counts.
         """
@@ -148,7 +148,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         self._adopt_settings()
 
     def _go_on(self, X):
-        """Let the state go on with the present parameters; returns canonical X."""
+        """Let the state go on with the present parameters; returns X as_documents."""
         self._checked()._check_continuation()
         X = self._validate_documents(X, reset=False)
         for name in self._fitted_arrays:  # sweeps change those that a memory map may protect
@@ -162,7 +162,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     def _sample(self, X, y, begin, reporting):
         """All sweeps over the documents of a call, which enter the counts with the first of them.
 
-        begin : function of X that lets the state be that before the first sweep, and returns canonical X
+        begin : function of X that lets the state be that before the first sweep, and returns it as_documents
         reporting : whether callbacks are told
         """
         call, undo_first_sweep = None, []
@@ -182,7 +182,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
                         documents = begin(X)
                         call = self._begin_call(documents)
                         undo_first_sweep.append(self._undo(call))
-                    n_documents, n_tokens = documents.shape[0], float(documents.sum(dtype=np.float64))
+                    n_documents, n_tokens = documents.shape[0], documents.data.sum(dtype=np.float64)
                     monitor = FitMonitor(self, n_documents * int(self.max_iter))
                     tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
                     self._complete_sweep(1, call, tasks, workers)

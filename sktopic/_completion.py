@@ -5,7 +5,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from sktopic._documents import GROUP_SIZE, DocumentReader
+from sktopic._documents import GROUP_SIZE, DocumentReader, canonical_counts
 from sktopic._kernels._completion import hide_tokens
 from sktopic._kernels._proportions import log_predictive
 from sktopic._kernels._rng import combine_keys, content_keys
@@ -16,10 +16,11 @@ HIDDEN_FRACTION = 0.2
 
 
 def hide(X, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
-    """Split canonical counts into an observed and a hidden part of the same shape.
+    """Split documents into an observed and a hidden part of the same shape.
 
     Which tokens are hidden depends on the key and on the document's own words and counts.
     """
+    X = canonical_counts(X)
     indptr = X.indptr.astype(np.int64)
     cell_count = X.data.astype(np.float64)
     keys = content_keys(key, indptr, X.indices.astype(np.int32, copy=False), cell_count)
@@ -37,7 +38,7 @@ def mean_log_predictive(X, topics, proportions, workers, hidden_fraction=HIDDEN_
 
     Parameters
     ----------
-    X : csr_array from canonical_counts
+    X : csr_array from as_documents
     topics : TopicProbabilities
     proportions : callable
         From an observed csr_array to theta of shape (n_documents, n_components), float64.

@@ -16,6 +16,10 @@ LARGEST_COUNT = 1e20
 # Documents that total_samples may stand for. Times the largest count, powers of it stay below 1e308: see
 # digamma_exponent in _kernels/_vector.h.
 LARGEST_CORPUS = 1e14
+# Numbers that counts may be without being converted as a whole.
+COUNT_TYPES = [np.float64, np.float32, *(np.dtype(kind + size).type for size in "8421" for kind in "iu")]
+# Of these, what kernels read.
+KERNEL_TYPES = [np.float64, np.float32, np.int64, np.int32]
 # What the indices of sparse matrices are.
 KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of blocks of columns"}
 
@@ -85,29 +89,45 @@ def _check_largest(data):
         raise ValueError(f"X has a count of {largest:g}; at most {LARGEST_COUNT:g} is allowed.")
 
 
-def canonical_counts(X):
-    """Return X as a CSR array without duplicates or zeros, words ascending; X itself is not changed.
+def as_documents(X):
+    """Return counts as a CSR array that shares the arrays of X where possible; X itself is not changed.
 
-    Raises ValueError where duplicates sum to more than the largest count.
+    Rows may be what rows of scipy.sparse may be: `DocumentReader` puts those in order that it reads. Raises
+    ValueError where duplicates sum to more than the largest count.
 
     Parameters
     ----------
     X : ndarray or scipy.sparse matrix or array of shape (n_documents, n_features)
-        Non-negative finite counts, float32 or float64.
+        Non-negative finite counts, of COUNT_TYPES.
     """
-    was_sparse, X = sp.issparse(X), sp.csr_array(X)
-    canonical = X.has_canonical_format and not np.any(X.data == 0)
-    if not canonical:
-        X = X.copy() if was_sparse else X  # which would share its arrays
+    X = sp.csr_array(X)
+    if not X.has_canonical_format:
+        for first in range(0, X.shape[0], GROUP_SIZE):
+            _check_largest(canonical_counts(X[first : first + GROUP_SIZE]).data)
+    if X.indptr.dtype != X.indices.dtype:
+        index = np.promote_types(X.indptr.dtype, X.indices.dtype) if X.nnz >= 2**31 else X.indices.dtype
+        arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index)
+        X = sp.csr_array(arrays, shape=X.shape)
+    return X
+
+
+def _is_canonical(X):
+    return X.data.dtype in KERNEL_TYPES and X.has_canonical_format and np.count_nonzero(X.data) == len(X.data)
+
+
+def canonical_counts(X):
+    """Return X as a CSR array without duplicates or zeros, words ascending; X, if it is one."""
+    X = sp.csr_array(X)
+    if not _is_canonical(X):
+        X = X.astype(X.dtype if X.dtype == np.float32 else np.float64)  # a copy
         X.sum_duplicates()
         X.eliminate_zeros()
-        _check_largest(X.data)
-    dtype = np.int32 if X.nnz < 2**31 and X.shape[1] < 2**31 else np.int64
-    indptr = X.indptr.astype(dtype, copy=False)
-    indices = X.indices.astype(dtype, copy=False)
-    if indptr is not X.indptr or indices is not X.indices:
-        X = sp.csr_array((X.data, indices, indptr), shape=X.shape)
     return X
+
+
+def answer_dtype(X):
+    """What transform answers in: float32 where counts are that, else float64."""
+    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
 
 @dataclass
@@ -176,20 +196,24 @@ class DocumentBatch:
 
 
 class DocumentReader:
-    """Cuts DocumentBatches from canonical counts, reusing its scratch space.
+    """Cuts DocumentBatches from documents, reusing its scratch space.
 
     Parameters
     ----------
-    X : csr_array from canonical_counts
+    X : csr_array from as_documents
     """
 
     def __init__(self, X):
-        self._arrays = X.indptr, X.indices, X.data
+        self._X, self._is_canonical = X, _is_canonical(X)
         self._local_word = np.full(X.shape[1], -1, dtype=np.int32)
 
     def batch(self, rows):
         """The documents of the rows (ndarray of int64), in that order."""
-        return DocumentBatch(*kernels.gather_documents(*self._arrays, rows, self._local_word))
+        X = self._X
+        if not self._is_canonical:
+            X, rows = canonical_counts(X[rows]), np.arange(len(rows))
+        arrays = X.indptr, X.indices, X.data
+        return DocumentBatch(*kernels.gather_documents(*arrays, rows, self._local_word))
 
 
 def document_groups(X):

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from sktopic._base import TopicModel
-from sktopic._documents import canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
 from sktopic._prior import check_prior
 from sktopic._topics import TopicProbabilities
 
@@ -142,11 +142,11 @@ def _prior(value, n_components):
 
 
 def check_documents(X, topics, names=None):
-    """Return X as canonical counts over the vocabulary of the topics, whose names may be known."""
+    """Return X as_documents over the vocabulary of the topics, whose names may be known."""
     check_same_names(names, _text_columns(X), "X")
     check_sparse_structure(X)
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, input_name="X")
     check_counts(X, "X")
     if X.shape[1] != len(topics.store):
         raise ValueError(f"X has {X.shape[1]} features, but the topics have {len(topics.store)} words.")
-    return canonical_counts(X)
+    return as_documents(X)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 
-from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._documents import DocumentReader, as_documents
 from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars, make_lda_documents
@@ -162,7 +162,7 @@ def moves_of(model, workers):
 def batch_topics(model, documents=X):
     """The topics of documents under a model, as of a corpus three times as large."""
     with Workers(None) as workers:
-        batch = DocumentReader(canonical_counts(documents)).batch(np.arange(documents.shape[0]))
+        batch = DocumentReader(as_documents(documents)).batch(np.arange(documents.shape[0]))
         counts = model._inference()(batch, corpus_topics(model), workers)
         return moves_of(model, workers).batch_topics(counts)
 

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sktopic._documents import canonical_counts, check_sparse_structure
+from sktopic._documents import as_documents, canonical_counts, check_sparse_structure
 from sktopic.lda import OnlineEMLDA
 
 # Every way to break each format, all read by an estimator and by a metric in one process: it used to crash.
@@ -95,7 +96,7 @@ def test_entries_behind_the_last_row_are_legal():
 def test_duplicates_that_sum_to_more_than_a_count_may_be_raise():
     five = sp.csr_array((np.full(5, 1e20), np.zeros(5, dtype=np.int32), [0, 5]), shape=(1, 2))
     with pytest.raises(ValueError, match=r"X has a count of 5e\+20; at most 1e\+20 is allowed"):
-        canonical_counts(five)
+        as_documents(five)
     assert five.nnz == 5 and canonical_counts(five / 5).data == [1e20]
 
 
@@ -105,3 +106,61 @@ def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():
         pytest.skip("this version of SciPy has none")
     with pytest.raises(ValueError, match="Expected 2D"):
         OnlineEMLDA().fit(X)
+
+
+@pytest.fixture(scope="module")
+def large_counts():
+    """40,000 documents of 100 words: 48 MB as int64."""
+    rng = np.random.default_rng(0)
+    n, words = 40_000, 500
+    indices = np.sort(rng.permuted(np.tile(np.arange(words, dtype=np.int32), (n, 1)), axis=1)[:, :100])
+    counts = rng.integers(1, 3, n * 100)
+    return sp.csr_matrix((counts, indices.ravel(), np.arange(n + 1, dtype=np.int32) * 100), shape=(n, words))
+
+
+def int64_of_vectorizers(counts, folder):
+    return counts
+
+
+def unsorted_with_duplicates(counts, folder):
+    indices = counts.indices.reshape(-1, 100)[:, ::-1].copy()
+    indices[:, 1] = indices[:, 0]
+    return sp.csr_matrix((counts.data, indices.ravel(), counts.indptr), shape=counts.shape)
+
+
+def memory_mapped(counts, folder):
+    arrays = []
+    for name in ("data", "indices", "indptr"):
+        np.save(folder / f"{name}.npy", getattr(counts, name))
+        arrays.append(np.load(folder / f"{name}.npy", mmap_mode="r"))
+    return sp.csr_array(tuple(arrays), shape=counts.shape)
+
+
+@pytest.mark.parametrize("form", [int64_of_vectorizers, unsorted_with_duplicates, memory_mapped])
+@pytest.mark.parametrize("call", ["fit", "partial_fit", "transform"])
+def test_no_second_copy_of_the_counts_is_made(form, call, large_counts, tmp_path):
+    X = form(large_counts, tmp_path)
+    model = OnlineEMLDA(
+        2, doc_burn_in=0, doc_sweeps=1, transform_burn_in=0, transform_sweeps=1, max_iter=1, random_state=0
+    ).partial_fit(X[:100])
+    tracemalloc.start()
+    try:
+        getattr(model, call)(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Rows in a random order, proportions, a group of documents.
+    assert peak < 0.2 * (X.data.nbytes + X.indices.nbytes)
+
+
+@pytest.mark.parametrize("form", [int64_of_vectorizers, unsorted_with_duplicates, memory_mapped])
+def test_counts_in_any_form_are_the_same_documents(form, large_counts, tmp_path):
+    X = form(large_counts[:300], tmp_path)
+    plain = canonical_counts(X)
+    assert plain.dtype == np.float64 or form is not unsorted_with_duplicates
+    model = OnlineEMLDA(5, max_iter=1, random_state=0).fit(X)
+    expected = OnlineEMLDA(5, max_iter=1, random_state=0).fit(sp.csr_matrix(plain.astype(np.float64)))
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    np.testing.assert_array_equal(model.transform(X), expected.transform(plain))
+    assert model.transform(X).dtype == np.float64
+    assert model.score(X) == expected.score(plain)

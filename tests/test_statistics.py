@@ -5,7 +5,7 @@ import pytest
 from scipy.special import digamma, gammaln
 
 from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
-from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._documents import DocumentReader, as_documents
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
 from sktopic._statistics import (
@@ -232,7 +232,7 @@ class TestGeometric:
         rng = np.random.default_rng(0)
         counts = rng.poisson(0.3, (12, N_FEATURES)) * rng.choice([1.0, 0.4, 30.0], (12, N_FEATURES))
         counts[[0, 5]] = 0.0
-        batch = DocumentReader(canonical_counts(counts)).batch(np.arange(12))
+        batch = DocumentReader(as_documents(counts)).batch(np.arange(12))
         prior = np.array([0.1, 0.5, 0.2, 0.9])
         topics = statistics.geometric(self.WEIGHT, self.PRIOR)
         gathered = topics.gather(batch.words, prior, workers, dtype=np.float64)
@@ -370,7 +370,7 @@ class TestOfTopics:
 @pytest.mark.parametrize("dense", [False, True], ids=["directly", "through dense counts"])
 def test_document_steps_keep_totals_and_average_in_step_with_the_store(step, dense, workers):
     rng = np.random.default_rng(0)
-    counts = canonical_counts(rng.poisson(0.3, (12, N_FEATURES)).astype(np.float64))
+    counts = as_documents(rng.poisson(0.3, (12, N_FEATURES)).astype(np.float64))
     reader = DocumentReader(counts)
     prior = np.full(N_TOPICS, 0.3)
     statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)

@@ -6,7 +6,7 @@ from sktopic._documents import document_groups
 
 
 def infer_proportions(X, topics, prior, step, key, workers, dtype=np.float64):
-    """theta of canonical counts X, ndarray of shape (n_documents, n_components).
+    """theta of documents X, ndarray of shape (n_documents, n_components).
 
     Each document is treated by the step with the topics (TopicProbabilities) and prior held fixed; its
     stream is named by the key and its own content, so the result does not depend on other documents.

@@ -8,7 +8,7 @@ _Index = TypeVar("_Index", NDArray[np.int32], NDArray[np.int64])
 def gather_documents(
     x_indptr: _Index,  # (n_rows + 1,)
     x_indices: _Index,  # (nnz,)
-    x_data: NDArray[np.float32] | NDArray[np.float64],  # (nnz,)
+    x_data: NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int32] | NDArray[np.int64],  # (nnz,)
     rows: NDArray[np.int64],  # (n_documents,)
     local_word: NDArray[np.int32],  # (n_features,) IN/OUT, -1 everywhere
 ) -> tuple[

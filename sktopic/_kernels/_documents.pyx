@@ -14,6 +14,8 @@ ctypedef fused index_t:
 ctypedef fused count_t:
     float
     double
+    int32_t
+    int64_t
 
 
 def gather_documents(
@@ -74,9 +76,9 @@ def gather_documents(
                     words[n_words] = <int32_t>w
                     n_words += 1
                 cell_word[cell] = word
-                cell_count[cell] = x_data[i]
-                length += x_data[i]
-                clumps += n_clumps(x_data[i])
+                cell_count[cell] = <double>x_data[i]
+                length += cell_count[cell]
+                clumps += n_clumps(cell_count[cell])
                 cell += 1
             indptr[d + 1] = cell
             clump_indptr[d + 1] = clumps

@@ -1,3 +1,4 @@
+# cython: auto_pickle=False
 """Handing work from one thread to another without the delay of waking it up."""
 
 import threading
@@ -34,7 +35,7 @@ cdef class _Flag:
         return 0
 
     cdef int wait(self) except -1:
-        """Return once it is posted. An exception that a signal raises meanwhile may be answered by waiting again."""
+        """Return once it is posted. Where a signal raises an exception, one may wait again."""
         with nogil:
             watch_state(&self.state, PATIENCE)
         if change_state(&self.state, NOTHING, ASLEEP) or load_state(&self.state) == ASLEEP:

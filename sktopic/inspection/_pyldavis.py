@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sktopic._documents import canonical_counts
 from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_topics
 from sktopic.inspection._tables import proportions, word_names
 
@@ -63,7 +64,7 @@ def pyldavis_data(
     topics, names = plug_in_topics(model), column_names(model)
     model, X = after_pipeline(model, X)
     theta = proportions(model, X)
-    counts = check_documents(X, topics, names)
+    counts = canonical_counts(check_documents(X, topics, names))
     names = word_names(names, feature_names, counts.shape[1])
     doc_lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
     with_words = doc_lengths > 0

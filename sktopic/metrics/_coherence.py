@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
 from sktopic._compat import Interval, StrOptions, validate_params
+from sktopic._documents import canonical_counts
 from sktopic._plug_in import (
     after_pipeline,
     check_documents,
@@ -167,7 +168,8 @@ def coherence(
         names = column_names(model_or_components)
         if feature_names is not None:
             names = word_names(None, feature_names, len(topics.store))
-        together, total = _documents_together(check_documents(X, topics, names), top)
+        documents = canonical_counts(check_documents(X, topics, names))
+        together, total = _documents_together(documents, top)
     values = MEASURES[measure](together, total)
     return values if per_topic else float(values.mean())
 

@@ -182,7 +182,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     # The state
 
     def _begin(self, X):
-        """Set the state to the prior, all or nothing; returns canonical X and an array for alpha."""
+        """Set the state to the prior, all or nothing; returns X as_documents and an array for alpha."""
         alpha = []
         documents = self._begin_anew(X, check=lambda X: alpha.append(self._new_alpha(X)))
         return documents, alpha[0]

@@ -6,6 +6,7 @@ from sktopic._base import TRANSFORM_KEY
 from sktopic._compat import StrOptions
 from sktopic._completion import mean_log_predictive
 from sktopic._document_steps import infer_proportions
+from sktopic._documents import answer_dtype
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._typing import FloatingArray, MatrixLike
@@ -87,7 +88,7 @@ class NumberOfTopics(MomentMatchingModel):
             Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
             float64.
         """
-        return self._answer(X, lambda model, X, workers: model._mixture(X, workers, X.dtype))
+        return self._answer(X, lambda model, X, workers: model._mixture(X, workers, answer_dtype(X)))
 
     def _mixture(self, X, workers, dtype):
         gamma = self.n_components_posterior_
