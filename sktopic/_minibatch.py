@@ -338,7 +338,8 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
 
     def _global_work(self, batch_counts, update):
         """Operations of a global step, roughly."""
-        return batch_counts.expected.work() + (0 if self.n_batch_iter_ else self._statistics.size)
+        discards = self._statistics_update().discards(self._rho(update), self._n_topic_updates == 0)
+        return batch_counts.expected.work() + (self._statistics.size if discards else 0)
 
     def _batch_counts(self, reader, rows, key, update, workers):
         """The BatchCounts of some documents; of a large batch, summed over groups."""

@@ -48,6 +48,9 @@ class StatisticsUpdate(Protocol):
     ) -> None:
         """Let the expected counts of a batch enter, at the rows of its words."""
 
+    def discards(self, rho: float, is_first: bool) -> bool:
+        """Whether the update begins with setting every entry to zero."""
+
     def unit(self, total_samples: float) -> float:
         """What one unit of the statistics stands for, in tokens of a corpus of total_samples documents."""
 
@@ -66,6 +69,9 @@ class DocumentAverage:
         statistics.decay(1.0 - rho)
         statistics.add(batch_counts.expected, batch_counts.words, rho / divisor, workers)
         statistics.count_average()
+
+    def discards(self, rho, is_first):
+        return rho == 1.0
 
     def divisor(self, batch_counts):
         """What the counts of a batch are divided by."""
@@ -105,6 +111,9 @@ class RunningSum:
     def __call__(self, statistics, batch_counts, rho, is_first, workers):
         statistics.decay(0.0 if is_first else self.decay)
         statistics.add(batch_counts.expected, batch_counts.words, 1.0, workers)
+
+    def discards(self, rho, is_first):
+        return is_first or self.decay == 0.0
 
     def unit(self, total_samples):
         return 1.0

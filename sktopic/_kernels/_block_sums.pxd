@@ -33,9 +33,14 @@ cdef inline int32_t draw_fixed(
     const real* row, const real* cumulative, const double* prior, int32_t n_topics, real u
 ) noexcept nogil:
     """Draw from alpha_k phi_kw, u in [0, 1): the block by its cumulative sums, then a scan inside it."""
-    cdef int32_t b = 0, k, stop, last = (n_topics - 1) // BLOCK
-    while b < last and cumulative[b] <= u:
-        b += 1
+    cdef int32_t b = 0, k, stop, half, n = (n_topics - 1) // BLOCK
+    while n > 0:  # of the blocks from b on, the first n may end at or below u
+        half = n // 2
+        if cumulative[b + half] <= u:
+            b += half + 1
+            n -= half + 1
+        else:
+            n = half
     if b > 0:
         u -= cumulative[b - 1]
     k = b * BLOCK

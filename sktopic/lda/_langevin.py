@@ -62,6 +62,9 @@ class LangevinUpdate:
         workers.map_here(step, workers.ranges(N_PARTS))
         statistics.totals[:] = totals.sum(axis=0)
 
+    def discards(self, rho, is_first):
+        return False
+
     def unit(self, total_samples):
         return 1.0
 
