@@ -5,14 +5,18 @@
 OnlineEMLDA with its defaults and one job, on documents that it has not seen: at 10 to 10,000 topics on the
 corpus, and at 100 topics on documents of 76 words drawn from vocabularies of 1000 to 1,000,000 words whose
 frequencies fall as 1 / rank. cost.csv has the shortest of several slices; memory is the peak of the process
-in training above what it had before, over 8 bytes a word and topic. The files go to benchmarks/output/, or
-with --update to doc/benchmarks/.
+in training above what it had before, over 8 bytes a word and topic. cost_parts.csv has where an update of 50
+documents spends its time: reading the topic rows of its words, drawing topics, adding what was counted, and
+all else; with the memory that the first and third move, a row being read as float64 and written as float32,
+then read and written as float64, against what NumPy copies. The files go to benchmarks/output/, or with
+--update to doc/benchmarks/.
 """
 
 import resource
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +26,15 @@ from _study import Study, finish, new_parser, panels
 TOPICS = (10, 100, 1000, 10_000)
 VOCABULARIES = (1000, 10_000, 100_000, 1_000_000)
 HEAD = ["documents", "words", "topics", "training, ns a token", "transform, ns a token", "memory / (8 V K)"]
+PARTS_HEAD = [
+    "topics",
+    "rows, ms",
+    "draws, ms",
+    "adding, ms",
+    "else, ms",
+    "rows and adding, GB/s",
+    "copy, GB/s",
+]
 N_BEFORE, N_SLICE, N_SLICES = 1000, 200, 8
 
 
@@ -67,6 +80,54 @@ def measured(*arguments):
     return line.strip().split(",")
 
 
+def copy_rate():
+    """Bytes that NumPy reads and writes per second in copying arrays that no cache holds."""
+    source = np.ones(2**25)
+    target, seconds = np.zeros_like(source), []
+    for _ in range(5):
+        start = time.perf_counter()
+        np.copyto(target, source)
+        seconds.append(time.perf_counter() - start)
+    return 2 * source.nbytes / min(seconds)
+
+
+def parts(corpus, n_topics):
+    """A row of cost_parts.csv: medians over updates."""
+    from sktopic import _topics
+    from sktopic._document_steps import GibbsStep
+    from sktopic._statistics import TopicWordStatistics
+    from sktopic.lda import OnlineEMLDA
+
+    X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
+    model, spent, words = OnlineEMLDA(n_components=n_topics, random_state=0), {}, []
+
+    def watched(owner, name, part):
+        function = getattr(owner, name)
+
+        def timed(*arguments, **settings):
+            start = time.perf_counter()
+            result = function(*arguments, **settings)
+            spent.setdefault(part, []).append(time.perf_counter() - start)
+            return result
+
+        return mock.patch.object(owner, name, timed)
+
+    model.partial_fit(X[:N_BEFORE])
+    with (
+        watched(_topics, "_gather", "rows"),
+        watched(GibbsStep, "__call__", "draws"),
+        watched(TopicWordStatistics, "add", "adding"),
+        watched(OnlineEMLDA, "_update", "all"),
+    ):
+        model.partial_fit(X[N_BEFORE:])
+    for first in range(N_BEFORE, X.shape[0], 50):
+        words.append(len(np.unique(X[first : first + 50].indices)))
+    rows, draws, adding, all_ = (np.median(spent[part]) for part in ("rows", "draws", "adding", "all"))
+    moved = np.median(words) * n_topics * (8 + 4 + 8 + 8)
+    times = [f"{1e3 * t:.2f}" for t in (rows, draws, adding, all_ - rows - draws - adding)]
+    return [n_topics, *times, f"{moved / (rows + adding) / 1e9:.1f}", f"{copy_rate() / 1e9:.1f}"]
+
+
 def draw(study, rows):
     """Both halves of the table."""
     titles = {"drawn": "100 topics", **{row[0]: "number of words as in the corpus" for row in rows[:1]}}
@@ -93,6 +154,7 @@ def main():
     rows += [measured(arguments.corpus, n_words, 100) for n_words in VOCABULARIES]
     study.sign()
     study.write("", HEAD, rows)
+    study.write("parts", PARTS_HEAD, [parts(arguments.corpus, n_topics) for n_topics in TOPICS])
     draw(study, rows)
 
 
