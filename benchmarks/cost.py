@@ -130,7 +130,7 @@ def parts(corpus, n_topics):
 
 def draw(study, rows):
     """Both halves of the table."""
-    titles = {"drawn": "100 topics", **{row[0]: "number of words as in the corpus" for row in rows[:1]}}
+    titles = {rows[0][0]: f"{rows[0][1]} words", "drawn": "100 topics"}
     figure, axes = panels(list(titles.values()))
     for name, title in titles.items():
         column = 1 if name == "drawn" else 2
@@ -139,6 +139,7 @@ def draw(study, rows):
         axes[title].loglog(of[:, column - 1], of[:, 3], ".--", label="transform")
         axes[title].set_xlabel("words" if name == "drawn" else "topics")
         axes[title].set_ylabel("ns a token")
+        axes[title].set_ylim(100, 30_000)
     finish(figure, study.path(".png"))
 
 

@@ -1,5 +1,8 @@
 from collections.abc import Callable
 
+from typing_extensions import disjoint_base
+
+@disjoint_base
 class Handover:
     def give(self, function: Callable[[], None] | None) -> None: ...
     def take(self) -> Callable[[], None] | None: ...

@@ -18,44 +18,61 @@
 #define FETCH(address) (void)(address)
 #endif
 
-/* row = source * scale + offset; sums = the cumulative sums of prior * row over blocks of 16, of which the last is
-   returned. The terms of a block are added in four lanes. */
-#define DEFINE_FILL_ROW(NAME, REAL)                                                                   \
-    NO_CONTRACTION CLONED double NAME(                                                                \
-        const double *restrict source, const double *next, const double *restrict scale,              \
-        const double *restrict offset, const double *restrict prior, ptrdiff_t n, REAL *restrict row, \
-        REAL *restrict sums)                                                                          \
-    {                                                                                                 \
-        double total = 0.0;                                                                           \
-        ptrdiff_t first, k, l;                                                                        \
-        for (first = 0; first < n; first += 16) {                                                     \
-            double lane[4] = {0.0, 0.0, 0.0, 0.0};                                                    \
-            FETCH(next + first);                                                                      \
-            FETCH(next + first + 8);                                                                  \
-            if (first + 16 <= n) {                                                                    \
-                for (k = first; k < first + 16; k++)                                                  \
-                    row[k] = (REAL)(source[k] * scale[k] + offset[k]);                                \
-                k = first;                                                                            \
-                for (l = 0; l < 4; l++)                                                               \
-                    lane[l] = ((prior[k + l] * row[k + l] + prior[k + 4 + l] * row[k + 4 + l]) +      \
-                               prior[k + 8 + l] * row[k + 8 + l]) +                                   \
-                              prior[k + 12 + l] * row[k + 12 + l];                                    \
-            } else {                                                                                  \
-                for (k = first; k < n; k++)                                                           \
-                    row[k] = (REAL)(source[k] * scale[k] + offset[k]);                                \
-                for (k = first; k + 4 <= n; k += 4)                                                   \
-                    for (l = 0; l < 4; l++)                                                           \
-                        lane[l] += prior[k + l] * row[k + l];                                         \
-                for (; k < n; k++)                                                                    \
-                    lane[0] += prior[k] * row[k];                                                     \
-            }                                                                                         \
-            total += (lane[0] + lane[1]) + (lane[2] + lane[3]);                                       \
-            sums[first / 16] = (REAL)total;                                                           \
-        }                                                                                             \
-        return total;                                                                                 \
+/* The sum of a[k] * b[k] over 16, in four lanes. */
+#if defined(__GNUC__)
+#define DEFINE_DOT_BLOCK(NAME, REAL)                                                                      \
+    typedef REAL NAME##_four __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias)); \
+    NO_CONTRACTION __attribute__((always_inline)) static inline REAL NAME(const REAL *a, const REAL *b)   \
+    {                                                                                                     \
+        const NAME##_four *x = (const NAME##_four *)a, *y = (const NAME##_four *)b;                       \
+        NAME##_four lane = (x[0] * y[0] + x[1] * y[1]) + (x[2] * y[2] + x[3] * y[3]);                     \
+        return (lane[0] + lane[1]) + (lane[2] + lane[3]);                                                 \
     }
-DEFINE_FILL_ROW(fill_row_float, float)
-DEFINE_FILL_ROW(fill_row_double, double)
+#else
+#define DEFINE_DOT_BLOCK(NAME, REAL)                                                                      \
+    static REAL NAME(const REAL *a, const REAL *b)                                                        \
+    {                                                                                                     \
+        REAL lane[4];                                                                                     \
+        int l;                                                                                            \
+        for (l = 0; l < 4; l++)                                                                           \
+            lane[l] = (a[l] * b[l] + a[l + 4] * b[l + 4]) + (a[l + 8] * b[l + 8] + a[l + 12] * b[l + 12]); \
+        return (lane[0] + lane[1]) + (lane[2] + lane[3]);                                                 \
+    }
+#endif
+DEFINE_DOT_BLOCK(dot_block_float, float)
+DEFINE_DOT_BLOCK(dot_block_double, double)
+
+/* row = source * scale + offset; sums = the cumulative sums of prior * row over blocks of 16, of which the last is
+   returned. */
+#define DEFINE_FILL_ROW(NAME, DOT, REAL)                                                            \
+    NO_CONTRACTION CLONED double NAME(                                                              \
+        const double *restrict source, const double *next, const double *restrict scale,            \
+        const double *restrict offset, const REAL *restrict prior, ptrdiff_t n, REAL *restrict row, \
+        REAL *restrict sums)                                                                        \
+    {                                                                                               \
+        double total = 0.0;                                                                         \
+        ptrdiff_t first, k;                                                                         \
+        for (first = 0; first + 16 <= n; first += 16) {                                             \
+            FETCH(next + first);                                                                    \
+            FETCH(next + first + 8);                                                                \
+            for (k = first; k < first + 16; k++)                                                    \
+                row[k] = (REAL)(source[k] * scale[k] + offset[k]);                                  \
+            total += DOT(prior + first, row + first);                                               \
+            sums[first / 16] = (REAL)total;                                                         \
+        }                                                                                           \
+        if (first < n) {                                                                            \
+            REAL rest = 0;                                                                          \
+            for (k = first; k < n; k++) {                                                           \
+                row[k] = (REAL)(source[k] * scale[k] + offset[k]);                                  \
+                rest += prior[k] * row[k];                                                          \
+            }                                                                                       \
+            total += rest;                                                                          \
+            sums[first / 16] = (REAL)total;                                                         \
+        }                                                                                           \
+        return total;                                                                               \
+    }
+DEFINE_FILL_ROW(fill_row_float, dot_block_float, float)
+DEFINE_FILL_ROW(fill_row_double, dot_block_double, double)
 
 /* target += x and totals += x, x being share * prior * row. */
 #define DEFINE_ADD_SHARE(NAME, REAL)                                                       \
@@ -111,11 +128,11 @@ NO_CONTRACTION CLONED void add_word(
 
 /* x *= factor. */
 #define DEFINE_MULTIPLY_ROW(NAME, REAL)                                         \
-    CLONED void NAME(REAL *x, ptrdiff_t n, double factor)                       \
+    CLONED void NAME(REAL *x, ptrdiff_t n, REAL factor)                         \
     {                                                                           \
         ptrdiff_t k;                                                            \
         for (k = 0; k < n; k++)                                                 \
-            x[k] = (REAL)(x[k] * factor);                                       \
+            x[k] *= factor;                                                     \
     }
 DEFINE_MULTIPLY_ROW(multiply_row_float, float)
 DEFINE_MULTIPLY_ROW(multiply_row_double, double)

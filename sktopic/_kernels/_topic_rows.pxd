@@ -6,7 +6,7 @@ from sktopic._kernels._precision cimport real
 cdef extern from "_topic_rows.h" nogil:
     double fill_row_float(
         const double* source, const double* following, const double* scale, const double* offset,
-        const double* prior, Py_ssize_t n, float* row, float* sums)
+        const float* prior, Py_ssize_t n, float* row, float* sums)
     double fill_row_double(
         const double* source, const double* following, const double* scale, const double* offset,
         const double* prior, Py_ssize_t n, double* row, double* sums)
@@ -21,7 +21,7 @@ cdef extern from "_topic_rows.h" nogil:
     void add_word(
         double factor, double* sums, Py_ssize_t n, double* target, double* totals, double* averaged,
         const double* average_weight)
-    void multiply_row_float(float* x, Py_ssize_t n, double factor)
+    void multiply_row_float(float* x, Py_ssize_t n, float factor)
     void multiply_row_double(double* x, Py_ssize_t n, double factor)
 
 
@@ -30,7 +30,7 @@ cdef inline double fill_row(
     const double* following,
     const double* scale,
     const double* offset,
-    const double* prior,
+    const real* prior,
     Py_ssize_t n,
     real* row,
     real* sums,
@@ -63,7 +63,7 @@ cdef inline void add_cell(const real* x, Py_ssize_t n, double* sums) noexcept no
         add_cell_double(x, n, sums)
 
 
-cdef inline void multiply_row(real* x, Py_ssize_t n, double factor) noexcept nogil:
+cdef inline void multiply_row(real* x, Py_ssize_t n, real factor) noexcept nogil:
     if real is float:
         multiply_row_float(x, n, factor)
     else:

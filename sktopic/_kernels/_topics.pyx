@@ -40,11 +40,12 @@ def gather_topics(
     not finite and its row is of no use.
     """
     cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, done = 0
+    cdef real[::1] weight = np.asarray(prior, dtype=np.float32 if real is float else np.float64)
     with nogil:
         for i in range(n_words):
             log_norm[i] = gather_row(
                 &store[words[i], 0], &store[words[min(i + 1, n_words - 1)], 0],
-                &scale[0], &offset[0], &prior[0], n_topics,
+                &scale[0], &offset[0], &prior[0], &weight[0], n_topics,
                 &rows[i, 0], &cumulative[i, 0],
             )
             count_work(&done, 4 * n_topics)
@@ -78,14 +79,15 @@ cdef double gather_row(
     const double* scale,
     const double* offset,
     const double* prior,
+    const real* weight,
     Py_ssize_t n_topics,
     real* row,
     real* cumulative,
 ) noexcept nogil:
-    """One row of gather_topics; returns its log_norm. following : source of the next row"""
+    """One row of gather_topics; returns its log_norm. following : source of the next row; weight : the prior"""
     cdef Py_ssize_t k
     cdef double unit = 1.0, largest = 0.0, total
-    total = fill_row(source, following, scale, offset, prior, n_topics, row, cumulative)
+    total = fill_row(source, following, scale, offset, weight, n_topics, row, cumulative)
     if total != total:  # NaN
         return total
     if not total > 1e-30:  # the row may have left the range of float32: take its largest entry out
@@ -101,8 +103,8 @@ cdef double gather_row(
 
 cdef void normalise(real* row, real* cumulative, Py_ssize_t n_topics, double total) noexcept nogil:
     """Divide a row and its block sums by the total."""
-    multiply_row(row, n_topics, 1.0 / total)
-    multiply_row(cumulative, (n_topics + BLOCK - 1) // BLOCK, 1.0 / total)
+    multiply_row(row, n_topics, <real>(1.0 / total))
+    multiply_row(cumulative, (n_topics + BLOCK - 1) // BLOCK, <real>(1.0 / total))
 
 
 def gather_geometric(
