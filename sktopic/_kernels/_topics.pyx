@@ -84,7 +84,7 @@ cdef double gather_row(
     real* row,
     real* cumulative,
 ) noexcept nogil:
-    """One row of gather_topics; returns its log_norm. following : source of the next row; weight : the prior"""
+    """One row of gather_topics; returns its log_norm. following : source of the next row; weight : prior"""
     cdef Py_ssize_t k
     cdef double unit = 1.0, largest = 0.0, total
     total = fill_row(source, following, scale, offset, weight, n_topics, row, cumulative)
