@@ -101,13 +101,13 @@ def as_documents(X):
         Non-negative finite counts, of COUNT_TYPES.
     """
     X = sp.csr_array(X)
+    if X.indptr.dtype != X.indices.dtype or X.indices.dtype not in (np.int32, np.int64):
+        index = np.int32 if X.nnz < 2**31 and X.shape[1] < 2**31 else np.int64
+        arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+        X = sp.csr_array(arrays, shape=X.shape)
     if not X.has_canonical_format:
         for first in range(0, X.shape[0], GROUP_SIZE):
             _check_largest(canonical_counts(X[first : first + GROUP_SIZE]).data)
-    if X.indptr.dtype != X.indices.dtype:
-        index = np.promote_types(X.indptr.dtype, X.indices.dtype) if X.nnz >= 2**31 else X.indices.dtype
-        arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index)
-        X = sp.csr_array(arrays, shape=X.shape)
     return X
 
 

@@ -6,34 +6,13 @@ and their results come back in order: so the bits do not depend on how many run 
 
 import threading
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from sktopic._interrupt import uninterrupted
-from sktopic._kernels._handover import Handover
 from sktopic._kernels._interrupt import stop_with
-
-
-class Helper(Handover):
-    """A thread that runs functions for the one that has made it: give(function), then wait()."""
-
-    def __init__(self):
-        self._thread = threading.Thread(target=self._serve, name="sktopic", daemon=True)
-        self._thread.start()
-
-    def _serve(self):
-        while (function := self.take()) is not None:
-            error = None
-            try:
-                function()
-            except BaseException as raised:  # for the other thread
-                error = raised
-            self.end(error)
-
-    def close(self):
-        self.give(None)
-        self._thread.join()
 
 
 class Workers:
@@ -54,14 +33,13 @@ class Workers:
         if self.n_jobs > 1:
             backend, _ = get_active_backend(prefer="threads")
             self._remote = not getattr(backend, "supports_sharedmem", False)
-        self._helpers = []
+        self._pool = None
         self._joblib = None
 
     def __enter__(self):
         if self.n_jobs > 1:
             # The calling thread takes a piece too.
-            while len(self._helpers) < self.n_jobs - 1:
-                self._helpers.append(Helper())
+            self._pool = ThreadPoolExecutor(self.n_jobs - 1)
             if self._remote:
                 self._joblib = Parallel(n_jobs=self.n_jobs).__enter__()
         return self
@@ -69,9 +47,9 @@ class Workers:
     def __exit__(self, *exc_info):
         if self._joblib is not None:
             self._joblib.__exit__(*exc_info)
-        for helper in self._helpers:
-            helper.close()
-        self._joblib, self._helpers = None, []
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
+        self._joblib = self._pool = None
 
     def map(self, function, pieces):
         """Return [function(*piece) for piece in pieces]; function must be pure and importable."""
@@ -81,11 +59,10 @@ class Workers:
 
     def map_here(self, function, pieces):
         """The same in this process whatever the backend: for pieces that write to shared arrays."""
-        if not self._helpers or len(pieces) < 2:
+        if self._pool is None or len(pieces) < 2:
             return [function(*piece) for piece in pieces]
         results = [None] * len(pieces)
         waiting, stop = deque(range(len(pieces))), threading.Event()
-        helpers = self._helpers[: len(pieces) - 1]
 
         def work():
             while waiting:
@@ -102,21 +79,21 @@ class Workers:
             finally:
                 stop_with(None)
 
+        futures = []
         try:
-            for helper in helpers:
-                helper.give(help_out)
+            with uninterrupted():  # else one might be at work that nobody waits for
+                futures.extend(self._pool.submit(help_out) for _ in range(min(self.n_jobs, len(pieces)) - 1))
             work()
-            errors = [helper.wait() for helper in helpers]
+            wait(futures)
         except BaseException:
             # Nobody may still be writing when an exception leaves this call.
             waiting.clear()
             stop.set()
             with uninterrupted():
-                for helper in helpers:
-                    helper.wait()
+                wait(futures)
             raise
-        for error in filter(None, errors):
-            raise error
+        for future in futures:
+            future.result()
         return results
 
     def ranges(self, n):

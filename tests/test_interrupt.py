@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,7 @@ from sktopic import _minibatch
 from sktopic._document_steps import VariationalStep, _dense_gibbs, _sparse_gibbs, _variational
 from sktopic._documents import DocumentBatch
 from sktopic._interrupt import complete_or_undone
-from sktopic._parallel import Helper, Workers
+from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topics import GatheredTopics
 from sktopic.hdp import (
@@ -250,12 +251,12 @@ def test_ctrl_c_at_the_edges_of_an_update_does_not_split_it(stop, waits):
 @pytest.mark.parametrize("waits", [False, True])
 def test_ctrl_c_while_work_is_handed_out_does_not_split_an_update(waits, monkeypatch):
     """It is delivered when that is done, from a frame that is gone."""
-    give = Helper.give
+    submit = ThreadPoolExecutor.submit
 
-    def interrupted(self, function):
-        give(self, function)
-        if function is not None:
-            signal.raise_signal(signal.SIGINT)
+    def interrupted(self, *arguments):
+        future = submit(self, *arguments)
+        signal.raise_signal(signal.SIGINT)
+        return future
 
     def update(owner):
         with Workers(2) as workers, complete_or_undone(owner, waits=waits):
@@ -263,7 +264,7 @@ def test_ctrl_c_while_work_is_handed_out_does_not_split_an_update(waits, monkeyp
             workers.map_here(time.sleep, [(0.01,)] * 4)
             owner.old = 3
 
-    monkeypatch.setattr(Helper, "give", interrupted)
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
     owner = Owner(waits)
     with pytest.raises(KeyboardInterrupt):
         update(owner)

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from sktopic._documents import as_documents, canonical_counts, check_sparse_structure
-from sktopic.lda import OnlineEMLDA
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
+from sktopic.moment_matching import MomentMatchingLDA
 
 # Every way to break each format, all read by an estimator and by a metric in one process: it used to crash.
 BROKEN = """
@@ -164,3 +165,17 @@ def test_counts_in_any_form_are_the_same_documents(form, large_counts, tmp_path)
     np.testing.assert_array_equal(model.transform(X), expected.transform(plain))
     assert model.transform(X).dtype == np.float64
     assert model.score(X) == expected.score(plain)
+
+
+@pytest.mark.parametrize(
+    ("of_indices", "of_indptr"), [("i2", "i4"), ("i2", "i2"), ("i1", "i8"), (">i4", ">i4")]
+)
+@pytest.mark.parametrize("of_counts", ["u1", "i2", "u8", "f4"])
+def test_arrays_of_any_integers_are_the_same_documents(of_indices, of_indptr, of_counts):
+    counts = np.random.default_rng(0).integers(0, 3, (60, 90))
+    X = sp.csr_array(counts.astype(of_counts))
+    X.indices, X.indptr = X.indices.astype(of_indices), X.indptr.astype(of_indptr)
+    for estimator in (OnlineEMLDA, MomentMatchingLDA, CollapsedGibbsLDA):
+        model = estimator(3, random_state=0).fit(X)
+        expected = estimator(3, random_state=0).fit(counts.astype(np.float64))
+        np.testing.assert_array_equal(model.components_, expected.components_)

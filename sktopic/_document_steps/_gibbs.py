@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._document_steps._dense_gibbs import CellCounts, DocumentSums, sweep_densely
 from sktopic._document_steps._sparse_gibbs import sweep_sparsely
+from sktopic._kernels._dense_gibbs import PADDING
 
 # Topics up to which draws over all of them are faster than draws over those that a document has ...
 DENSE_TOPICS = 192
@@ -32,7 +33,7 @@ class GibbsStep:
         if assignments is None:
             assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
         given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
-        size = len(batch.cell_word) * len(prior) * topics.rows.itemsize
+        size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
         if self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES:
             return sweep_sparsely(*given, self.drawn, with_prior_statistics, workers)
         swept = sweep_densely(*given, True, with_prior_statistics, workers)

@@ -25,6 +25,13 @@
 #define ALIGNED
 #endif
 
+/* Whether vectors can be written as such, and shuffled. */
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#define HAS_VECTORS 1
+#else
+#define HAS_VECTORS 0
+#endif
+
 enum { LANES = 16 };
 
 #define REAL float

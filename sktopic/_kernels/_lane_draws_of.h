@@ -10,7 +10,7 @@ typedef struct {
     REAL *running; /* (n_padded,) ... and its cumulative sums in each lane */
 } NAME(Document);
 
-#if defined(__GNUC__)
+#if HAS_VECTORS
 typedef REAL NAME(Eight) __attribute__((vector_size(8 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
 typedef MASK NAME(EightMasks) __attribute__((vector_size(8 * sizeof(REAL))));
 typedef REAL NAME(Four) __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
@@ -20,7 +20,7 @@ typedef MASK NAME(FourMasks) __attribute__((vector_size(4 * sizeof(REAL))));
 /* x[k] = value, in a store as wide as the loads that follow: a narrow one would hold them up. */
 INLINE void NAME(set_entry)(REAL *x, int32_t k, REAL value)
 {
-#if defined(__GNUC__)
+#if HAS_VECTORS
     NAME(Eight) *eight = (NAME(Eight) *)(x + (k & ~7));
     NAME(EightMasks) lanes = {0, 1, 2, 3, 4, 5, 6, 7}, hit = lanes == (MASK)(k & 7);
     *eight = (NAME(Eight))(((NAME(EightMasks))(value - (NAME(Eight)){0}) & hit) |
@@ -51,7 +51,7 @@ INLINE void NAME(multiply)(const NAME(Document) *x, const REAL *row, REAL *sums)
     const REAL *mass = x->mass;
     REAL *product = x->product, *running = x->running;
     ptrdiff_t k, n = x->n_padded;
-#if defined(__GNUC__)
+#if HAS_VECTORS
     NAME(Eight) low = {0}, high = {0};
     for (k = 0; k < n; k += LANES) {
         NAME(Eight) p = *(const NAME(Eight) *)(row + k) * *(const NAME(Eight) *)(mass + k);
@@ -82,7 +82,7 @@ INLINE void NAME(multiply)(const NAME(Document) *x, const REAL *row, REAL *sums)
 INLINE void NAME(accumulate)(REAL *x)
 {
     int32_t i;
-#if defined(__GNUC__)
+#if HAS_VECTORS
     NAME(Four) zero = {0}, before = {0};
     for (i = 0; i < LANES; i += 4) {
         NAME(Four) four = *(NAME(Four) *)(x + i);
@@ -109,7 +109,7 @@ INLINE void NAME(accumulate)(REAL *x)
 INLINE int32_t NAME(count_below)(const REAL *x, REAL u)
 {
     int32_t i;
-#if defined(__GNUC__)
+#if HAS_VECTORS
     NAME(FourMasks) below = {0};
     for (i = 0; i < LANES; i += 4)
         below += *(const NAME(Four) *)(x + i) <= u;
@@ -126,7 +126,7 @@ INLINE int32_t NAME(count_below)(const REAL *x, REAL u)
 INLINE void NAME(add_product)(const NAME(Document) *x, REAL share, REAL *out)
 {
     ptrdiff_t k;
-#if defined(__GNUC__)
+#if HAS_VECTORS
     for (k = 0; k < x->n_padded; k += 8)
         *(NAME(Eight) *)(out + k) += share * *(const NAME(Eight) *)(x->product + k);
 #else

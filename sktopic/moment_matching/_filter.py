@@ -314,7 +314,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """An array for the parameters of proportions of the documents that are read at the same time."""
         n_documents = documents.shape[0]
         if self.shuffle == "corpus":
-            n_tokens = np.minimum(np.ceil(documents.data), MAX_TOKENS).sum(dtype=np.float64)
+            n_tokens = np.minimum(np.ceil(documents.data, dtype=np.float64), MAX_TOKENS).sum(dtype=np.float64)
             if n_tokens >= MOST_MIXED:
                 raise ValueError(
                     f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "
