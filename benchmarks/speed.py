@@ -131,7 +131,8 @@ def sampler(X, n_components):
 def train_draws(X, n_components):
     """Draws of partial_fit as a whole."""
     model, piece = online_em(X, n_components), pieces(X, 500)
-    return X[N_BEFORE:].sum() / (X.shape[0] - N_BEFORE) * 500 * 7, lambda i: model.partial_fit(piece(i))
+    n_tokens = X[N_BEFORE:].sum() / (X.shape[0] - N_BEFORE) * 500
+    return n_tokens * (model.doc_burn_in + model.doc_sweeps), lambda i: model.partial_fit(piece(i))
 
 
 def tomotopy_draws(X, n_components):

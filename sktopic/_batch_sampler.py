@@ -162,7 +162,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     def _sample(self, X, y, begin, reporting):
         """All sweeps over the documents of a call, which enter the counts with the first of them.
 
-        begin : function of X that lets the state be that before the first sweep, and returns it as_documents
+        begin : function of X that lets the state be that before the first sweep, and returns its documents
         reporting : whether callbacks are told
         """
         call, undo_first_sweep = None, []

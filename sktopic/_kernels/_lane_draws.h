@@ -12,11 +12,6 @@
 
 #include "_vector.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define NO_CONTRACTION __attribute__((optimize("fp-contract=off")))
-#else
-#define NO_CONTRACTION
-#endif
 #if defined(__GNUC__)
 #define INLINE NO_CONTRACTION __attribute__((always_inline)) static inline
 #define ALIGNED __attribute__((aligned(64)))

@@ -7,11 +7,6 @@
 
 #include "_vector.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define NO_CONTRACTION __attribute__((optimize("fp-contract=off")))
-#else
-#define NO_CONTRACTION
-#endif
 #if defined(__GNUC__)
 #define FETCH(address) __builtin_prefetch(address)
 #else

@@ -19,6 +19,13 @@
 #define restrict __restrict
 #endif
 
+/* For functions in which no product is contracted with a sum, so that all x86-64 machines have the same bits. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define NO_CONTRACTION __attribute__((optimize("fp-contract=off")))
+#else
+#define NO_CONTRACTION
+#endif
+
 /* exp(x) for x in [-700, 0], relative error below 1e-15: 2^n times a polynomial, without a branch. */
 static inline double exp_of(double x)
 {
