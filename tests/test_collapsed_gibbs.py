@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 
+from sktopic._documents import DocumentReader
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.lda import CollapsedGibbsLDA
+from sktopic.lda import CollapsedGibbsLDA, _document_topics
+from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
 from sktopic.metrics import document_completion
 
 from .conftest import assert_same_state, state
@@ -36,6 +38,13 @@ def make_model(n_components=4, **params):
     return CollapsedGibbsLDA(n_components, **{**settings, **params})
 
 
+@pytest.fixture(params=[TopicRows, TopicLists])
+def kept(request, monkeypatch):
+    """How documents' topics are kept."""
+    monkeypatch.setattr(_document_topics, "DENSE_TOPICS", 192 if request.param is TopicRows else 0)
+    return request.param
+
+
 def watched(monkeypatch, look):
     """The list of look(model, shards) after every sweep, filled as a model samples."""
     seen = []
@@ -49,13 +58,18 @@ def watched(monkeypatch, look):
     return seen
 
 
+def documents_of(topics, times):
+    """The document of every token."""
+    return topics.document if isinstance(topics, TopicRows) else topics.cell_document.repeat(times)
+
+
 def tokens_of(shards):
     """Document (counted over all shards), word and topic of every token of whole counts."""
     parts, first = [], 0
     for shard in shards:
         cell_word = np.repeat(shard.words, np.diff(shard.word_indptr))
         times = shard.cell_count.astype(int)
-        parts.append([first + shard.cell_document.repeat(times), cell_word.repeat(times), shard.z])
+        parts.append([first + documents_of(shard.topics, times), cell_word.repeat(times), shard.z])
         first += len(shard.lengths)
     return np.concatenate(parts, axis=1)
 
@@ -64,7 +78,7 @@ def tokens_of(shards):
 
 
 @pytest.mark.parametrize("n_shards", [1, 2, 3, 100])
-def test_counts_are_those_of_the_assignments(monkeypatch, n_shards):
+def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
     """After every sweep: whole, of the words and topics of the tokens, and in the documents' lists."""
 
     def check(model, shards):
@@ -75,7 +89,8 @@ def test_counts_are_those_of_the_assignments(monkeypatch, n_shards):
         assert_array_equal(model._totals, counts.sum(axis=0))
         listed, first = np.zeros((60, 4)), 0
         for shard in shards:
-            where, which, weight = shard.used()
+            assert isinstance(shard.topics, kept) or not len(shard.words)
+            where, which, weight = shard.topics.used()
             assert np.all(weight > 0)
             listed[first + where, which] = weight
             first += len(shard.lengths)
@@ -91,6 +106,7 @@ def test_counts_are_those_of_the_assignments(monkeypatch, n_shards):
     assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("n_shards", [1, 2, 3])
 def test_workers_change_nothing(n_shards):
     settings = {"n_shards": n_shards, "doc_topic_prior": "auto", "topic_word_prior": "auto"}
@@ -129,6 +145,7 @@ def test_kept_draws_are_averaged(n_draws, interval, kept):
     assert_allclose(added.sum(axis=0), MORE.sum(axis=0), rtol=1e-9)
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("n_shards", [1, 2])
 def test_partial_fit_adds_whole_tokens_and_moves_none(n_shards):
     model = make_model(n_shards=n_shards).fit(X)
@@ -142,6 +159,7 @@ def test_partial_fit_adds_whole_tokens_and_moves_none(n_shards):
     assert model.n_iter_ == 20
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("n_shards", [1, 2])
 def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_shards):
     """Sweeps round sums with counts that are no whole numbers; at the end of a call they are added once."""
@@ -255,6 +273,7 @@ def test_partial_fit_samples_the_posterior_given_earlier_counts(monkeypatch):
 # The trace
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("n_shards", [1, 3])
 @pytest.mark.parametrize("alpha", [ALPHA, [0.1, 0.2, 0.5, 1.1]], ids=["symmetric", "asymmetric"])
 def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, alpha, n_shards):
@@ -347,6 +366,7 @@ def test_learned_symmetric_prior_comes_near_the_truth(alpha):
     assert abs(np.log(prior[0] / alpha)) < np.log(1.5)
 
 
+@pytest.mark.usefixtures("kept")
 def test_learned_prior_solves_its_fixed_point_equation(monkeypatch):
     """Updated in every sweep, it is near the maximum of the likelihood of the last assignments."""
     seen = watched(monkeypatch, lambda model, shards: tokens_of(shards))
@@ -386,6 +406,7 @@ def test_priors_given_may_change_between_calls():
 # Odd corpora
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("n_shards", [1, 3])
 @pytest.mark.parametrize(
     "priors", [{}, {"doc_topic_prior": "auto", "topic_word_prior": "auto"}], ids=["", "auto"]
@@ -560,3 +581,15 @@ def test_partial_fit_reports_to_no_callbacks():
     model.partial_fit(X)
     assert model.n_iter_ == model.max_iter
     assert set(vars(model)) == known
+
+
+def test_rows_are_kept_where_they_are_exact_and_small():
+    def kept_for(X, n_components=5, topic_word_prior=0.1):
+        batch = DocumentReader(X).batch(np.arange(X.shape[0]))
+        return type(topics_of(batch, n_components, topic_word_prior))
+
+    X = sp.csr_array(np.full((3, 40), 2.0))
+    assert kept_for(X) is kept_for(X, n_components=64) is TopicRows
+    assert kept_for(X, n_components=193) is kept_for(X, topic_word_prior=1e-30) is TopicLists
+    assert kept_for(X / 4) is kept_for(X * 2.0**12) is TopicLists  # parts of tokens; 327,680 tokens
+    assert kept_for(X[:, :3], n_components=64) is TopicLists  # shorter lists than rows

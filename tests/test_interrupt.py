@@ -46,8 +46,8 @@ from sktopic.lda import (
     StreamingVariationalLDA,
     _cvb0,
     _ope,
-    _shards,
 )
+from sktopic.lda._shards import Shard
 from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
 
 # Seconds of the processor (those of other programs are none of our business).
@@ -348,14 +348,15 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
 
 
 SAMPLERS = {
-    "LDA": (partial(CollapsedGibbsLDA, n_components=40), (_shards, "sweep_words")),
+    "LDA": (partial(CollapsedGibbsLDA, n_components=40), (Shard, "sweep")),
+    "LDA, many topics": (partial(CollapsedGibbsLDA, n_components=200), (Shard, "sweep")),
     "LDA in shards": (
         partial(CollapsedGibbsLDA, n_components=40, n_shards=2, n_jobs=2),
-        (_shards, "sweep_words"),
+        (Shard, "sweep"),
     ),
     "LDA, learned": (
         partial(CollapsedGibbsLDA, n_components=40, doc_topic_prior="auto", prior_interval=1),
-        (_shards, "sweep_words"),
+        (Shard, "sweep"),
     ),
     "table indicators": (partial(CollapsedGibbsHDP, n_components=40), (_restaurants, "sweep_cells")),
     "direct assignment": (
@@ -396,13 +397,17 @@ def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
 
 
-@pytest.mark.parametrize("name", ["LDA", "LDA in shards", "table indicators"])
-def test_long_sweep_stops_soon(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "n_components", "n_repeats"),
+    [("LDA", 500, 4), ("LDA", 190, 20), ("LDA in shards", 500, 4), ("table indicators", 500, 4)],
+)
+def test_long_sweep_stops_soon(name, n_components, n_repeats, monkeypatch):
     make, (module, kernel) = SAMPLERS[name]
-    model = make(max_iter=3, random_state=0).set_params(n_components=500)
+    model = make(max_iter=3, random_state=0).set_params(n_components=n_components)
     before = state_of(model)
+    X = sweep_wide(n_repeats)
     with monkeypatch.context() as patch:
-        assert_stops_soon(interrupt(patch, module, kernel, delay=0.2), lambda: model.fit(sweep_wide(4)))
+        assert_stops_soon(interrupt(patch, module, kernel, delay=0.2), lambda: model.fit(X))
     assert_same_state(model, before)
 
 

@@ -12,7 +12,7 @@ kernel that treats some documents; then let an estimator return it from ``_train
 
 from sktopic._document_steps._dense import DenseCounts
 from sktopic._document_steps._factored import FactoredCounts, WeightedCounts
-from sktopic._document_steps._gibbs import GibbsInference, GibbsStep
+from sktopic._document_steps._gibbs import DENSE_TOPICS, GibbsInference, GibbsStep
 from sktopic._document_steps._inference import infer_proportions
 from sktopic._document_steps._pieces import document_pieces, joined
 from sktopic._document_steps._protocol import (
@@ -26,6 +26,7 @@ from sktopic._document_steps._sparse_gibbs import SampledCounts, joined_indptr
 from sktopic._document_steps._variational import VariationalCounts, VariationalStep
 
 __all__ = [
+    "DENSE_TOPICS",
     "DenseCounts",
     "DocumentStep",
     "ExpectedCounts",

@@ -14,7 +14,7 @@ from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport OFTEN, count_work
 from sktopic._kernels._lane_draws cimport LANES, draw_tokens
 from sktopic._kernels._precision cimport real
-from sktopic._kernels._rng cimport Stream, next_bits, seed_stream
+from sktopic._kernels._rng cimport Stream, next_bits, next_uniform, seed_stream, unit_float
 from sktopic._kernels._special cimport digamma
 
 # What a number of topics is filled up to a multiple of.
@@ -24,9 +24,9 @@ PADDING = LANES
 cdef inline real next_unit(Stream* stream, real like) noexcept nogil:
     """A number in [0, 1) of the precision of the argument, which has as many random bits."""
     if real is float:
-        return <float>(next_bits(stream) >> 40) * <float>5.960464477539063e-08
+        return unit_float(next_bits(stream) >> 40)
     else:
-        return <double>(next_bits(stream) >> 11) * 1.1102230246251565e-16
+        return next_uniform(stream)
 
 
 cdef Py_ssize_t largest_part(const int64_t[::1] bounds) noexcept nogil:

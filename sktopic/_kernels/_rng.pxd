@@ -49,6 +49,11 @@ cdef inline double next_uniform(Stream* stream) noexcept nogil:
     return <double>(next_bits(stream) >> 11) * 1.1102230246251565e-16
 
 
+cdef inline float unit_float(uint64_t bits) noexcept nogil:
+    """A float in [0, 1) of 24 bits."""
+    return <float>bits * <float>5.960464477539063e-08
+
+
 cdef inline uint64_t next_below(Stream* stream, uint64_t n) noexcept nogil:
     """An integer in [0, n), by a multiply and a shift; n must be below 2**32 (bias under n / 2**32)."""
     return ((next_bits(stream) >> 32) * n) >> 32

@@ -145,8 +145,9 @@ class CollapsedGibbsLDA(BatchSampler):
 
     Notes
     -----
-    Words are swept one after the other, and a token costs a scan of the topics present in its document; a
-    word costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (up to
+    Words are swept one after the other. A token costs a scan of the topics present in its document or, with
+    up to 192 topics and whole counts, a faster one of all topics; a word costs a pass over all topics in each
+    sweep. Memory: 8 bytes times n_features * n_components (up to
     three times that while draws of a whole corpus are averaged) and about 50 bytes for each token of the
     documents of a call.
 
@@ -278,7 +279,7 @@ class CollapsedGibbsLDA(BatchSampler):
             batches = [batch]
         else:  # of about equally many tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
-        shards = [Shard.of(each, len(self._totals)) for each in batches]
+        shards = [Shard.of(each, len(self._totals), self.topic_word_prior_) for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
         draw_sweeps = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
@@ -328,7 +329,7 @@ class CollapsedGibbsLDA(BatchSampler):
             for shard, z in zip(call.shards, before):
                 shard.z[:] = z
                 shard.add_to(self._counts)
-                if entered and self._learns_prior:  # from the lists
+                if entered and self._learns_prior:  # from the documents' topics
                     shard.list_topics()
 
         return undo
@@ -363,7 +364,7 @@ class CollapsedGibbsLDA(BatchSampler):
         """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
         prior, gains = self.doc_topic_prior_, np.zeros(len(self._totals))
         for shard in shards:
-            _, topic, weight = shard.used()
+            _, topic, weight = shard.topics.used()
             gain = digamma(prior[topic] + weight) - digamma(prior[topic])
             gains += np.bincount(topic, weights=gain, minlength=len(gains))
         lengths = np.concatenate([shard.lengths for shard in shards])
@@ -393,7 +394,7 @@ class CollapsedGibbsLDA(BatchSampler):
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
         total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
         for shard in call.shards:
-            _, topic, weight = shard.used()
+            _, topic, weight = shard.topics.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
             total += (gammaln(prior.sum()) - gammaln(prior.sum() + shard.lengths)).sum()
         return [total]

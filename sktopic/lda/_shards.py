@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._kernels._collapsed_gibbs import list_topics, sweep_words, transfer_counts
-from sktopic._kernels._topic_lists import TOPIC_CLUMPS
+from sktopic._kernels._collapsed_gibbs import transfer_counts
 from sktopic._token_counts import add_tokens
+from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
 
 
 class Swept(NamedTuple):
@@ -19,57 +19,41 @@ class Swept(NamedTuple):
 
 @dataclass
 class Shard:
-    """Some documents with the topics of their tokens, as _kernels._collapsed_gibbs has them."""
+    """Some documents with the topics of their tokens.
+
+    Attributes
+    ----------
+    word_indptr, words, cell_count : cells by words, as _kernels._collapsed_gibbs has them
+    lengths : (n_documents,) their tokens
+    topics : how many of them are in which topics
+    z : (n_clumps,) int32, the topic of each; -1: none yet
+    """
 
     word_indptr: np.ndarray
     words: np.ndarray
-    cell_document: np.ndarray
     cell_count: np.ndarray
     lengths: np.ndarray
-    list_start: np.ndarray
-    entries: np.ndarray
-    entry_weight: np.ndarray
-    n_entries: np.ndarray
+    topics: TopicLists | TopicRows
     z: np.ndarray
-    hint: np.ndarray
 
     @classmethod
-    def of(cls, batch, n_topics):
+    def of(cls, batch, n_topics, topic_word_prior):
         """The documents of a DocumentBatch, with no topics yet."""
-        # One more entry than topics, for the moment in which a token is in two; in multiples of four.
-        sizes = (np.minimum(np.diff(batch.clump_indptr), n_topics) + 1 + 3) // 4 * 4
-        list_start = np.concatenate([[0], np.cumsum(sizes)])
-        capacity = list_start[-1]
         return cls(
             batch.word_indptr,
             batch.words,
-            batch.cell_document()[batch.word_cell],
             batch.cell_count[batch.word_cell],
             batch.lengths,
-            list_start,
-            np.zeros(capacity, dtype=TOPIC_CLUMPS),
-            np.zeros(capacity),
-            np.zeros(batch.n_documents, dtype=np.int32),
+            topics_of(batch, n_topics, topic_word_prior),
             np.full(batch.n_clumps, -1, dtype=np.int32),
-            np.zeros(batch.n_clumps, dtype=np.int32),
         )
-
-    @property
-    def lists(self):
-        """The lists of topics, by the names that kernels have for them."""
-        return {
-            "list_start": self.list_start,
-            "entries": self.entries,
-            "entry_weight": self.entry_weight,
-            "n_entries": self.n_entries,
-        }
 
     def assign(self, z, counts):
         """Give every token a topic, and count them."""
         before = self.z.copy()
         self.z[:] = z
         self.transfer(before, counts)
-        self._list_topics()
+        self.list_topics()
 
     def transfer(self, before, counts):
         """Let the tokens be counted in the topics they have, and no longer in those of before."""
@@ -89,20 +73,15 @@ class Shard:
         """
         before, totals = None if update_counts else self.z.copy(), totals.copy()
         if len(self.words):
-            sweep_words(
-                word_indptr=self.word_indptr,
-                words=self.words,
-                cell_document=self.cell_document,
-                cell_count=self.cell_count,
+            self.topics.sweep(
+                self.words,
+                self.z,
                 counts=counts,
                 update_counts=update_counts,
                 totals=totals,
                 prior=prior,
                 topic_word_prior=topic_word_prior,
-                z=self.z,
-                hint=self.hint,
                 key=key,
-                **self.lists,
             )
         return Swept(totals, before)
 
@@ -111,20 +90,9 @@ class Shard:
         add_tokens(self, counts)
 
     def recount(self, counts):
-        """Take the documents' lists anew from the assignments, and add these to counts."""
+        """Take the documents' topics anew from the assignments, and add these to counts."""
         self.add_to(counts)
         self.list_topics()
 
     def list_topics(self):
-        for array in (self.entries, self.entry_weight, self.n_entries):
-            array[:] = 0
-        self._list_topics()
-
-    def _list_topics(self):
-        list_topics(cell_document=self.cell_document, cell_count=self.cell_count, z=self.z, **self.lists)
-
-    def used(self):
-        """Document, topic and weight of the lists' entries in use."""
-        document = np.repeat(np.arange(len(self.n_entries)), np.diff(self.list_start))
-        used = np.arange(len(document)) - self.list_start[document] < self.n_entries[document]
-        return document[used], self.entries["topic"][used], self.entry_weight[used]
+        self.topics.fill(self.z)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from sktopic._kernels import _dense_collapsed_gibbs as dense_kernel
 from sktopic._kernels._collapsed_gibbs import list_topics, sweep_words, transfer_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
@@ -15,14 +16,99 @@ from tests.reference.documents import clump_weights
 SMOOTHING = 0.07
 
 
+class Lists:
+    """The topics of a chain's documents in lists."""
+
+    def __init__(self, chain):
+        n_topics = len(chain.prior)
+        n_tokens = np.bincount(chain.token_document, minlength=len(chain.dense))
+        capacity = (np.minimum(n_tokens, n_topics) + 1 + 3) // 4 * 4
+        self.list_start = np.concatenate([[0], np.cumsum(capacity)]).astype(np.int64)
+        self.entries = np.zeros(self.list_start[-1], dtype=TOPIC_CLUMPS)
+        self.entry_weight = np.zeros(self.list_start[-1])
+        self.n_entries = np.zeros(len(chain.dense), dtype=np.int32)
+        self.hint = np.zeros_like(chain.z)
+
+    @property
+    def lists(self):
+        return self.list_start, self.entries, self.entry_weight, self.n_entries
+
+    def sweep(self, chain, given, key):
+        sweep_words(*chain.cells, *given, *self.lists, chain.z, self.hint, key)
+
+    def fill(self, chain):
+        list_topics(chain.cell_document, chain.cell_count, *self.lists, chain.z)
+
+    def of(self, d):
+        """Topics of document d, their members and weights."""
+        used = slice(self.list_start[d], self.list_start[d] + self.n_entries[d])
+        assert used.stop <= self.list_start[d + 1]
+        assert not np.any(self.entry_weight[used.stop : self.list_start[d + 1]])  # they are read in fours
+        return self.entries["topic"][used].tolist(), self.entries["clumps"][used], self.entry_weight[used]
+
+    def check(self, chain, weights, rtol, atol):
+        for d in range(len(chain.dense)):
+            topics, members, mass = self.of(d)
+            own = chain.z[chain.token_document == d]
+            assert sorted(topics) == sorted(set(own.tolist()))
+            np.testing.assert_array_equal(members, [np.sum(own == k) for k in topics])
+            np.testing.assert_allclose(mass, weights[d, topics], rtol=rtol, atol=atol)
+
+    def check_twin(self, twin, rtol):
+        for d, expected in enumerate(twin.lists):
+            topics, members, mass = self.of(d)
+            assert topics == expected.order
+            np.testing.assert_array_equal(members, expected.members[topics])
+            np.testing.assert_allclose(mass, expected.n[topics], rtol=rtol)
+
+
+class Rows:
+    """The topics of a chain's documents in rows of all topics, which hold whole counts exactly."""
+
+    def __init__(self, chain):
+        padded = -(-len(chain.prior) // dense_kernel.PADDING) * dense_kernel.PADDING
+        self.rows = np.zeros((len(chain.dense), padded), dtype=np.float32)
+        self.token_indptr = np.empty_like(chain.word_indptr)
+        self.document = np.empty_like(chain.z)
+        self.size = np.empty(len(chain.z), dtype=np.float32)
+        dense_kernel.list_tokens(
+            chain.word_indptr, chain.cell_document, chain.cell_count, *self.tokens, self.size
+        )
+        np.testing.assert_array_equal(self.document, chain.token_document)
+        np.testing.assert_array_equal(self.size, chain.token_weight.astype(np.float32))
+
+    @property
+    def tokens(self):
+        return self.token_indptr, self.document
+
+    def sweep(self, chain, given, key):
+        tokens = self.token_indptr, chain.words, self.document, self.size
+        dense_kernel.sweep_words(*tokens, *given, self.rows, chain.z, key)
+
+    def fill(self, chain):
+        dense_kernel.count_topics(self.document, self.size, chain.z, self.rows)
+
+    def check(self, chain, weights, rtol, atol):
+        n_topics = weights.shape[1]
+        np.testing.assert_array_equal(self.rows[:, :n_topics], weights)
+        assert not np.any(self.rows[:, n_topics:])
+
+    def check_twin(self, twin, rtol):
+        np.testing.assert_array_equal(self.rows[:, : twin.counts.shape[1]], [x.n for x in twin.lists])
+
+
+for_each_kernel = pytest.mark.parametrize("kernel", [Lists, Rows])
+
+
 @dataclass
 class Chain:
-    """Documents as the kernel sees them, word by word, with a state that starts without assignments.
+    """Documents as the kernels see them, word by word, with a state that starts without assignments.
 
     dense (n_documents, n_words) are the documents; words names their rows in counts (n_features, n_topics),
-    which may hold tokens of others.
+    which may hold tokens of others. kernel is Lists or Rows.
     """
 
+    kernel: type
     dense: np.ndarray
     prior: np.ndarray
     words: np.ndarray
@@ -31,7 +117,6 @@ class Chain:
     totals: np.ndarray = field(init=False)
 
     def __post_init__(self):
-        n_topics = len(self.prior)
         self.words = np.asarray(self.words, dtype=np.int32)
         by_word, document = np.nonzero(self.dense.T)
         self.cell_document = document.astype(np.int32)
@@ -42,27 +127,16 @@ class Chain:
         self.token_word = np.repeat(self.words[by_word], n_clumps)
         self.token_weight = np.concatenate([clump_weights(c) for c in self.cell_count])
         self.z = np.full(len(self.token_word), -1, dtype=np.int32)
-        self.hint = np.zeros_like(self.z)
         self.totals = self.counts.sum(axis=0)
-        n_tokens = np.bincount(self.token_document, minlength=len(self.dense))
-        capacity = (np.minimum(n_tokens, n_topics) + 1 + 3) // 4 * 4
-        self.list_start = np.concatenate([[0], np.cumsum(capacity)]).astype(np.int64)
-        size = self.list_start[-1]
-        self.entries = np.zeros(size, dtype=TOPIC_CLUMPS)
-        self.entry_weight = np.zeros(size)
-        self.n_entries = np.zeros(len(self.dense), dtype=np.int32)
+        self.topics = self.kernel(self)
 
     @property
     def cells(self):
         return self.word_indptr, self.words, self.cell_document, self.cell_count
 
-    @property
-    def lists(self):
-        return self.list_start, self.entries, self.entry_weight, self.n_entries
-
     def sweep(self, key, update_counts=True):
         given = self.counts, update_counts, self.totals, self.prior, self.topic_word_prior
-        sweep_words(*self.cells, *given, *self.lists, self.z, self.hint, key)
+        self.topics.sweep(self, given, key)
 
     def assign(self, z):
         """Start from assignments."""
@@ -70,7 +144,7 @@ class Chain:
         transfer_counts(self.word_indptr, self.words, self.cell_count, self.z, z, self.counts)
         self.z[:] = z
         self.totals = self.counts.sum(axis=0)
-        list_topics(self.cell_document, self.cell_count, *self.lists, z)
+        self.topics.fill(self)
 
     def recount(self, index, size):
         """Weights of tokens in topics by what the index names: (size, n_topics)."""
@@ -79,28 +153,13 @@ class Chain:
         return sums
 
     def check(self, others, rtol=1e-12):
-        """Counts, totals and lists say what z says; others are the counts of other documents."""
+        """Counts, totals and the documents' topics say what z says; others are counts of other documents."""
         atol = rtol * max(1.0, self.cell_count.max())
         by_word = others + self.recount(self.token_word, len(self.counts))
         np.testing.assert_allclose(self.counts, by_word, rtol=rtol, atol=atol)
         np.testing.assert_allclose(self.totals, by_word.sum(axis=0), rtol=rtol, atol=10 * atol)
-        self.check_lists(rtol, atol)
-
-    def check_lists(self, rtol, atol):
         by_document = self.recount(self.token_document, len(self.dense))
-        for d, weights in enumerate(by_document):
-            topics, members, mass = self.list_of(d)
-            own = self.z[self.token_document == d]
-            assert sorted(topics) == sorted(set(own.tolist()))
-            np.testing.assert_array_equal(members, [np.sum(own == k) for k in topics])
-            np.testing.assert_allclose(mass, weights[topics], rtol=rtol, atol=atol)
-
-    def list_of(self, d):
-        used = slice(self.list_start[d], self.list_start[d] + self.n_entries[d])
-        assert used.stop <= self.list_start[d + 1]
-        assert not np.any(self.entry_weight[used.stop : self.list_start[d + 1]])  # they are read in fours
-        topics, members = self.entries["topic"][used], self.entries["clumps"][used]
-        return topics.tolist(), members, self.entry_weight[used]
+        self.topics.check(self, by_document, rtol, atol)
 
 
 class Twin:
@@ -115,38 +174,40 @@ class Twin:
     def sweep(self, key, update_counts=True):
         chain = self.chain
         given = self.counts, update_counts, self.totals, chain.prior, chain.topic_word_prior, self.lists
-        reference.sweep_words(*chain.cells, *given, self.z, key)
+        by_lanes = chain.kernel is Rows
+        reference.sweep_words(*chain.cells, *given, self.z, key, by_lanes=by_lanes)
 
     def check(self, rtol=1e-12):
         np.testing.assert_array_equal(self.chain.z, self.z)
-        for d, expected in enumerate(self.lists):
-            topics, members, mass = self.chain.list_of(d)
-            assert topics == expected.order
-            np.testing.assert_array_equal(members, expected.members[topics])
-            np.testing.assert_allclose(mass, expected.n[topics], rtol=rtol)
+        self.chain.topics.check_twin(self, rtol)
         np.testing.assert_allclose(self.chain.counts, self.counts, rtol=rtol)
         np.testing.assert_allclose(self.chain.totals, self.totals, rtol=rtol)
 
 
-def random_chain(seed, n_topics, counts="small", n_documents=9, n_words=12, others=False):
+# Fractional, exactly 64, above 64; the same rounded.
+MIXED = np.array([1.0, 3.0, 2.75, 0.3, 64.0, 63.5, 70.1, 1000.0])
+
+
+def random_chain(kernel, seed, n_topics, counts="small", n_documents=9, n_words=12, others=False):
     """Documents among words of a larger vocabulary, some of them empty; other documents may be counted."""
     rng = np.random.default_rng(seed)
     dense = (rng.random((n_documents, n_words)) < 0.4).astype(float)
     if counts == "small":
         dense *= rng.integers(1, 6, dense.shape)
-    elif counts == "mixed":  # fractional, exactly 64, above 64
-        dense *= rng.choice([1.0, 3.0, 2.75, 0.3, 64.0, 63.5, 70.1, 1000.0], dense.shape)
+    elif counts == "mixed":
+        dense *= rng.choice(MIXED if kernel is Lists else np.ceil(MIXED), dense.shape)
     dense[[0, 4]] = 0.0
     words = rng.permutation(n_words + 5)[:n_words]
     statistics = rng.integers(0, 4, (n_words + 5, n_topics)).astype(float) * others
-    return Chain(dense, rng.gamma(1.0, 0.5, n_topics) + 0.02, words, statistics)
+    return Chain(kernel, dense, rng.gamma(1.0, 0.5, n_topics) + 0.02, words, statistics)
 
 
+@for_each_kernel
 @pytest.mark.parametrize("others", [False, True], ids=["first", "after others"])
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
 @pytest.mark.parametrize("n_topics", [1, 2, 5, 16, 17, 40])
-def test_every_draw_is_that_of_the_reference(n_topics, counts, others):
-    chain = random_chain(n_topics, n_topics, counts, others=others)
+def test_every_draw_is_that_of_the_reference(kernel, n_topics, counts, others):
+    chain = random_chain(kernel, n_topics, n_topics, counts, others=others)
     before = chain.counts.copy()
     twin = Twin(chain)
     for key in range(4):  # the first sweep assigns
@@ -157,11 +218,12 @@ def test_every_draw_is_that_of_the_reference(n_topics, counts, others):
     assert n_topics == 1 or len(set(chain.z.tolist())) > 1
 
 
+@for_each_kernel
 @pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
 @pytest.mark.parametrize("n_topics", [1, 3, 40])
-def test_shards_draw_against_counts_that_wait(n_topics, counts):
+def test_shards_draw_against_counts_that_wait(kernel, n_topics, counts):
     """Not alone, a sweep leaves the counts as they are, and transfer_counts takes them along afterwards."""
-    chain = random_chain(n_topics + 50, n_topics, counts, others=True)
+    chain = random_chain(kernel, n_topics + 50, n_topics, counts, others=True)
     others = chain.counts.copy()
     twin = Twin(chain)
     for key in range(3):
@@ -177,9 +239,10 @@ def test_shards_draw_against_counts_that_wait(n_topics, counts):
         chain.check(others)
 
 
-def test_one_shard_that_moves_its_counts_is_the_sampler_alone():
+@for_each_kernel
+def test_one_shard_that_moves_its_counts_is_the_sampler_alone(kernel):
     """Words are visited once a sweep: counts are needed up to date only after it."""
-    alone, shard = random_chain(1, 6), random_chain(1, 6)
+    alone, shard = random_chain(kernel, 1, 6), random_chain(kernel, 1, 6)
     for key in range(5):
         before = shard.z.copy()
         alone.sweep(key)
@@ -189,9 +252,10 @@ def test_one_shard_that_moves_its_counts_is_the_sampler_alone():
         np.testing.assert_array_equal(alone.counts, shard.counts)
 
 
+@for_each_kernel
 @pytest.mark.parametrize("counts", ["small", "mixed"])
-def test_sweeps_start_from_assignments_given(counts):
-    chain = random_chain(2, 7, counts)
+def test_sweeps_start_from_assignments_given(kernel, counts):
+    chain = random_chain(kernel, 2, 7, counts)
     z = np.random.default_rng(0).integers(0, 7, len(chain.z))
     twin = Twin(chain)
     chain.assign(z)
@@ -211,18 +275,19 @@ def test_sweeps_start_from_assignments_given(counts):
 @pytest.mark.parametrize("largest", [3, 2**31 - 1])
 def test_hints_save_time_and_nothing_else(largest):
     rng = np.random.default_rng(0)
-    plain, misled = random_chain(7, 9, "mixed"), random_chain(7, 9, "mixed")
+    plain, misled = random_chain(Lists, 7, 9, "mixed"), random_chain(Lists, 7, 9, "mixed")
     for key in range(5):
-        misled.hint[:] = rng.integers(0, largest, len(misled.hint), endpoint=True)
+        misled.topics.hint[:] = rng.integers(0, largest, len(misled.z), endpoint=True)
         for chain in (plain, misled):
             chain.sweep(key)
         np.testing.assert_array_equal(plain.z, misled.z)
-        np.testing.assert_array_equal(plain.entries, misled.entries)
-        np.testing.assert_array_equal(plain.entry_weight, misled.entry_weight)
+        np.testing.assert_array_equal(plain.topics.entries, misled.topics.entries)
+        np.testing.assert_array_equal(plain.topics.entry_weight, misled.topics.entry_weight)
 
 
-def test_counts_can_be_moved_away_again():
-    chain = random_chain(3, 6, "mixed", others=True)
+@for_each_kernel
+def test_counts_can_be_moved_away_again(kernel):
+    chain = random_chain(kernel, 3, 6, "mixed", others=True)
     before = chain.counts.copy()
     chain.sweep(0)
     assert np.any(chain.counts != before)
@@ -231,23 +296,25 @@ def test_counts_can_be_moved_away_again():
     np.testing.assert_allclose(chain.counts, before, atol=1e-10)
 
 
-def test_long_runs_do_not_drift():
+@for_each_kernel
+def test_long_runs_do_not_drift(kernel):
     """Fractional counts enter and leave two thousand times; sums kept up to date are still sums."""
-    chain = random_chain(4, 5, "mixed", others=True)
+    chain = random_chain(kernel, 4, 5, "mixed", others=True)
     before = chain.counts.copy()
     for key in position_keys(5, 0, 2000).tolist():
         chain.sweep(key)
     chain.check(before, rtol=1e-10)
 
 
-def test_words_draw_from_streams_of_their_own():
+@for_each_kernel
+def test_words_draw_from_streams_of_their_own(kernel):
     """Words are visited in another order, with each word alone in its document: nothing else changes."""
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 4, (8, 20)).astype(float)
     # So many tokens elsewhere that the totals hardly move.
     counts[7] = 1e15
-    forward = Chain(np.eye(6) * 5, np.full(20, 0.3), np.arange(6), counts.copy())
-    backward = Chain(np.eye(6) * 5, np.full(20, 0.3), np.arange(6)[::-1], counts.copy())
+    forward = Chain(kernel, np.eye(6) * 5, np.full(20, 0.3), np.arange(6), counts.copy())
+    backward = Chain(kernel, np.eye(6) * 5, np.full(20, 0.3), np.arange(6)[::-1], counts.copy())
     for key in range(3):
         forward.sweep(key)
         backward.sweep(key)
@@ -255,8 +322,9 @@ def test_words_draw_from_streams_of_their_own():
     assert len(np.unique(forward.z.reshape(6, 5), axis=0)) == 6
 
 
-def test_keys_decide_the_draws():
-    one, again, other = (random_chain(6, 8) for _ in range(3))
+@for_each_kernel
+def test_keys_decide_the_draws(kernel):
+    one, again, other = (random_chain(kernel, 6, 8) for _ in range(3))
     for chain, key in ((one, 1), (again, 1), (other, 2)):
         chain.sweep(key)
     np.testing.assert_array_equal(one.z, again.z)
@@ -277,23 +345,22 @@ def visited(chain, n_sweeps, n_burn_in, key):
     """The numbers of the states after each sweep, in the order of the enumeration."""
     z = np.empty((n_sweeps, len(chain.z)), dtype=np.int32)
     keys = position_keys(key, 0, n_burn_in + n_sweeps).tolist()
-    given = *chain.cells, chain.counts, True, chain.totals, chain.prior, chain.topic_word_prior
-    lists = chain.lists
     for step_key in keys[:n_burn_in]:
-        sweep_words(*given, *lists, chain.z, chain.hint, step_key)
+        chain.sweep(step_key)
     for row, step_key in zip(z, keys[n_burn_in:]):
-        sweep_words(*given, *lists, chain.z, chain.hint, step_key)
+        chain.sweep(step_key)
         row[:] = chain.z
     return z @ len(chain.prior) ** np.arange(len(chain.z))[::-1]
 
 
+@for_each_kernel
 @for_each_seed
 @pytest.mark.parametrize("name", TINY)
-def test_assignments_have_the_posterior_distribution(name, seed):
+def test_assignments_have_the_posterior_distribution(kernel, name, seed):
     dense, prior, topic_word_prior = TINY[name]
     dense, prior = np.array(dense, dtype=float), np.array(prior)
     n_documents, n_words = dense.shape
-    chain = Chain(dense, prior, np.arange(n_words), np.zeros((n_words, len(prior))), topic_word_prior)
+    chain = Chain(kernel, dense, prior, np.arange(n_words), np.zeros((n_words, len(prior))), topic_word_prior)
     tokens = chain.token_document, chain.token_word
     states, posterior = reference.posterior(*tokens, n_documents, n_words, prior, topic_word_prior)
     # The distance of as many independent draws would be 0.4 (effective states / n_sweeps)^(1/2) < 0.004.
@@ -317,7 +384,8 @@ class Model:
 
     LENGTHS, N_WORDS, PRIOR, SMOOTHING = (6, 3, 4), 4, np.array([0.3, 0.8, 1.4]), 0.4
 
-    def __init__(self, seed):
+    def __init__(self, kernel, seed):
+        self.kernel = kernel
         self.rng = np.random.default_rng(seed)
         self.document = np.repeat(np.arange(3), self.LENGTHS)
 
@@ -342,7 +410,7 @@ class Model:
         np.add.at(dense, (self.document, w), 1.0)
         words = np.flatnonzero(dense.any(axis=0))
         counts = np.zeros((self.N_WORDS, len(self.PRIOR)))
-        chain = Chain(dense[:, words], self.PRIOR, words, counts, self.SMOOTHING)
+        chain = Chain(self.kernel, dense[:, words], self.PRIOR, words, counts, self.SMOOTHING)
         chain.assign(z[order])
         chain.sweep(key)
         changed = np.empty_like(z)
@@ -371,10 +439,11 @@ class Model:
         )
 
 
+@for_each_kernel
 @for_each_seed
-def test_topics_and_words_have_the_joint_law_of_the_model(seed):
+def test_topics_and_words_have_the_joint_law_of_the_model(kernel, seed):
     """Geweke (2004): z and w from the model, against sweeps over z alternating with draws of w given z."""
-    model, n_draws, n_batches = Model(seed), 8000, 40
+    model, n_draws, n_batches = Model(kernel, seed), 8000, 40
     independent = []
     for _ in range(n_draws):
         z = model.draw_topics()

@@ -1,5 +1,7 @@
-"""Collapsed Gibbs sampling, word by word (the twin of sktopic._kernels._collapsed_gibbs)."""
+"""Collapsed Gibbs sampling, word by word (the twin of _collapsed_gibbs and _dense_collapsed_gibbs in
+sktopic._kernels)."""
 
+from collections import Counter
 from itertools import pairwise, product
 
 import numpy as np
@@ -8,7 +10,8 @@ from scipy.special import gammaln
 from tests.reference.documents import clump_weights
 from tests.reference.rng import Stream, combine
 
-N_LANES = 4
+# Of lists and of rows, and the tokens of a word between which none is pending in rows.
+LIST_LANES, ROW_LANES, AT_ONCE = 4, 16, 256
 
 
 class TopicList:
@@ -59,11 +62,29 @@ def draw(p, q, prior, order, n, uniform):
 
     The list of topics is dealt in four lanes, which come one after the other.
     """
-    listed = [k for lane in range(N_LANES) for k in order[lane::N_LANES]]
+    listed = [k for lane in range(LIST_LANES) for k in order[lane::LIST_LANES]]
     widths = np.concatenate([(n * q)[listed], prior * q])
     i = int(np.searchsorted(np.cumsum(widths), uniform * p.sum(), side="right"))
     i = min(i, len(widths) - 1)
     return listed[i] if i < len(listed) else i - len(listed)
+
+
+def draw_by_lanes(p, without_pending, pending, bits):
+    """As draw, laid out otherwise: topic k in lane k % 16; what a pending token adds is chosen apart.
+
+    p, without_pending : the conditional probabilities up to a factor, with and without the token drawn before
+    pending : topic of that; or None
+    bits : of a stream; the upper 24 are the first uniform number, the next 24 the second
+    """
+    order = np.argsort(np.arange(len(p)) % ROW_LANES, kind="stable")
+    ends = np.cumsum(without_pending[order])
+    uniform, choice = (bits >> 40) * 2.0**-24, (bits >> 16 & 0xFFFFFF) * 2.0**-24
+    if pending is not None:
+        others = np.arange(len(p)) != pending
+        np.testing.assert_array_equal(p[others], without_pending[others])
+        if choice * (ends[-1] + p[pending] - without_pending[pending]) >= ends[-1]:
+            return pending
+    return int(order[np.searchsorted(ends, uniform * ends[-1], side="right")])
 
 
 def sweep_words(
@@ -79,11 +100,16 @@ def sweep_words(
     lists,
     z,
     key,
+    by_lanes=False,
 ):
-    """Draw every token once, in place; lists holds a TopicList for each document."""
+    """Draw every token once, in place; lists holds a TopicList for each document.
+
+    by_lanes : whether numbers become draws as in _dense_collapsed_gibbs
+    """
     n_features = len(counts)
     present = counts.copy()
-    streams = {w: Stream(combine(key, w)) for w in words}
+    streams, n_drawn = {w: Stream(combine(key, w)) for w in words}, Counter()
+    pending = None  # topic, weight and document of the token before
     for token, (w, cell, weight) in enumerate(tokens_of(word_indptr, words, cell_count)):
         topics = lists[cell_document[cell]]
         old, n = z[token], topics.n.copy()
@@ -92,7 +118,22 @@ def sweep_words(
             totals[old] -= weight
             n[old] = n[old] - weight if topics.members[old] > 1 else 0.0
         p, q = conditional(present[w], totals, prior, topic_word_prior, n_features, n)
-        new = z[token] = draw(p, q, prior, topics.order, n, streams[w].uniform())
+        if by_lanes:
+            if n_drawn[w] % AT_ONCE == 0:
+                pending = None
+            before = p
+            if pending:
+                k, own = pending[0], np.arange(len(p)) == pending[0]
+                less = pending[1] * own
+                n_less = n - less * (pending[2] is topics)
+                before, _ = conditional(
+                    present[w] - less, totals - less, prior, topic_word_prior, n_features, n_less
+                )
+            new = draw_by_lanes(p, before, pending and k, streams[w].bits())
+            pending, n_drawn[w] = (new, weight, topics), n_drawn[w] + 1
+        else:
+            new = draw(p, q, prior, topics.order, n, streams[w].uniform())
+        z[token] = new
         present[w, new] += weight
         totals[new] += weight
         if new != old:  # so that the order of the list changes as the kernel's does

@@ -1,0 +1,65 @@
+/* What _lanes.h has for either precision: REAL, with MASK an integer as wide. */
+
+#if HAS_VECTORS
+typedef REAL NAME(Eight) __attribute__((vector_size(8 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+typedef MASK NAME(EightMasks) __attribute__((vector_size(8 * sizeof(REAL))));
+typedef REAL NAME(Four) __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+typedef MASK NAME(FourMasks) __attribute__((vector_size(4 * sizeof(REAL))));
+#endif
+
+/* x[k] = value, in a store as wide as the loads that follow: a narrow one would hold them up. */
+INLINE void NAME(set_entry)(REAL *x, int32_t k, REAL value)
+{
+#if HAS_VECTORS
+    NAME(Eight) *eight = (NAME(Eight) *)(x + (k & ~7));
+    NAME(EightMasks) lanes = {0, 1, 2, 3, 4, 5, 6, 7}, hit = lanes == (MASK)(k & 7);
+    *eight = (NAME(Eight))(((NAME(EightMasks))(value - (NAME(Eight)){0}) & hit) |
+                           ((NAME(EightMasks)) * eight & ~hit));
+#else
+    x[k] = value;
+#endif
+}
+
+/* x = its cumulative sums, (LANES,): by fours, then over the fours. */
+INLINE void NAME(accumulate)(REAL *x)
+{
+    int32_t i;
+#if HAS_VECTORS
+    NAME(Four) zero = {0}, before = {0};
+    for (i = 0; i < LANES; i += 4) {
+        NAME(Four) four = *(NAME(Four) *)(x + i);
+        four += __builtin_shufflevector(zero, four, 0, 4, 5, 6);
+        four += __builtin_shufflevector(zero, four, 0, 1, 4, 5);
+        four += before;
+        before = __builtin_shufflevector(four, four, 3, 3, 3, 3);
+        *(NAME(Four) *)(x + i) = four;
+    }
+#else
+    REAL before = 0;
+    for (i = 0; i < LANES; i += 4) {
+        REAL a = x[i], b = x[i + 1], c = x[i + 2], d = x[i + 3];
+        x[i] = a + before;
+        x[i + 1] = (b + a) + before;
+        x[i + 2] = ((c + b) + a) + before;
+        x[i + 3] = ((d + c) + (b + a)) + before;
+        before = x[i + 3];
+    }
+#endif
+}
+
+/* How many of (LANES,) are at most u. */
+INLINE int32_t NAME(count_below)(const REAL *x, REAL u)
+{
+    int32_t i;
+#if HAS_VECTORS
+    NAME(FourMasks) below = {0};
+    for (i = 0; i < LANES; i += 4)
+        below += *(const NAME(Four) *)(x + i) <= u;
+    return (int32_t) - (below[0] + below[1] + below[2] + below[3]);
+#else
+    int32_t n = 0;
+    for (i = 0; i < LANES; i++)
+        n += x[i] <= u;
+    return n;
+#endif
+}
