@@ -115,12 +115,11 @@ def _gather(kernel, store, words, given, workers, dtype):
         )
         for first, last in workers.ranges(len(words))
     ]
-    workers.map_here(kernel, pieces)
-    check_finite(gathered.log_norm)
+    check_finite(all(workers.map_here(kernel, pieces)))
     return gathered
 
 
-def check_finite(log_probabilities):
-    """Raise ValueError for logarithms of probabilities of words that are NaN or plus infinity."""
-    if not log_probabilities.max(initial=-np.inf) < np.inf:
+def check_finite(finite):
+    """Raise ValueError unless logarithms of probabilities of words are neither NaN nor plus infinity."""
+    if not finite:
         raise ValueError("the fitted topics have words whose probability is not finite; call fit.")

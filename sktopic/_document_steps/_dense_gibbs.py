@@ -68,7 +68,8 @@ class DocumentSums:
     sums: np.ndarray
 
     def proportions(self):
-        theta = self.prior + self.sums / self.n_sweeps
+        theta = self.sums / self.n_sweeps
+        theta += self.prior
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 

@@ -83,15 +83,16 @@ def sweep_documents(
     cdef double* total
     cdef Stream stream
 
+    # Scratch, in one array for each type: allocating takes as long as some tokens.
     dtype = np.float32 if real is float else np.float64
-    cdef int32_t[::1] members = np.zeros(n_topics, dtype=np.int32)
-    cdef double[::1] weight = np.zeros(n_topics)
-    cdef real[:, ::1] mass = np.zeros((4, n_padded), dtype=dtype)
-    cdef double[::1] summed = np.zeros(n_padded)
-    cdef real[:, ::1] row = np.zeros((most_cells, n_padded), dtype=dtype)
-    cdef int32_t[::1] token_cell = np.empty(most_tokens, dtype=np.int32)
-    cdef double[::1] token_size = np.empty(most_tokens)
-    cdef real[::1] uniform = np.empty(most_tokens, dtype=dtype)
+    cdef int32_t[::1] numbers = np.empty(n_topics + most_tokens, dtype=np.int32)
+    cdef double[::1] weights = np.zeros(n_topics + n_padded + most_tokens)
+    cdef real[::1] reals = np.zeros((4 + most_cells) * n_padded + most_tokens, dtype=dtype)
+    cdef int32_t[::1] members = numbers[:n_topics], token_cell = numbers[n_topics:]
+    cdef double[::1] weight = weights[:n_topics], summed = weights[n_topics:n_topics + n_padded]
+    cdef double[::1] token_size = weights[n_topics + n_padded:]
+    cdef real[::1] mass = reals[:4 * n_padded], row = reals[4 * n_padded:(4 + most_cells) * n_padded]
+    cdef real[::1] uniform = reals[(4 + most_cells) * n_padded:]
     with nogil:
         for d in range(n_documents):
             first = indptr[d] - indptr[0]
@@ -111,7 +112,7 @@ def sweep_documents(
                 weight[k] = 0.0
             token = 0
             for cell in range(n_cells):
-                memcpy(&row[cell, 0], &rows[cell_word[first + cell], 0], n_topics * sizeof(real))
+                memcpy(&row[cell * n_padded], &rows[cell_word[first + cell], 0], n_topics * sizeof(real))
                 n_parts = n_clumps(cell_count[first + cell])
                 for i in range(n_parts):
                     token_cell[token] = <int32_t>cell
@@ -121,7 +122,7 @@ def sweep_documents(
                         weight[topic[token]] += token_size[token]
                     token += 1
             for k in range(n_topics):
-                mass[0, k] = <real>(prior[k] + weight[k])
+                mass[k] = <real>(prior[k] + weight[k])
             seed_stream(&stream, keys[d])
             for sweep in range(n_burn_in + n_sweeps):
                 out = &counts[first, 0] if sweep >= n_burn_in and counts.shape[0] > 0 else NULL
@@ -132,8 +133,8 @@ def sweep_documents(
                 while token < n_tokens:
                     n = min(at_once, n_tokens - token)
                     draw_tokens(
-                        n_padded, &prior[0], &weight[0], &members[0], &mass[0, 0], n, &token_cell[token],
-                        &token_size[token], &row[0, 0], &uniform[token], &topic[token], out, total,
+                        n_padded, &prior[0], &weight[0], &members[0], &mass[0], n, &token_cell[token],
+                        &token_size[token], &row[0], &uniform[token], &topic[token], out, total,
                     )
                     count_work(&done, n * (n_padded // 4 + 16))
                     token += n

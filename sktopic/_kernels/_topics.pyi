@@ -16,8 +16,8 @@ def gather_topics(
     rows: _Real,  # (n_words, n_topics) OUT
     cumulative: _Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
     log_norm: NDArray[np.float64],  # (n_words,) OUT
-) -> None:
-    """Fill rows, cumulative and log_norm in place."""
+) -> bool:
+    """Fill rows, cumulative and log_norm in place; whether no log_norm is NaN or plus infinity."""
 
 def gather_geometric(
     store: NDArray[np.float64],  # (n_features, n_topics)
@@ -29,5 +29,5 @@ def gather_geometric(
     rows: _Real,  # (n_words, n_topics) OUT
     cumulative: _Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
     log_norm: NDArray[np.float64],  # (n_words,) OUT
-) -> None:
-    """Fill rows, cumulative and log_norm in place."""
+) -> bool:
+    """Fill rows, cumulative and log_norm in place; whether no log_norm is NaN or plus infinity."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t
 
 from sktopic._kernels._interrupt cimport count_work
@@ -35,11 +35,16 @@ def gather_topics(
     cumulative : (n_words, ceil(n_topics / 16)) cumulative sums over blocks of 16 of rows * prior  OUT
     log_norm : (n_words,) log(phi[w] @ prior)                                                 OUT
 
+    Returns
+    -------
+    Whether no log_norm is NaN or plus infinity.
+
     A word of probability zero in every topic says nothing about topics: its row is 1 / sum(prior)
     everywhere and its log_norm minus infinity. Where that of a word is NaN or infinity, the topics are
     not finite and its row is of no use.
     """
     cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, done = 0
+    cdef bint finite = True
     cdef real[::1] weight = np.asarray(prior, dtype=np.float32 if real is float else np.float64)
     with nogil:
         for i in range(n_words):
@@ -48,7 +53,9 @@ def gather_topics(
                 &scale[0], &offset[0], &prior[0], &weight[0], n_topics,
                 &rows[i, 0], &cumulative[i, 0],
             )
+            finite &= log_norm[i] < INFINITY
             count_work(&done, 4 * n_topics)
+    return finite
 
 
 cdef double sum_blocks(const real* row, const double* prior, Py_ssize_t n, real* cumulative) noexcept nogil:
@@ -125,6 +132,7 @@ def gather_geometric(
     """
     cdef Py_ssize_t n_topics = store.shape[1], n_words = words.shape[0], i, k, done = 0
     cdef double top, total
+    cdef bint finite = True
     cdef double[:, ::1] scratch = np.empty((3, n_topics), dtype=np.float64)
     with nogil:
         for i in range(n_words):
@@ -136,4 +144,6 @@ def gather_geometric(
             total = sum_blocks(&rows[i, 0], &prior[0], n_topics, &cumulative[i, 0])
             normalise(&rows[i, 0], &cumulative[i, 0], n_topics, total)
             log_norm[i] = top + log(total)
+            finite &= log_norm[i] < INFINITY
             count_work(&done, 16 * n_topics)
+    return finite
