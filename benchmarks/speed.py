@@ -12,7 +12,7 @@ many       partial_fit at 10,000 topics in batches of 200 documents, against the
            with its defaults
 jobs       partial_fit with n_jobs=2 against n_jobs=1, this commit alone
 transform  OnlineEMLDA.transform of 1000 documents, 100 topics
-single     OnlineEMLDA.transform of one document, 100 topics; and validate_data alone, which it begins with
+single     OnlineEMLDA.transform of one document, 100 topics; and scikit-learn's validate_data alone
 few        CollapsedGibbsLDA.partial_fit of ten documents on a fitted model, 100 topics
 hybrid     HybridHDP: partial_fit and transform of 500 documents
 others     OnlineCVB0LDA, OnlineOPELDA, OnlineVariationalLDA, MomentMatchingLDA: partial_fit

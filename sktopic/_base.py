@@ -1,10 +1,11 @@
 """What all topic models share: validation, transform, score. Knows nothing of any one algorithm."""
 
 from abc import ABC, abstractmethod
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -13,6 +14,7 @@ from sktopic._completion import mean_log_predictive
 from sktopic._concurrency import (
     check_settings_once,
     copied,
+    kept_answering,
     kept_components,
     snapshot,
     state_to_pickle,
@@ -21,7 +23,7 @@ from sktopic._concurrency import (
 from sktopic._document_steps import DocumentStep, infer_proportions
 from sktopic._documents import (
     COUNT_TYPES,
-    answer_dtype,
+    are_documents,
     as_documents,
     check_counts,
     check_sparse_structure,
@@ -110,9 +112,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _validate_documents(self, X, reset):
         """Return X as_documents; with reset, set the attributes that tell of its features."""
         check_sparse_structure(X)
+        if not reset and self._has_same_features(X) and are_documents(X):
+            return X  # which scikit-learn would take longer to find than a short document takes
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=COUNT_TYPES)
         check_counts(X, f"{type(self).__name__} (parameter X)")
         return as_documents(X)
+
+    def _has_same_features(self, X):
+        """Whether sparse X has samples, of as many features as were seen in training, which had no names."""
+        if not sp.issparse(X) or X.ndim != 2 or hasattr(self, "feature_names_in_"):
+            return False
+        return X.shape[0] > 0 and X.shape[1] == getattr(self, "n_features_in_", None)
 
     def _checked(self):
         """Return self; raise ValueError for fitted arrays that do not fit together."""
@@ -180,20 +190,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self.n_components_
 
     def _answer(self, X, function):
-        """function(model, X, workers) of a snapshot of the model, X as_documents and workers."""
-        model = self._read()
-        state = vars(model)
-        settings = {name: state[name] for name in self._parameter_constraints if name in state}
-        check_settings_once(self, settings, model._check_settings)
-        X = model._validate_documents(X, reset=False)
-        with Workers(model.n_jobs) as workers:
-            return function(model, X, workers)
+        """function(inference, X, workers) of the Inference with the fitted model, X as_documents, workers."""
+        inference = kept_answering(self, self._prepare)
+        X = inference.model._validate_documents(X, reset=False)
+        with Workers(inference.model.n_jobs) as workers:
+            return function(inference, X, workers)
 
-    def _proportions(self, X, workers, dtype):
-        """theta of documents X, ndarray of shape (n_documents, n_components_)."""
-        topics, step = self._inference_topics(), self._transform_step()
-        key = combine_keys(self._seed, TRANSFORM_KEY)
-        return infer_proportions(X, topics, self.doc_topic_prior_, step, key, workers, dtype)
+    def _prepare(self):
+        """Return the Inference with the fitted model, checked."""
+        inference = Inference(self._read())
+        check_settings_once(self, inference.settings, inference.model._check_settings)
+        return inference
 
     def transform(self, X: MatrixLike) -> FloatingArray:
         """Infer the topic proportions of documents.
@@ -212,7 +219,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         theta : ndarray of shape (n_samples, n_components_)
             Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
         """
-        return self._answer(X, lambda model, X, workers: model._proportions(X, workers, answer_dtype(X)))
+        return self._answer(X, Inference.proportions)
 
     def score(self, X: MatrixLike, y: object = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
@@ -234,13 +241,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         score : float
             Mean nats per hidden word; 0.0 where there is nothing to hide.
         """
-        return self._answer(X, lambda model, X, workers: model._completion(X, workers))
+        return self._answer(X, lambda inference, X, workers: inference.model._completion(X, workers))
 
     def _completion(self, X, workers):
+        inference = Inference(self)
         return mean_log_predictive(
             X,
             self._topic_probabilities(),
-            lambda observed: self._proportions(observed, workers, np.float64),
+            lambda observed: inference.proportions(observed, workers),
             workers,
         )
 
@@ -259,3 +267,32 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         perplexity : float
         """
         return float(np.exp(-self.score(X)))
+
+
+class Inference:
+    """What it takes to infer documents with a model that does not change meanwhile, computed where needed.
+
+    Parameters
+    ----------
+    model : fitted TopicModel
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    @cached_property
+    def settings(self):
+        """The parameters by name."""
+        state = vars(self.model)
+        return {name: state[name] for name in self.model._parameter_constraints if name in state}
+
+    @cached_property
+    def _given(self):
+        """What documents are inferred with: topics, prior, document step and key."""
+        model = self.model
+        key = combine_keys(model._seed, TRANSFORM_KEY)
+        return model._inference_topics(), model.doc_topic_prior_, model._transform_step(), key
+
+    def proportions(self, X, workers):
+        """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
+        return infer_proportions(X, *self._given, workers)

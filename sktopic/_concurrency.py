@@ -31,21 +31,25 @@ class Guard:
 
     Attributes
     ----------
+    owner : weak reference to the estimator
     training : held for the length of a training call
     changing : held while the fitted state is changed or copied
     trainer : number of the thread that trains, if one does
     last_call : stands for the last training call
     readers : weak references to snapshots that share arrays with the estimator
     components : topic-word probabilities, if they have been asked for, and the attributes they are of
+    answering : what answers for the present state, if it was asked for, and the attributes it is of
     settings : parameters that were found valid by a reader, and cannot have changed inside; or None
     """
 
+    owner: ref
     training: object = field(default_factory=threading.Lock)
     changing: object = field(default_factory=threading.RLock)
     trainer: int | None = None
     last_call: object = None
     readers: list = field(default_factory=list)
     components: tuple[np.ndarray, dict] | None = None
+    answering: tuple[object, dict] | None = None
     settings: dict[str, object] | None = None
 
     def in_use(self):
@@ -61,26 +65,8 @@ class Guard:
         return self.training.locked() and self.trainer != threading.get_ident()
 
 
-class _Key(ref):
-    """A weak reference that equals those to the same object, whatever the class of that says of equality."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, model, callback=None):
-        super().__init__(model, callback)
-        self.number = id(model)
-
-    def __hash__(self):
-        return self.number
-
-    def __eq__(self, other):
-        if self is other:
-            return True
-        model = self()
-        return model is not None and model is other()
-
-
-_guards: dict[_Key, Guard] = {}
+# By the id of the estimator, whatever its class says of equality.
+_guards: dict[int, Guard] = {}
 _adding = threading.Lock()
 
 
@@ -95,15 +81,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def _guard_of(model):
-    guard = _guards.get(_Key(model))
+    guard = _guards.get(id(model))
     if guard is None:
         with _adding:
-            guard = _guards.setdefault(_Key(model, _forget), Guard())
+            number = id(model)
+            guard = _guards.setdefault(number, Guard(ref(model, lambda _: _guards.pop(number, None))))
     return guard
-
-
-def _forget(key):
-    _guards.pop(key, None)
 
 
 def trains(method: Training) -> Training:
@@ -141,7 +124,7 @@ def _own_arrays(state):
 def changing(model):
     """The lock to hold while the fitted state is changed; what was computed from that is dropped."""
     guard = _guard_of(model)
-    guard.components = None
+    guard.components = guard.answering = None
     return guard.changing
 
 
@@ -193,7 +176,7 @@ def check_settings_once(model, settings, check):
     """check(), unless a reader of the model has found the same settings (a dict) valid before."""
     guard = _guard_of(model)
     known = guard.settings or {}
-    if list(known) == list(settings) and all(map(is_, known.values(), settings.values())):
+    if _are_same(known, settings):
         return
     check()
     guard.settings = settings if all(map(_is_unchanging, settings.values())) else None
@@ -201,6 +184,34 @@ def check_settings_once(model, settings, check):
 
 def _is_unchanging(value):
     return type(value) in UNCHANGING or (type(value) is tuple and all(map(_is_unchanging, value)))
+
+
+def kept_answering(model, prepare):
+    """prepare() of the present state, computed once per state.
+
+    It has a snapshot of the model and that one's settings (a dict) as attributes ``model`` and ``settings``.
+    It is not kept where these might change inside, or where an attribute might lead back to the model.
+    """
+    guard = _guard_of(model)
+    with guard.changing:
+        kept = guard.answering
+        if kept is not None and _are_same(vars(model).copy(), kept[1]):
+            return kept[0]
+    answering = prepare()
+    state = vars(answering.model).copy()
+    if all(map(_is_unchanging, answering.settings.values())) and all(map(_is_plain, state.values())):
+        with guard.changing:
+            if not guard.training.locked():  # else the next update would change it
+                guard.answering = answering, state
+    return answering
+
+
+def _is_plain(value):
+    return isinstance(value, PLAIN) or _is_unchanging(value)
+
+
+def _are_same(attributes, others):
+    return list(attributes) == list(others) and all(map(is_, attributes.values(), others.values()))
 
 
 def kept_components(model, compute):

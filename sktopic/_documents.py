@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_non_negative
 
 from sktopic._kernels import _documents as kernels
 from sktopic._kernels._rng import content_keys
@@ -20,6 +19,7 @@ LARGEST_CORPUS = 1e14
 COUNT_TYPES = [np.float64, np.float32, *(np.dtype(kind + size).type for size in "8421" for kind in "iu")]
 # Of these, what kernels read.
 KERNEL_TYPES = [np.float64, np.float32, np.int64, np.int32]
+INDEX_TYPES = [np.int32, np.int64]
 # What the indices of sparse matrices are.
 KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of blocks of columns"}
 
@@ -53,34 +53,55 @@ def check_sparse_structure(X):
         for name in ("indices", "indptr"):
             if getattr(X, name).dtype.kind != "i":
                 raise ValueError(f"X has {name} of dtype {getattr(X, name).dtype}; integers are allowed.")
-        _check_indices(X.indices, KINDS[X.format], n_columns, len(X.data))
-        indptr = X.indptr
-        if indptr.shape != (n_rows + 1,):
-            raise ValueError(
-                f"X has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
-            )
-        if indptr[0] != 0 or indptr[-1] > len(X.indices) or (indptr[1:] < indptr[:-1]).any():
-            raise ValueError(
-                f"X has indptr that does not ascend from 0 to at most its {len(X.indices)} entries."
-            )
+        _check_compressed(X.indptr, X.indices, X, n_rows, n_columns)
+
+
+def _check_compressed(indptr, indices, X, n_rows, n_columns):
+    """Raise ValueError for bounds and indices of a format in KINDS that do not fit its shape and entries."""
+    _check_number(indices, KINDS[X.format], len(X.data))
+    if indptr.shape != (n_rows + 1,):
+        raise ValueError(
+            f"X has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
+        )
+    ascends, *bounds = kernels.structure_bounds(*_of_one_type(indptr, indices))
+    _check_bounds(*bounds, KINDS[X.format], n_columns)
+    if not ascends:
+        raise ValueError(f"X has indptr that does not ascend from 0 to at most its {len(indices)} entries.")
+
+
+def _of_one_type(indptr, indices):
+    """The same in an integer type that kernels read."""
+    if indptr.dtype == indices.dtype and indices.dtype in INDEX_TYPES:
+        return indptr, indices
+    return indptr.astype(np.int64), indices.astype(np.int64)
 
 
 def _check_indices(indices, name, size, n_entries):
+    _check_number(indices, name, n_entries)
+    if n_entries:
+        _check_bounds(indices.min(), indices.max(), name, size)
+
+
+def _check_number(indices, name, n_entries):
     if indices.shape != (n_entries,):
         raise ValueError(
             f"X has {name} of shape {indices.shape}, and {n_entries} entries; as many are allowed."
         )
-    if n_entries and (indices.min() < 0 or indices.max() >= size):
+
+
+def _check_bounds(smallest, largest, name, size):
+    if smallest < 0 or largest >= size:
         raise ValueError(
-            f"X has {name} from {indices.min()} to {indices.max()}; with its shape, 0 to {size - 1} are "
-            "allowed."
+            f"X has {name} from {smallest} to {largest}; with its shape, 0 to {size - 1} are allowed."
         )
 
 
 def check_counts(X, name):
     """Raise ValueError for counts that are negative or beyond any corpus."""
-    check_non_negative(X, name)
-    _check_largest(X.data if sp.issparse(X) else X)
+    data = X.data if sp.issparse(X) else X
+    if data.min(initial=0) < 0:
+        raise ValueError(f"Negative values in data passed to {name}.")
+    _check_largest(data)
 
 
 def _check_largest(data):
@@ -90,7 +111,7 @@ def _check_largest(data):
 
 
 def as_documents(X):
-    """Return counts as a CSR array that shares the arrays of X where possible; X itself is not changed.
+    """Return counts as CSR on the arrays of X where possible, or X itself, which is not changed.
 
     Rows may be what rows of scipy.sparse may be: `DocumentReader` puts those in order that it reads. Raises
     ValueError where duplicates sum to more than the largest count.
@@ -100,15 +121,37 @@ def as_documents(X):
     X : ndarray or scipy.sparse matrix or array of shape (n_documents, n_features)
         Non-negative finite counts, of COUNT_TYPES.
     """
-    X = sp.csr_array(X)
-    if X.indptr.dtype != X.indices.dtype or X.indices.dtype not in (np.int32, np.int64):
-        index = np.int32 if X.nnz < 2**31 and X.shape[1] < 2**31 else np.int64
-        arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
-        X = sp.csr_array(arrays, shape=X.shape)
-    if not X.has_canonical_format:
+    if not _is_readable(X):
+        X = sp.csr_array(X)
+        if X.indptr.dtype != X.indices.dtype or X.indices.dtype not in INDEX_TYPES:
+            index = np.int32 if X.nnz < 2**31 and X.shape[1] < 2**31 else np.int64
+            arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+            X = sp.csr_array(arrays, shape=X.shape)
+    if X.data.sum(dtype=np.float64) > LARGEST_COUNT:  # what duplicates sum to, too
         for first in range(0, X.shape[0], GROUP_SIZE):
             _check_largest(canonical_counts(X[first : first + GROUP_SIZE]).data)
     return X
+
+
+def are_documents(X):
+    """Whether X, of a structure that has been checked, is CSR that kernels read as it is, of valid counts."""
+    if not _is_readable(X) or X.data.dtype not in COUNT_TYPES:
+        return False
+    # Of numbers that are not finite, one of the two is false.
+    return bool(X.data.min(initial=0) >= 0 and X.data.sum(dtype=np.float64) <= LARGEST_COUNT)
+
+
+def _is_readable(X):
+    if not sp.issparse(X) or X.format != "csr" or X.ndim != 2:
+        return False
+    indptr, indices, data = X.indptr, X.indices, X.data
+    return (
+        indptr.dtype == indices.dtype
+        and indices.dtype in INDEX_TYPES
+        and data.ndim == 1
+        and indptr[-1] == len(data)
+        and all(array.flags.c_contiguous for array in (indptr, indices, data))
+    )
 
 
 def _is_canonical(X):
@@ -176,6 +219,12 @@ class DocumentBatch:
         """The document of each cell, int32."""
         return np.repeat(np.arange(self.n_documents, dtype=np.int32), np.diff(self.indptr))
 
+    def unassigned(self):
+        """Topics of the clumps before they have any: ndarray of shape (n_clumps,), int32, of -1."""
+        topics = np.empty(self.n_clumps, dtype=np.int32)
+        topics.fill(-1)
+        return topics
+
     def content_keys(self, key):
         """The stream key of each document, from the key and its words and counts alone."""
         return content_keys(key, self.indptr, self.words[self.cell_word], self.cell_count)
@@ -200,20 +249,24 @@ class DocumentReader:
 
     Parameters
     ----------
-    X : csr_array from as_documents
+    X : CSR matrix or array from as_documents
     """
 
     def __init__(self, X):
-        self._X, self._is_canonical = X, _is_canonical(X)
-        self._local_word = np.full(X.shape[1], -1, dtype=np.int32)
+        self._X = X
+        self._local_word = np.empty(X.shape[1], dtype=np.int32)
+        self._local_word.fill(-1)
 
     def batch(self, rows):
         """The documents of the rows (ndarray of int64), in that order."""
         X = self._X
-        if not self._is_canonical:
-            X, rows = canonical_counts(X[rows]), np.arange(len(rows))
-        arrays = X.indptr, X.indices, X.data
-        return DocumentBatch(*kernels.gather_documents(*arrays, rows, self._local_word))
+        arrays = self._gathered(X, rows) if X.data.dtype in KERNEL_TYPES else None
+        if arrays is None:
+            arrays = self._gathered(canonical_counts(X[rows]), np.arange(len(rows)))
+        return DocumentBatch(*arrays)
+
+    def _gathered(self, X, rows):
+        return kernels.gather_documents(X.indptr, X.indices, X.data, rows, self._local_word)
 
 
 def document_groups(X):

@@ -72,7 +72,7 @@ class EvidenceLowerBound(CountPosteriors):
         check_scalar(total_samples, "total_samples", (Real, type(None)))
         if total_samples is not None and not 0 < total_samples < math.inf:
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        return self._answer(X, lambda model, *given: model._bound(*given, total_samples))
+        return self._answer(X, lambda inference, *given: inference.model._bound(*given, total_samples))
 
     def _bound(self, X, workers, total_samples):
         documents = [

@@ -14,6 +14,8 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from sktopic import _concurrency
+from sktopic._base import TopicModel
+from sktopic._concurrency import kept_answering
 from sktopic._monitor import FitMonitor
 from sktopic._plug_in import plug_in_model
 from sktopic._topics import TopicProbabilities
@@ -244,6 +246,79 @@ def test_components_follow_attributes_that_are_set():
     del model
     gc.collect()
     assert gone() is None
+
+
+@every_loop
+def test_answers_are_prepared_once_for_a_state(estimator, monkeypatch):
+    calls, prepare = [], TopicModel._prepare
+    monkeypatch.setattr(TopicModel, "_prepare", lambda model: calls.append(1) or prepare(model))
+    model = clone(estimator).fit(X)
+    theta = model.transform(X)
+    model.score(X)
+    assert_array_equal(model.transform(X), theta)
+    assert len(calls) == 1
+    later = copy.deepcopy(model).partial_fit(MORE).transform(X)
+    calls.clear()
+    assert_array_equal(model.partial_fit(MORE).transform(X), later)
+    assert len(calls) == 1 and not np.array_equal(later, theta)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("topic_word_prior_", 3.0), ("transform_sweeps", 1), ("doc_topic_prior_", np.ones(4))]
+)
+def test_answers_follow_attributes_that_are_set(name, value):
+    model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
+    model.myself = model if name == "transform_sweeps" else None
+    before = model.transform(X)
+    setattr(model, name, value)
+    theta = model.transform(X)
+    assert not np.array_equal(theta, before)
+    assert_array_equal(theta, copy.deepcopy(model).transform(X))
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+def test_answers_follow_parameters_that_change_inside():
+    prior = np.ones(4)
+    model = OnlineEMLDA(n_components=4, doc_topic_prior=prior, random_state=0).fit(X)
+    model.transform(X)
+    prior[0] = -1.0
+    with pytest.raises(ValueError, match="doc_topic_prior"):
+        model.transform(X)
+
+
+def test_answers_follow_each_update_in_callbacks(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        FitMonitor,
+        "after_update",
+        lambda monitor, *_: seen.append((monitor.estimator.transform(X), copy.copy(monitor.estimator))),
+    )
+    OnlineEMLDA(n_components=4, batch_size=10, max_iter=1, random_state=0).fit(X)
+    assert len(seen) == 6
+    for theta, model in seen:
+        assert_array_equal(theta, model.transform(X))
+    assert all(np.abs(one - other).max() > 0 for (one, _), (other, _) in itertools.pairwise(seen))
+
+
+def test_other_threads_do_not_share_what_callbacks_read(monkeypatch):
+    """A reader may still be at work when the next update begins."""
+    model = OnlineEMLDA(n_components=4, random_state=0).fit(MORE)
+    with ThreadPoolExecutor(1) as pool:
+        stores = []
+
+        def report(monitor, *_):
+            model.transform(MORE)
+            pool.submit(lambda: stores.append(kept_answering(model, model._prepare).model._store)).result(
+                WAIT
+            )
+            assert not np.shares_memory(stores[-1], model._store)
+
+        monkeypatch.setattr(FitMonitor, "after_update", report)
+        model.partial_fit(X)
+    assert stores
 
 
 def test_components_cannot_be_made_writable():

@@ -101,6 +101,52 @@ def test_duplicates_that_sum_to_more_than_a_count_may_be_raise():
     assert five.nnz == 5 and canonical_counts(five / 5).data == [1e20]
 
 
+def with_entry(value, dtype=np.float64):
+    X = sp.csr_matrix(np.eye(5, 6), dtype=dtype)
+    X.data[2] = value
+    return X
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (with_entry(np.nan), "contains NaN"),
+        (with_entry(np.inf), "contains infinity"),
+        (with_entry(-1), r"Negative values in data passed to OnlineEMLDA \(parameter X\)"),
+        (with_entry(-1, np.int8), r"Negative values in data passed to OnlineEMLDA \(parameter X\)"),
+        (with_entry(2e20), r"X has a count of 2e\+20; at most 1e\+20 is allowed"),
+        (sp.csr_matrix((5, 7)), "X has 7 features, but OnlineEMLDA is expecting 6 features"),
+        (sp.csr_matrix((0, 6)), "0 sample"),
+        (sp.csr_matrix(np.eye(5, 6) * 1j), "Complex data not supported"),
+    ],
+)
+def test_rows_ready_to_be_read_are_checked_as_others_are(X, message):
+    model = OnlineEMLDA(n_components=2, random_state=0).fit(np.eye(5, 6))
+    for call in (model.transform, model.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            call(X)
+    with pytest.raises(ValueError, match=message):
+        model.transform(X.tocsc())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, ">f8", bool])
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.int16])
+def test_rows_ready_to_be_read_are_answered_as_others_are(dtype, index):
+    model = OnlineEMLDA(n_components=2, random_state=0).fit(np.eye(5, 6))
+    X = sp.csr_matrix(np.eye(5, 6))
+    X.data, X.indices, X.indptr = X.data.astype(dtype), X.indices.astype(index), X.indptr.astype(index)
+    for container in (X, X.tocsc(), X.toarray()):
+        np.testing.assert_array_equal(model.transform(container), model.transform(np.eye(5, 6, dtype=dtype)))
+
+
+def test_names_that_sparse_rows_lack_are_missed():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.eye(5, 3), columns=["a", "b", "c"])
+    model = OnlineEMLDA(n_components=2, random_state=0).fit(frame)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.transform(sp.csr_array(frame.to_numpy()))
+
+
 def test_sparse_arrays_of_one_dimension_raise_as_other_arrays_do():
     X = sp.csr_array(np.ones(3))
     if X.ndim == 2:

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from sktopic._document_steps._dense_gibbs import CellCounts, DocumentSums, sweep_densely
 from sktopic._document_steps._sparse_gibbs import sweep_sparsely
 from sktopic._kernels._dense_gibbs import PADDING
@@ -31,7 +29,7 @@ class GibbsStep:
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
         if assignments is None:
-            assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
+            assignments = batch.unassigned()
         given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
         size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
         if self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES:
@@ -53,7 +51,7 @@ class GibbsInference:
     sweeps: int
 
     def __call__(self, batch, topics, prior, keys, workers):
-        assignments = np.full(batch.n_clumps, -1, dtype=np.int32)
+        assignments = batch.unassigned()
         given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
         if len(prior) > DENSE_TOPICS:
             return sweep_sparsely(*given, False, False, workers)

@@ -5,22 +5,31 @@ from numpy.typing import NDArray
 
 _Index = TypeVar("_Index", NDArray[np.int32], NDArray[np.int64])
 
+def structure_bounds(
+    indptr: _Index,  # (n_rows + 1,)
+    indices: _Index,  # (n_entries,)
+) -> tuple[bool, int, int]:
+    """Whether bounds of rows ascend within the entries, the smallest and the largest index."""
+
 def gather_documents(
     x_indptr: _Index,  # (n_rows + 1,)
     x_indices: _Index,  # (nnz,)
     x_data: NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int32] | NDArray[np.int64],  # (nnz,)
     rows: NDArray[np.int64],  # (n_documents,)
     local_word: NDArray[np.int32],  # (n_features,) IN/OUT, -1 everywhere
-) -> tuple[
-    NDArray[np.int64],  # indptr (n_documents + 1,)
-    NDArray[np.int64],  # clump_indptr (n_documents + 1,)
-    NDArray[np.int32],  # cell_word (n_cells,)
-    NDArray[np.float64],  # cell_count (n_cells,)
-    NDArray[np.int32],  # words (n_words,)
-    NDArray[np.int64],  # word_indptr (n_words + 1,)
-    NDArray[np.int64],  # word_cell (n_cells,)
-    NDArray[np.float64],  # lengths (n_documents,)
-]:
+) -> (
+    tuple[
+        NDArray[np.int64],  # indptr (n_documents + 1,)
+        NDArray[np.int64],  # clump_indptr (n_documents + 1,)
+        NDArray[np.int32],  # cell_word (n_cells,)
+        NDArray[np.float64],  # cell_count (n_cells,)
+        NDArray[np.int32],  # words (n_words,)
+        NDArray[np.int64],  # word_indptr (n_words + 1,)
+        NDArray[np.int64],  # word_cell (n_cells,)
+        NDArray[np.float64],  # lengths (n_documents,)
+    ]
+    | None
+):
     """indptr, clump_indptr, cell_word, cell_count, words, word_indptr, word_cell, lengths."""
 
 def clump_bounds(

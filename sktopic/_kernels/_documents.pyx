@@ -18,6 +18,34 @@ ctypedef fused count_t:
     int64_t
 
 
+def structure_bounds(const index_t[:] indptr, const index_t[:] indices):
+    """Return whether bounds of rows (n_rows + 1,) ascend from 0 to at most n_entries; and the smallest and
+    the largest of the indices (n_entries,), or 0 and -1 where there are none."""
+    cdef Py_ssize_t i, n_bounds = indptr.shape[0], n_entries = indices.shape[0]
+    cdef bint ascend = indptr[0] == 0 and indptr[n_bounds - 1] <= n_entries
+    cdef index_t smallest = 0, largest = -1
+    with nogil:
+        for i in range(n_bounds - 1):
+            ascend &= indptr[i] <= indptr[i + 1]
+        if n_entries > 0:
+            smallest = largest = indices[0]
+        for i in range(n_entries):
+            smallest = min(smallest, indices[i])
+            largest = max(largest, indices[i])
+    return ascend, smallest, largest
+
+
+cdef bint is_in_order(
+    const index_t[::1] indices, const count_t[::1] data, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """Whether the words of a row ascend without duplicates, and no count is zero."""
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        if data[i] == 0 or (i > start and indices[i] <= indices[i - 1]):
+            return False
+    return True
+
+
 def gather_documents(
     const index_t[::1] x_indptr,
     const index_t[::1] x_indices,
@@ -40,14 +68,22 @@ def gather_documents(
     document; cell_word (n_cells,) int32 : local word; cell_count (n_cells,) float64;
     words (n_words,) int32 : the matrix column of each local word;
     word_indptr (n_words + 1,) int64, word_cell (n_cells,) int64 : the cells of each word, documents
-    ascending; lengths (n_documents,) float64 : total count.
+    ascending; lengths (n_documents,) float64 : total count. None instead, where the words of a row do not
+    ascend, occur twice in it, or have a count of zero.
     """
     cdef Py_ssize_t n_documents = rows.shape[0], d, i, cell = 0, n_words = 0, w, done = 0
     cdef int64_t row, n_cells = 0, clumps = 0
     cdef int32_t word
     cdef double length
-    for d in range(n_documents):
-        n_cells += x_indptr[rows[d] + 1] - x_indptr[rows[d]]
+    cdef bint in_order = True
+    with nogil:
+        for d in range(n_documents):
+            row = rows[d]
+            in_order &= is_in_order(x_indices, x_data, x_indptr[row], x_indptr[row + 1])
+            n_cells += x_indptr[row + 1] - x_indptr[row]
+            count_work(&done, 2 * (x_indptr[row + 1] - x_indptr[row]))
+    if not in_order:
+        return None
 
     indptr_array = np.empty(n_documents + 1, dtype=np.int64)
     clump_array = np.empty(n_documents + 1, dtype=np.int64)

@@ -6,7 +6,6 @@ from sktopic._base import TRANSFORM_KEY
 from sktopic._compat import StrOptions
 from sktopic._completion import mean_log_predictive
 from sktopic._document_steps import infer_proportions
-from sktopic._documents import answer_dtype
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._typing import FloatingArray, MatrixLike
@@ -88,19 +87,17 @@ class NumberOfTopics(MomentMatchingModel):
             Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
             float64.
         """
-        return self._answer(X, lambda model, X, workers: model._mixture(X, workers, answer_dtype(X)))
+        return self._answer(X, lambda inference, X, workers: inference.model._mixture(X, workers))
 
-    def _mixture(self, X, workers, dtype):
+    def _mixture(self, X, workers):
         gamma = self.n_components_posterior_
         step = self._step(self._model, gamma)
         topics, key = self._leading_topics(len(gamma)), combine_keys(self._seed, TRANSFORM_KEY)
-        return infer_proportions(X, topics, self._prior, step, key, workers, dtype)
+        return infer_proportions(X, topics, self._prior, step, key, workers)
 
     def _completion(self, X, workers):
         topics = self._leading_topics(len(self._sums))
-        return mean_log_predictive(
-            X, topics, lambda observed: self._mixture(observed, workers, np.float64), workers
-        )
+        return mean_log_predictive(X, topics, lambda observed: self._mixture(observed, workers), workers)
 
     def _check_settings(self):
         super()._check_settings()

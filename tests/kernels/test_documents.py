@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from sktopic._kernels._completion import hide_tokens
-from sktopic._kernels._documents import gather_documents
+from sktopic._kernels._documents import gather_documents, structure_bounds
 from tests.reference import documents as reference
 
 NAMES = ("indptr", "clump_indptr", "cell_word", "cell_count", "words", "word_indptr", "word_cell", "lengths")
@@ -76,12 +76,38 @@ def test_word_index_lists_each_cell_once_under_its_word_documents_ascending():
         assert np.all(np.diff(cells) > 0)
 
 
-def test_duplicated_and_unsorted_cells_are_kept_as_they_are():
-    arrays = (np.array([0, 4]), np.array([3, 1, 3, 0]), np.array([1.0, 2.0, 3.0, 4.0]))
-    batch = gathered(arrays, [0], n_features=4)
-    np.testing.assert_array_equal(batch["words"], [3, 1, 0])
-    np.testing.assert_array_equal(batch["cell_word"], [0, 1, 0, 2])
-    np.testing.assert_array_equal(batch["word_cell"], [0, 2, 1, 3])
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [([3, 1], [1, 2]), ([1, 1], [1, 2]), ([1, 3], [1, 0])],
+    ids=["unsorted", "duplicated", "with a zero"],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+def test_rows_out_of_order_are_not_gathered(words, counts, dtype):
+    arrays = np.array([0, 2, 4]), np.array([0, 1, *words]), np.array([1, 2, *counts], dtype=dtype)
+    scratch = np.full(4, -1, dtype=np.int32)
+    assert gather_documents(*arrays, np.array([0, 1]), scratch) is None
+    np.testing.assert_array_equal(scratch, -1)
+    np.testing.assert_array_equal(gathered(arrays, [0], n_features=4)["words"], [0, 1])
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("indptr", "indices", "expected"),
+    [
+        ([0, 1, 1, 3], [4, 0, 2], (True, 0, 4)),
+        ([0, 1], [4, 7, -2], (True, -2, 7)),
+        ([0, 0], [], (True, 0, -1)),
+        ([0], [], (True, 0, -1)),
+        ([0, 2, 1], [5, 6], (False, 5, 6)),
+        ([1, 2], [5, 6], (False, 5, 6)),
+        ([0, 3], [5, 6], (False, 5, 6)),
+        ([0, -1, 2], [5, 6], (False, 5, 6)),
+    ],
+)
+def test_bounds_of_structure(indptr, indices, expected, index):
+    arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
+    assert structure_bounds(*arrays) == expected == reference.structure_bounds(*arrays)
+    assert structure_bounds(*(np.repeat(array, 2)[::2] for array in arrays)) == expected
 
 
 def weights_in_kernel(count, n_keys=4000):

@@ -23,6 +23,12 @@ def clumps_of(indptr, cell_count, d, most=MAX_CLUMPS):
     return [(cell, w) for cell in cells_of(indptr, d) for w in clump_weights(cell_count[cell], most)]
 
 
+def structure_bounds(indptr, indices):
+    """Whether bounds ascend from 0 within the indices; the smallest and largest of these, or 0 and -1."""
+    ascends = indptr[0] == 0 and indptr[-1] <= len(indices) and np.all(np.diff(indptr) >= 0)
+    return bool(ascends), min(indices, default=0), max(indices, default=-1)
+
+
 def gather_documents(x_indptr, x_indices, x_data, rows, local_word):
     """Rows of a CSR matrix as a batch; words are numbered as they first appear. local_word is not used."""
     number = {}
