@@ -1,5 +1,6 @@
 """The habits of the benchmarks: where they write, and which runs they use."""
 
+import csv
 import importlib
 import json
 import sys
@@ -94,6 +95,15 @@ def test_published_tables_are_those_of_the_runs(write, script, study, tmp_path):
     assert tables
     for table in tables:
         assert table.read_text() == (study.PUBLISHED / table.name).read_text(), table.name
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "table"),
+    [("speed", "HEAD", "speed"), ("cost", "HEAD", "cost"), ("cost", "PARTS_HEAD", "cost_parts")],
+)
+def test_published_tables_have_the_columns_that_are_written(name, head, table, script, study):
+    with (study.PUBLISHED / f"{table}.csv").open(newline="") as file:
+        assert next(csv.reader(file)) == getattr(script(name), head)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

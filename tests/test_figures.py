@@ -1,0 +1,209 @@
+"""Speed figures in sentences of the documentation are those of the tables in doc/benchmarks/."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TABLES = ROOT / "doc" / "benchmarks"
+
+pytestmark = pytest.mark.skipif(not TABLES.exists(), reason="the tables are in the checkout only")
+
+
+def rows(table, *cells):
+    """The rows that have all of these cells, as dicts by column."""
+    with (TABLES / f"{table}.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if set(cells) <= set(row.values())]
+
+
+def entry(table, column, *cells):
+    (row,) = rows(table, *cells)
+    return float(row[column])
+
+
+def rounded(x):
+    """Two digits; whole numbers from ten on."""
+    return f"{x:.0f}" if x >= 9.95 else f"{x:.1f}"
+
+
+def times_as_fast(*cells):
+    return [rounded(entry("speed", "times as fast", *cells))]
+
+
+def against_peers(*cells):
+    return [rounded(entry("peers", "ratio or difference", "kos", "seconds to it, median of 5", *cells))]
+
+
+def better_than_scikit_learn():
+    return [f"{entry('peers', 'ratio or difference', 'score after one pass'):.2f}"]
+
+
+def seconds_of(method, corpus="arxiv_0"):
+    return entry("online_em_time", corpus, method)
+
+
+def over_default(method):
+    return [rounded(seconds_of(method) / seconds_of("G-OEM"))]
+
+
+def boosted_over_sampling():
+    corpora = ("synthetic", "kos", "reuters21578", "20news", "arxiv_0")
+    ratios = [seconds_of(m, c) / seconds_of("G-OEM", c) for m in ("V-OEM++", "SPLDA") for c in corpora]
+    return [rounded(min(ratios)), rounded(max(ratios))]
+
+
+def seconds_of_hdps():
+    """Of KOS, from cells such as "-7.359 (100, 1 s)"."""
+    figures = []
+    for model in ("HybridHDP", "OnlineVariationalHDP"):
+        (row,) = rows("split_merge_hdp_models", model)
+        score, seconds = re.fullmatch(r"(\S+) \(\d+, (\d+) s\)", row["kos"]).groups()
+        figures += [f"{float(score):.2f}", seconds]
+    for model in ("HybridHDP", "OnlineEMLDA"):
+        (row,) = rows("hybrid_hdp_truncation", "kos", model, "1000")
+        figures += [f"{float(row['score']):.2f}", rounded(float(row["seconds of training"]))]
+    return figures
+
+
+def seconds_over_those_of_ope():
+    """Median of Online-VB, least and largest of the other methods, over the settings."""
+    seconds = {}
+    for row in rows("g_ope_methods"):
+        setting = row["corpus"], row["mini-batch"], row["kappa"]
+        seconds.setdefault(row["method"], {})[setting] = float(row["seconds of training"])
+    ope = seconds["OPE"]
+    ratios = {method: [of[s] / ope[s] for s in ope] for method, of in seconds.items()}
+    others = [r for method in ("Online-CVB0", "Online-CGS", "G-OEM") for r in ratios[method]]
+    return [rounded(x) for x in (np.median(ratios["Online-VB"]), min(others), max(others))]
+
+
+def moment_matching(*models):
+    """Least and most microseconds a token with 100 topics and the defaults; one figure if they are equal."""
+    figures = []
+    for model in models:
+        with_defaults = rows("moment_matching_text", model, "100", "default")
+        times = [float(row["microseconds a token"]) for row in with_defaults]
+        figures += dict.fromkeys([rounded(min(times)), rounded(max(times))])
+    return figures
+
+
+# Page, sentence with {} for its figures, the function that returns them, and its arguments.
+SENTENCES = [
+    (
+        "README.md",
+        "time to the held-out score that tomotopy reaches after 400 sweeps | {} times as fast",
+        against_peers,
+        "tomotopy 400 sweeps",
+    ),
+    ("README.md", "the same, after 150 sweeps | {} times as fast", against_peers, "tomotopy 150 sweeps"),
+    (
+        "README.md",
+        "arXiv, 100 | training, against scikit-learn's online LDA | {} times as fast",
+        times_as_fast,
+        "training",
+        "scikit-learn",
+    ),
+    (
+        "README.md",
+        "arXiv, 100 | `transform`, against the same | {} times as fast",
+        times_as_fast,
+        "transform",
+        "scikit-learn",
+    ),
+    (
+        "README.md",
+        "one pass over 98,000 abstracts, against the same | {} nats per word better",
+        better_than_scikit_learn,
+    ),
+    (
+        "README.md",
+        "arXiv, 100 | topics drawn per second in training, against tomotopy | {} times as fast",
+        times_as_fast,
+        "training",
+        "tomotopy",
+        "100",
+    ),
+    ("README.md", "arXiv, 1000 | the same | {} times as fast", times_as_fast, "training", "tomotopy", "1000"),
+    ("README.md", "On arXiv abstracts it took {} times as long as the default; not", over_default, "V-OEM++"),
+    ("README.md", "On arXiv abstracts it took {} times as long as the default, which", over_default, "SPLDA"),
+    ("README.md", "learned from a stream in one pass, at {} microseconds a token.", moment_matching, "DDM"),
+    ("doc/lda.rst", "on arXiv abstracts it took {} times as long as sampling.", over_default, "V-OEM++"),
+    (
+        "doc/lda.rst",
+        "On arXiv abstracts it took {} times as long as :class:`OnlineEMLDA`",
+        over_default,
+        "SPLDA",
+    ),
+    ("doc/lda_comparison.rst", "take {} to {} times as long as G-OEM, except", boosted_over_sampling),
+    (
+        "doc/hdp.rst",
+        "reaches {} nats per hidden word in {} s on one core, :class:`OnlineVariationalHDP` {} in {} s. In "
+        "two passes with batches of 100 documents and at most 1000 topics, :class:`HybridHDP` reaches {} in "
+        "{} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
+        seconds_of_hdps,
+    ),
+    (
+        "doc/map_inference.rst",
+        "in the median over the settings Online-VB takes {} times as long, and the other methods take {} to "
+        "{} times as long.",
+        seconds_over_those_of_ope,
+    ),
+    (
+        "doc/moment_matching.rst",
+        "with 100 topics and the defaults {} to {} microseconds for the basic model "
+        "(:class:`MomentMatchingLDA`), {} for DDM and {} to {} for TDM.",
+        moment_matching,
+        "basic",
+        "DDM",
+        "TDM",
+    ),
+]
+
+NUMBER = r"(?:[\d.]+|two|three|four|five|ten|a hundred|several)"
+SPEED = re.compile(
+    rf"\b{NUMBER} times (?:as (?:fast|long|quick|slow)|faster|slower|longer)"
+    rf"|\b{NUMBER} (?:micro|nano|milli)?seconds?\b|\b[\d.]+ (?:n|u|m)?s\b"
+)
+
+
+def text_of(page):
+    """Its words, by single spaces."""
+    return " ".join((ROOT / page).read_text().split())
+
+
+def pattern_of(sentence):
+    return r"-?\d[\d.]*".join(map(re.escape, sentence.split("{}")))
+
+
+@pytest.mark.parametrize(("page", "sentence", "figures", "arguments"), [(*s[:3], s[3:]) for s in SENTENCES])
+def test_sentence_has_the_figures_of_the_table(page, sentence, figures, arguments):
+    expected = sentence.format(*figures(*arguments))
+    found = re.findall(rf"(?:{pattern_of(sentence)})", text_of(page))
+    assert len(found) == 1, f"{page} should have this sentence once:\n{expected}"
+    assert found[0] == expected, f"in {page}, change\n{found[0]}\nto\n{expected}"
+
+
+PAGES = ["README.md", *sorted(f"doc/{path.name}" for path in (ROOT / "doc").glob("*.rst"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_other_sentence_has_a_speed(page):
+    text = text_of(page)
+    for its_page, sentence, *_ in SENTENCES:
+        if its_page == page:
+            text = re.sub(pattern_of(sentence), "", text)
+    found = [text[max(m.start() - 60, 0) : m.end()] for m in SPEED.finditer(text)]
+    assert not found, f"{page} has speeds that no table gives; add the sentences to SENTENCES: {found}"
+
+
+def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
+    """As "What a token costs" says in doc/benchmarks.rst, where the tables are included."""
+    for row in rows("cost_parts"):
+        draws, moving = float(row["draws, ms"]), float(row["rows, ms"]) + float(row["adding, ms"])
+        if int(row["topics"]) != 1000:  # where it turns
+            assert (draws > moving) == (int(row["topics"]) < 1000), row
+    of_vocabularies = [float(row["training, ns a token"]) for row in rows("cost", "drawn")]
+    assert max(of_vocabularies) < 2 * min(of_vocabularies), "the size of the vocabulary does matter"
