@@ -83,8 +83,14 @@ def split_merge_hdp(module, study):
         write(study)
 
 
+def transform_sweeps(module, study):
+    module.write_table(study, module.CORPORA)
+
+
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
-@pytest.mark.parametrize("write", [defaults, peers, hybrid_hdp, moment_matching, split_merge_hdp])
+@pytest.mark.parametrize(
+    "write", [defaults, peers, hybrid_hdp, moment_matching, split_merge_hdp, transform_sweeps]
+)
 def test_published_tables_are_those_of_the_runs(write, script, study, tmp_path):
     name = write.__name__
     module = script(name if name in SCRIPTS else f"{name}_paper")
