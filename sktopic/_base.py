@@ -111,7 +111,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _validate_documents(self, X, reset):
         """Return X as_documents; with reset, set the attributes that tell of its features."""
-        check_sparse_structure(X)
+        X = check_sparse_structure(X)
         if not reset and self._has_same_features(X) and are_documents(X):
             return X  # which scikit-learn would take longer to find than a short document takes
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=COUNT_TYPES)

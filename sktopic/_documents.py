@@ -15,19 +15,20 @@ LARGEST_COUNT = 1e20
 # Documents that total_samples may stand for. Times the largest count, powers of it stay below 1e308: see
 # digamma_exponent in _kernels/_vector.h.
 LARGEST_CORPUS = 1e14
-# Numbers that counts may be without being converted as a whole.
+# Numbers that counts may be without being converted: what kernels read.
 COUNT_TYPES = [np.float64, np.float32, *(np.dtype(kind + size).type for size in "8421" for kind in "iu")]
-# Of these, what kernels read.
-KERNEL_TYPES = [np.float64, np.float32, np.int64, np.int32]
 INDEX_TYPES = [np.int32, np.int64]
 # What the indices of sparse matrices are.
 KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of blocks of columns"}
 
 
 def check_sparse_structure(X):
-    """Raise ValueError for a sparse matrix whose arrays do not fit together: conversions would trust them."""
+    """Return X, as CSR without what its arrays have behind the last row, which checks of counts would read.
+
+    Raises ValueError for a sparse matrix whose arrays do not fit together: conversions would trust them.
+    """
     if not sp.issparse(X) or X.ndim != 2:  # the number of dimensions is checked with that of arrays
-        return
+        return X
     if X.format == "coo":
         for axis, indices in enumerate((X.row, X.col)):
             _check_indices(indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
@@ -53,20 +54,26 @@ def check_sparse_structure(X):
         for name in ("indices", "indptr"):
             if getattr(X, name).dtype.kind != "i":
                 raise ValueError(f"X has {name} of dtype {getattr(X, name).dtype}; integers are allowed.")
-        _check_compressed(X.indptr, X.indices, X, n_rows, n_columns)
+        return _without_tail(X, n_rows, n_columns)
+    return X
 
 
-def _check_compressed(indptr, indices, X, n_rows, n_columns):
-    """Raise ValueError for bounds and indices of a format in KINDS that do not fit its shape and entries."""
-    _check_number(indices, KINDS[X.format], len(X.data))
+def _without_tail(X, n_rows, n_columns):
+    """Return X without entries behind its last row; raise ValueError for bounds and indices that do not fit."""
+    indptr, indices, data = X.indptr, X.indices, X.data
+    _check_number(indices, KINDS[X.format], len(data))
     if indptr.shape != (n_rows + 1,):
         raise ValueError(
             f"X has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
         )
     ascends, *bounds = kernels.structure_bounds(*_of_one_type(indptr, indices))
-    _check_bounds(*bounds, KINDS[X.format], n_columns)
     if not ascends:
         raise ValueError(f"X has indptr that does not ascend from 0 to at most its {len(indices)} entries.")
+    _check_bounds(*bounds, KINDS[X.format], n_columns)
+    n_entries = indptr[-1]
+    if n_entries < len(data):
+        X = type(X)((data[:n_entries], indices[:n_entries], indptr), shape=X.shape)
+    return X
 
 
 def _of_one_type(indptr, indices):
@@ -155,7 +162,7 @@ def _is_readable(X):
 
 
 def _is_canonical(X):
-    return X.data.dtype in KERNEL_TYPES and X.has_canonical_format and np.count_nonzero(X.data) == len(X.data)
+    return X.data.dtype in COUNT_TYPES and X.has_canonical_format and np.count_nonzero(X.data) == len(X.data)
 
 
 def canonical_counts(X):
@@ -260,7 +267,7 @@ class DocumentReader:
     def batch(self, rows):
         """The documents of the rows (ndarray of int64), in that order."""
         X = self._X
-        arrays = self._gathered(X, rows) if X.data.dtype in KERNEL_TYPES else None
+        arrays = self._gathered(X, rows)
         if arrays is None:
             arrays = self._gathered(canonical_counts(X[rows]), np.arange(len(rows)))
         return DocumentBatch(*arrays)

@@ -144,8 +144,7 @@ def _prior(value, n_components):
 def check_documents(X, topics, names=None):
     """Return X as_documents over the vocabulary of the topics, whose names may be known."""
     check_same_names(names, _text_columns(X), "X")
-    check_sparse_structure(X)
-    X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, input_name="X")
+    X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=COUNT_TYPES, input_name="X")
     check_counts(X, "X")
     if X.shape[1] != len(topics.store):
         raise ValueError(f"X has {X.shape[1]} features, but the topics have {len(topics.store)} words.")

@@ -420,6 +420,14 @@ def with_explicit_zeros(counts):
     return rebuilt(counts, dense[rows, columns], columns.astype(np.int32), indptr)
 
 
+def with_tail(counts):
+    """Behind the last row, what an array that was made too long may have: neither counts nor columns."""
+    tail = np.full((1, *counts.data.shape[1:]), np.nan), np.array([-7], dtype=counts.indices.dtype)
+    result = counts.copy()
+    result.data, result.indices = np.append(counts.data, tail[0], 0), np.append(counts.indices, tail[1])
+    return result
+
+
 def read_only(counts):
     result = counts.copy()
     parts = (result,) if isinstance(result, np.ndarray) else (result.data, result.indices, result.indptr)
@@ -442,6 +450,10 @@ SPARSE = {
     "unsorted duplicates": lambda counts: unsorted(duplicated(counts)),
     "int64 indices": lambda counts: with_index_dtype(counts, np.int64),
     "unsorted int64 indices": lambda counts: with_index_dtype(unsorted(counts), np.int64),
+    "longer arrays": with_tail,
+    "unsorted longer arrays": lambda counts: with_tail(unsorted(counts)),
+    "longer arrays of csc": lambda counts: with_tail(counts.tocsc()),
+    "longer arrays of bsr": lambda counts: with_tail(counts.tobsr((1, 2))),
     "read-only": read_only,
     "read-only unsorted": lambda counts: read_only(unsorted(counts)),
     "csr_matrix": sp.csr_matrix,
@@ -465,7 +477,10 @@ CONTAINERS = {
     [
         *((ESTIMATORS[0], [container]) for container in CONTAINERS),
         # They share what makes counts of a container.
-        *((estimator, ["unsorted int64 indices", "read-only", "ndarray"]) for estimator in CLASSES[1:]),
+        *(
+            (estimator, ["unsorted int64 indices", "read-only", "longer arrays", "ndarray"])
+            for estimator in CLASSES[1:]
+        ),
     ],
     ids=repr,
 )

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sktopic._documents import as_documents, canonical_counts, check_sparse_structure
+from sktopic import _documents
+from sktopic._documents import (
+    COUNT_TYPES,
+    DocumentReader,
+    as_documents,
+    canonical_counts,
+    check_sparse_structure,
+)
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import MomentMatchingLDA
 
@@ -85,13 +92,30 @@ def test_broken_matrices_raise_and_lose_nothing():
 def test_whole_matrices_of_every_format_pass(format):
     for make in (getattr(sp, f"{format}_array"), getattr(sp, f"{format}_matrix")):
         for X in (np.eye(4, 6), np.zeros((4, 6)), np.ones((0, 3)) if format != "bsr" else np.eye(2)):
-            check_sparse_structure(make(X))
+            made = make(X)
+            assert check_sparse_structure(made) is made
 
 
 def test_entries_behind_the_last_row_are_legal():
     X = sp.csr_array((np.ones(3), [0, 1, 2], [0, 1, 3]), shape=(2, 3))
     X.indices, X.data = np.array([0, 1, 2, 0, 1], dtype=np.int32), np.ones(5)
-    check_sparse_structure(X)
+    assert check_sparse_structure(X).nnz == len(check_sparse_structure(X).data) == 3
+
+
+def test_rows_are_not_put_in_order_before_they_are_read(monkeypatch):
+    X = sp.csr_array((np.array([7, 1, 2], dtype=np.uint8), [2, 0, 0], [0, 3]), shape=(1, 3))
+    monkeypatch.setattr(_documents, "canonical_counts", lambda X: pytest.fail("put in order"))
+    assert as_documents(X).nnz == 3
+
+
+@pytest.mark.parametrize("dtype", COUNT_TYPES, ids=lambda dtype: dtype.__name__)
+def test_canonical_counts_of_any_numbers_are_read_where_they_are(dtype):
+    X = sp.csr_array(np.random.default_rng(0).integers(0, 100, (9, 12)).astype(dtype))
+    assert np.shares_memory(canonical_counts(X).data, X.data)
+    batch = DocumentReader(as_documents(X)).batch(np.arange(9))
+    expected = DocumentReader(X.astype(np.float64)).batch(np.arange(9))
+    for name, array in vars(batch).items():
+        np.testing.assert_array_equal(array, vars(expected)[name], err_msg=name)
 
 
 def test_duplicates_that_sum_to_more_than_a_count_may_be_raise():

@@ -9,12 +9,12 @@ def structure_bounds(
     indptr: _Index,  # (n_rows + 1,)
     indices: _Index,  # (n_entries,)
 ) -> tuple[bool, int, int]:
-    """Whether bounds of rows ascend within the entries, the smallest and the largest index."""
+    """Whether bounds of rows ascend within the entries; the smallest and the largest index of rows."""
 
 def gather_documents(
     x_indptr: _Index,  # (n_rows + 1,)
     x_indices: _Index,  # (nnz,)
-    x_data: NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int32] | NDArray[np.int64],  # (nnz,)
+    x_data: NDArray[np.floating | np.integer],  # (nnz,) of the machine's byte order
     rows: NDArray[np.int64],  # (n_documents,)
     local_word: NDArray[np.int32],  # (n_features,) IN/OUT, -1 everywhere
 ) -> (
