@@ -51,8 +51,16 @@ class Workers:
             self._pool.shutdown(wait=True)
         self._joblib = self._pool = None
 
+    @property
+    def share_memory(self):
+        """Whether `map` runs pieces where they can write to arrays of the caller."""
+        return self._joblib is None
+
     def map(self, function, pieces):
-        """Return [function(*piece) for piece in pieces]; function must be pure and importable."""
+        """Return [function(*piece) for piece in pieces]; function must be pure and importable.
+
+        Of pieces that fail the first error is raised, and those that have not begun do not run.
+        """
         if self._joblib is not None and len(pieces) > 1:
             return self._joblib(delayed(function)(*piece) for piece in pieces)
         return self.map_here(function, pieces)
@@ -61,7 +69,7 @@ class Workers:
         """The same in this process whatever the backend: for pieces that write to shared arrays."""
         if self._pool is None or len(pieces) < 2:
             return [function(*piece) for piece in pieces]
-        results = [None] * len(pieces)
+        results, errors = [None] * len(pieces), []
         waiting, stop = deque(range(len(pieces))), threading.Event()
 
         def work():
@@ -70,7 +78,12 @@ class Workers:
                     i = waiting.popleft()
                 except IndexError:  # another took the last one meanwhile
                     return
-                results[i] = function(*pieces[i])
+                try:
+                    results[i] = function(*pieces[i])
+                except BaseException as error:
+                    waiting.clear()  # what is left need not begin
+                    errors.append(error)
+                    raise
 
         def help_out():
             stop_with(stop)
@@ -85,15 +98,17 @@ class Workers:
                 futures.extend(self._pool.submit(help_out) for _ in range(min(self.n_jobs, len(pieces)) - 1))
             work()
             wait(futures)
-        except BaseException:
+        except BaseException as error:
             # Nobody may still be writing when an exception leaves this call.
             waiting.clear()
             stop.set()
             with uninterrupted():
                 wait(futures)
+            if errors and isinstance(error, Exception):
+                raise errors[0] from None
             raise
-        for future in futures:
-            future.result()
+        if errors:
+            raise errors[0]
         return results
 
     def ranges(self, n):

@@ -1,11 +1,17 @@
 """Where the pieces of a step run."""
 
 import os
+import pickle
+import threading
 
 import joblib
+import numpy as np
 import pytest
 
+from sktopic._document_steps import GibbsStep
+from sktopic._documents import DocumentReader, as_documents
 from sktopic._parallel import Workers
+from sktopic._topics import TopicProbabilities
 
 
 @pytest.mark.parametrize(("backend", "leave"), [("threading", False), ("sequential", False), ("loky", True)])
@@ -13,3 +19,63 @@ def test_pieces_leave_the_process_for_backends_without_shared_memory(backend, le
     with joblib.parallel_config(backend, n_jobs=2), Workers() as workers:
         assert (set(workers.map(os.getpid, [()] * 4)) != {os.getpid()}) == leave
         assert set(workers.map_here(os.getpid, [()] * 4)) == {os.getpid()}
+
+
+@pytest.mark.parametrize("where", ["caller", "helper"])
+def test_a_piece_that_fails_keeps_others_from_beginning(where):
+    begun, both, failed = [], threading.Barrier(2), threading.Event()
+
+    def piece(i):
+        begun.append(i)
+        if i > 1:
+            return
+        both.wait(10)
+        if (threading.current_thread() is threading.main_thread()) == (where == "caller"):
+            try:
+                raise ValueError(where)
+            finally:
+                failed.set()
+        assert failed.wait(10)
+        threading.Event().wait(0.3)  # until the error has been noted
+
+    with Workers(2) as workers:
+        with pytest.raises(ValueError, match=where):
+            workers.map_here(piece, [(i,) for i in range(10)])
+        assert sorted(begun) == [0, 1]
+        assert workers.map_here(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
+
+
+def test_the_first_error_is_raised_where_several_pieces_fail():
+    both, failed = threading.Barrier(2), threading.Event()
+
+    def piece(i):
+        both.wait(10)
+        if threading.current_thread() is threading.main_thread():
+            assert failed.wait(10)
+            threading.Event().wait(0.3)
+            raise ValueError("second")
+        failed.set()
+        raise ValueError("first")
+
+    with Workers(2) as workers, pytest.raises(ValueError, match="first"):
+        workers.map_here(piece, [(0,), (1,)])
+
+
+def test_empty_arrays_are_not_sent_to_other_processes(monkeypatch):
+    sizes, rng = [], np.random.default_rng(0)
+    batch = DocumentReader(as_documents(rng.poisson(0.5, (40, 60)))).batch(np.arange(40))
+    prior = np.full(100, 0.1)
+    topics = TopicProbabilities.from_components(rng.dirichlet(np.ones(60), 100))
+    with joblib.parallel_config("loky", n_jobs=2), Workers() as workers:
+        gathered = topics.gather(batch.words, prior, workers)
+        given = batch, gathered, prior, batch.content_keys(0)
+        map_ = workers.map
+
+        def watched(function, pieces):
+            sizes.extend(len(pickle.dumps(piece)) for piece in pieces)
+            return map_(function, pieces)
+
+        monkeypatch.setattr(workers, "map", watched)
+        remote = GibbsStep(1, 1)(*given, workers)
+    assert len(sizes) == 2 and max(sizes) < gathered.rows.nbytes + remote.counts.nbytes / 4
+    np.testing.assert_array_equal(remote.counts, GibbsStep(1, 1)(*given, Workers(1)).counts)

@@ -102,17 +102,26 @@ def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_c
             assignments[clumps], swept.counts[cells], swept.sums[documents], swept.log_theta[documents]
         )
         pieces.append((batch.cells(first, last), bounds, keys[documents], piece, settings))
-    for (*_, piece, _), result in zip(pieces, workers.map(_sweep, pieces)):
-        if result is not piece:  # it was written in another process
-            for array, other in zip(piece, result):
-                array[...] = other
+    if workers.share_memory:
+        workers.map(_sweep, pieces)
+        return swept
+    # Arrays that are empty yet are made in the other process, and not sent to it.
+    sent = [(*given, [(a.shape, a.dtype) for a in piece[1:]], piece[0], x) for *given, piece, x in pieces]
+    for (*_, piece, _), result in zip(pieces, workers.map(_sweep_elsewhere, sent)):
+        for array, other in zip(piece, result):
+            array[...] = other
     return swept
 
 
+def _sweep_elsewhere(cells, clump_indptr, keys, empty, assignments, settings):
+    """The kernel for some documents, on arrays of its own, which it returns."""
+    piece = Swept(assignments.copy(), *(np.empty(shape, dtype) for shape, dtype in empty))
+    _sweep(cells, clump_indptr, keys, piece, settings)
+    return piece
+
+
 def _sweep(cells, clump_indptr, keys, piece, settings):
-    """The kernel for some documents; returns the arrays written to."""
-    if not all(array.flags.writeable for array in piece):  # as those that come to another process
-        piece = Swept(*map(np.copy, piece))
+    """The kernel for some documents, which writes to the arrays of a piece."""
     sweep_documents(
         *cells,
         clump_indptr=clump_indptr,
@@ -123,4 +132,3 @@ def _sweep(cells, clump_indptr, keys, piece, settings):
         log_theta=piece.log_theta,
         **settings,
     )
-    return piece
