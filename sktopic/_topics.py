@@ -24,6 +24,11 @@ class GatheredTopics:
     cumulative: np.ndarray
     log_norm: np.ndarray
 
+    def in_doubles(self):
+        """The same in float64, in which kernels then add up."""
+        rows, cumulative = (array.astype(np.float64, copy=False) for array in (self.rows, self.cumulative))
+        return GatheredTopics(rows, cumulative, self.log_norm)
+
 
 @dataclass
 class TopicProbabilities:

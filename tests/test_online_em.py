@@ -17,7 +17,7 @@ from sktopic import _minibatch
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._monitor import FitMonitor
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.lda import OnlineEMLDA
+from sktopic.lda import HybridLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
 
 VARIANTS = {
@@ -346,6 +346,16 @@ def test_averaged_topics_survive_steps_of_one():
         snapshots.append(plain.partial_fit(batch).components_)
         averaged.partial_fit(batch)
     assert_allclose(averaged.components_, np.mean(snapshots, axis=0), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_components"), [(OnlineEMLDA, 2), (OnlineEMLDA, 200), (HybridLDA, 2)]
+)
+def test_sums_of_many_sweeps_lose_no_counts(estimator, n_components):
+    """More draws of one word than float32 can count."""
+    model = estimator(n_components, doc_sweeps=300_000, learning_decay=0.0, random_state=0)
+    model.partial_fit([[64.0, 0.0]])
+    assert_allclose(model.topic_word_counts_.sum(), 64.0, rtol=1e-6)
 
 
 def test_statistics_survive_a_thousand_updates():

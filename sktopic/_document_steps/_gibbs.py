@@ -10,6 +10,14 @@ from sktopic._kernels._dense_gibbs import PADDING
 DENSE_TOPICS = 192
 # ... unless the counts of all cells of a batch took more bytes than this.
 DENSE_BYTES = 1 << 28
+# Counted sweeps up to which the counts of cells are summed in float32: sums of more (of 64 clumps a cell) are
+# rounded by as much as sampling varies, and end at 2^24.
+SINGLE_SWEEPS = 1024
+
+
+def precise(topics, sweeps):
+    """Topics, in a precision in which as many sweeps can be summed."""
+    return topics if sweeps <= SINGLE_SWEEPS else topics.in_doubles()
 
 
 @dataclass
@@ -30,6 +38,7 @@ class GibbsStep:
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
         if assignments is None:
             assignments = batch.unassigned()
+        topics = precise(topics, self.sweeps)
         given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
         size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
         if self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES:
@@ -52,7 +61,8 @@ class GibbsInference:
 
     def __call__(self, batch, topics, prior, keys, workers):
         assignments = batch.unassigned()
-        given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
+        given = prior, keys, assignments, self.burn_in, self.sweeps, False, False, workers
         if len(prior) > DENSE_TOPICS:
-            return sweep_sparsely(*given, False, False, workers)
-        return DocumentSums(prior, self.sweeps, sweep_densely(*given, False, False, workers).sums)
+            return sweep_sparsely(batch, precise(topics, self.sweeps), *given)
+        # Sums of documents are in float64 as it is.
+        return DocumentSums(prior, self.sweeps, sweep_densely(batch, topics, *given).sums)

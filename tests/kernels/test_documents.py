@@ -95,7 +95,7 @@ def test_rows_out_of_order_are_not_gathered(words, counts, dtype):
     ("indptr", "indices", "expected"),
     [
         ([0, 1, 1, 3], [4, 0, 2], (True, 0, 4)),
-        ([0, 1], [4, 7, -2], (True, -2, 7)),
+        ([0, 2], [4, 7, -2], (True, 4, 7)),
         ([0, 0], [], (True, 0, -1)),
         ([0], [], (True, 0, -1)),
         ([0, 2, 1], [5, 6], (False, 5, 6)),
