@@ -279,9 +279,10 @@ class HybridHDP(MinibatchHDP):
         return prior * max(1.0, SMALLEST / prior.sum())  # the sum is not below what any prior may be
 
     def _report_topics(self):
-        before = self._in_use
+        is_new = np.ones(self._n_trained, dtype=bool)
+        is_new[self._in_use] = False
         super()._report_topics()
-        self._name_anew(np.setdiff1d(self._in_use, before))
+        self._name_anew(self._in_use[is_new[self._in_use]])
 
     # Updates
 
