@@ -59,7 +59,7 @@ def check_sparse_structure(X):
 
 
 def _without_tail(X, n_rows, n_columns):
-    """Return X without entries behind its last row; raise ValueError for bounds and indices that do not fit."""
+    """Return X without entries behind its last row; ValueError for bounds or indices that do not fit."""
     indptr, indices, data = X.indptr, X.indices, X.data
     _check_number(indices, KINDS[X.format], len(data))
     if indptr.shape != (n_rows + 1,):

@@ -86,14 +86,18 @@ def sweep_documents(
     # Scratch, in one array for each type: allocating takes as long as some tokens.
     dtype = np.float32 if real is float else np.float64
     cdef int32_t[::1] numbers = np.empty(n_topics + most_tokens, dtype=np.int32)
-    cdef double[::1] weights = np.zeros(n_topics + n_padded + most_tokens)
+    cdef double[::1] weights = np.zeros(2 * n_topics + n_padded + most_tokens)
     cdef real[::1] reals = np.zeros((4 + most_cells) * n_padded + most_tokens, dtype=dtype)
     cdef int32_t[::1] members = numbers[:n_topics], token_cell = numbers[n_topics:]
-    cdef double[::1] weight = weights[:n_topics], summed = weights[n_topics:n_topics + n_padded]
-    cdef double[::1] token_size = weights[n_topics + n_padded:]
+    cdef double[::1] weight = weights[:n_topics], psi_prior = weights[n_topics:2 * n_topics]
+    cdef double[::1] summed = weights[2 * n_topics:2 * n_topics + n_padded]
+    cdef double[::1] token_size = weights[2 * n_topics + n_padded:]
     cdef real[::1] mass = reals[:4 * n_padded], row = reals[4 * n_padded:(4 + most_cells) * n_padded]
     cdef real[::1] uniform = reals[(4 + most_cells) * n_padded:]
     with nogil:
+        if log_theta.shape[0] > 0:
+            for k in range(n_topics):
+                psi_prior[k] = digamma(prior[k])
         for d in range(n_documents):
             first = indptr[d] - indptr[0]
             n_cells = indptr[d + 1] - indptr[d]
@@ -141,7 +145,7 @@ def sweep_documents(
                 if sweep >= n_burn_in and log_theta.shape[0] > 0:
                     for k in range(n_topics):
                         if members[k] > 0:
-                            log_theta[d, k] += digamma(prior[k] + weight[k]) - digamma(prior[k])
+                            log_theta[d, k] += digamma(prior[k] + weight[k]) - psi_prior[k]
             if sums.shape[0] > 0:
                 for k in range(n_topics):
                     sums[d, k] = summed[k]

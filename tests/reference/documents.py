@@ -24,7 +24,7 @@ def clumps_of(indptr, cell_count, d, most=MAX_CLUMPS):
 
 
 def structure_bounds(indptr, indices):
-    """Whether bounds ascend from 0 within the indices; the smallest and largest that rows have, or 0 and -1."""
+    """Whether bounds ascend from 0 within the indices; the smallest and largest of rows, or 0 and -1."""
     ascends = indptr[0] == 0 and indptr[-1] <= len(indices) and np.all(np.diff(indptr) >= 0)
     indices = indices[: indptr[-1]] if ascends else indices
     return bool(ascends), min(indices, default=0), max(indices, default=-1)
