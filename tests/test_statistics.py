@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
+from sktopic import _minibatch
 from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._kernels._rng import position_keys
@@ -16,6 +17,7 @@ from sktopic._statistics import (
     TopicWordStatistics,
     no_average,
 )
+from sktopic.lda import StreamingVariationalLDA
 
 N_FEATURES, N_TOPICS = 30, 4
 
@@ -396,3 +398,21 @@ def test_document_steps_keep_totals_and_average_in_step_with_the_store(step, den
     assert_same_state(statistics, plain, 1e-10)
     mean = (statistics.store * statistics.average_weight - statistics.averaged) / 20
     np.testing.assert_allclose(mean, plain.mean, rtol=1e-8, atol=1e-13)
+
+
+@pytest.mark.parametrize("words", [[3, 7], []])
+def test_large_statistics_are_copied_only_if_a_first_update_discards_them(words, monkeypatch):
+    """Which a batch without words does not."""
+    copies, duplicate = [], TopicWordStatistics.duplicate
+
+    def noted(self):
+        copies.append(duplicate(self))
+        return copies[-1]
+
+    monkeypatch.setattr(_minibatch, "LONG_WORK", 10_000)
+    monkeypatch.setattr(TopicWordStatistics, "duplicate", noted)
+    X = np.zeros((1, 5000))
+    X[0, words] = 2.0
+    model = StreamingVariationalLDA(n_components=10, random_state=0).partial_fit(X)
+    assert len(copies) == bool(words)
+    assert set(np.flatnonzero(model._statistics.store.any(axis=1))) == set(words or range(5000))
