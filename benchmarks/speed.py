@@ -1,6 +1,6 @@
 """How fast the working tree is: against an earlier commit, scikit-learn and tomotopy.
 
-    python benchmarks/speed.py [COMMIT] [--corpus arxiv_0] [--measures train transform ...] [--rounds 60]
+    python benchmarks/speed.py [COMMIT] [--measures train transform ...] [--rounds 60]
 
 COMMIT (the one before the last) is built in benchmarks/output/speed. Both sides of a line run short slices of
 work in turn, in processes of their own with one thread: what else the machine does meets both alike. The
@@ -14,10 +14,11 @@ jobs       partial_fit with n_jobs=2 against n_jobs=1, this commit alone
 transform  OnlineEMLDA.transform of 1000 documents, 100 topics
 single     OnlineEMLDA.transform of one document, 100 topics; and scikit-learn's validate_data alone
 few        CollapsedGibbsLDA.partial_fit of ten documents on a fitted model, 100 topics
-hybrid     HybridHDP: partial_fit and transform of 500 documents
+hybrid     HybridHDP: partial_fit and transform of 500 documents, of arXiv and KOS
 others     OnlineCVB0LDA, OnlineOPELDA, OnlineVariationalLDA, MomentMatchingLDA: partial_fit
 sampler    topics drawn per second in documents, by partial_fit of OnlineEMLDA as a whole and by its sampler
-           alone, against the training of tomotopy on one core
+           alone, against the training of tomotopy on one core; KOS
+gibbs      tokens swept per second by CollapsedGibbsLDA, against tomotopy on one core; KOS
 peers      partial_fit and transform at 100 topics, against scikit-learn's online LDA
 """
 
@@ -37,6 +38,7 @@ from _corpora import load
 from _study import OUTPUT, ROOT, Study, new_parser
 
 HEAD = [
+    "corpus",
     "work",
     "topics",
     "unit",
@@ -47,20 +49,23 @@ HEAD = [
     "95 percent interval from",
     "to",
 ]
-# Documents that a model is trained on before it is measured.
-N_BEFORE = 3000
+
+
+def n_before(X):
+    """Documents that a model is trained on before it is measured."""
+    return min(3000, X.shape[0] // 2)
 
 
 def online_em(X, n_components, n_jobs=1, **settings):
     from sktopic.lda import OnlineEMLDA
 
     model = OnlineEMLDA(n_components=n_components, n_jobs=n_jobs, random_state=0, **settings)
-    return model.partial_fit(X[:N_BEFORE])
+    return model.partial_fit(X[: n_before(X)])
 
 
 def pieces(X, size):
     """Documents for slice i, from behind those trained on, round and round."""
-    rest = X[N_BEFORE:]
+    rest = X[n_before(X) :]
     n = rest.shape[0] // size
     return lambda i: rest[i % n * size : (i % n + 1) * size]
 
@@ -98,7 +103,7 @@ def validation(X, n_components):
 def few(X, n_components):
     from sktopic.lda import CollapsedGibbsLDA
 
-    model = CollapsedGibbsLDA(n_components=n_components, max_iter=20, random_state=0).fit(X[:N_BEFORE])
+    model = CollapsedGibbsLDA(n_components=n_components, max_iter=20, random_state=0).fit(X[: n_before(X)])
     model.set_params(max_iter=200)
     piece = pieces(X, 10)
     return 1, lambda i: model.partial_fit(piece(i))
@@ -107,7 +112,7 @@ def few(X, n_components):
 def hybrid(X, method):
     from sktopic.hdp import HybridHDP
 
-    model, piece = HybridHDP(random_state=0).partial_fit(X[:N_BEFORE]), pieces(X, 500)
+    model, piece = HybridHDP(random_state=0).partial_fit(X[: n_before(X)]), pieces(X, 500)
     return 500, lambda i: getattr(model, method)(piece(i))
 
 
@@ -141,18 +146,39 @@ def sampler(X, n_components):
 def train_draws(X, n_components):
     """Draws of partial_fit as a whole."""
     model, piece = online_em(X, n_components), pieces(X, 500)
-    n_tokens = X[N_BEFORE:].sum() / (X.shape[0] - N_BEFORE) * 500
+    n_tokens = X[n_before(X) :].sum() / (X.shape[0] - n_before(X)) * 500
     return n_tokens * (model.doc_burn_in + model.doc_sweeps), lambda i: model.partial_fit(piece(i))
+
+
+def collapsed(X, n_components):
+    """Sweeps of CollapsedGibbsLDA over the documents that tomotopy_draws has, with its priors."""
+    from sktopic._documents import DocumentReader, as_documents
+    from sktopic.lda._shards import Shard
+
+    X = X[: n_before(X)]
+    shard = Shard.of(DocumentReader(as_documents(X)).batch(np.arange(X.shape[0])), n_components, 0.01)
+    counts, prior = np.zeros((X.shape[1], n_components)), np.full(n_components, 0.1)
+    shard.assign(np.random.default_rng(0).integers(n_components, size=len(shard.z)).astype(np.int32), counts)
+    totals = [counts.sum(axis=0)]
+
+    def run(i):
+        totals[0] = shard.sweep(counts, True, totals[0], prior, 0.01, i).totals
+
+    for i in range(20):
+        run(2**32 + i)
+    return X.sum(), run
 
 
 def tomotopy_draws(X, n_components):
     import tomotopy
 
+    X = X[: n_before(X)]
     model = tomotopy.LDAModel(k=n_components, alpha=0.1, eta=0.01, seed=0)
-    for row in X[:N_BEFORE].astype(int):
+    model.optim_interval = 0
+    for row in X.astype(int):
         model.add_doc([str(w) for w, n in zip(row.indices, row.data) for _ in range(n)])
     model.train(20, workers=1)  # topics concentrate, and draws with them
-    return X[:N_BEFORE].sum(), lambda i: model.train(1, workers=1)
+    return X.sum(), lambda i: model.train(1, workers=1)
 
 
 def scikit_learn(X, method):
@@ -181,11 +207,12 @@ def now(function, *arguments, name="now"):
     return Work(name, "now", function, arguments)
 
 
-# measure: (name in the table, topics, unit, its two sides).
+# measure: (corpus, name in the table, topics, unit, its two sides).
 MEASURES = {
-    "train": [("training", k, "documents/s", *against_earlier(train, k)) for k in (100, 1000)],
+    "train": [("arxiv_0", "training", k, "documents/s", *against_earlier(train, k)) for k in (100, 1000)],
     "many": [
         (
+            "arxiv_0",
             "training, batches of 200",
             10_000,
             "documents/s",
@@ -194,21 +221,22 @@ MEASURES = {
         )
     ],
     "jobs": [
-        ("training, two jobs", k, "documents/s", now(train, k, name="one job"), now(train, k, 2))
+        ("arxiv_0", "training, two jobs", k, "documents/s", now(train, k, name="one job"), now(train, k, 2))
         for k in (100, 1000)
     ],
-    "transform": [("transform", 100, "documents/s", *against_earlier(transform, 100))],
+    "transform": [("arxiv_0", "transform", 100, "documents/s", *against_earlier(transform, 100))],
     "single": [
-        ("transform of one document", 100, "us", *against_earlier(single, 100)),
-        ("validate_data of one document", 100, "us", *against_earlier(validation, 100)),
+        ("arxiv_0", "transform of one document", 100, "us", *against_earlier(single, 100)),
+        ("arxiv_0", "validate_data of one document", 100, "us", *against_earlier(validation, 100)),
     ],
-    "few": [("partial_fit of ten documents, Gibbs", 100, "ms", *against_earlier(few, 100))],
+    "few": [("arxiv_0", "partial_fit of ten documents, Gibbs", 100, "ms", *against_earlier(few, 100))],
     "hybrid": [
-        ("HybridHDP, training", 100, "documents/s", *against_earlier(hybrid, "partial_fit")),
-        ("HybridHDP, transform", 100, "documents/s", *against_earlier(hybrid, "transform")),
+        (corpus, f"HybridHDP, {name}", 100, "documents/s", *against_earlier(hybrid, method))
+        for corpus in ("arxiv_0", "kos")
+        for name, method in (("training", "partial_fit"), ("transform", "transform"))
     ],
     "others": [
-        (f"{name}, training", k, "documents/s", *against_earlier(other, name, k))
+        ("arxiv_0", f"{name}, training", k, "documents/s", *against_earlier(other, name, k))
         for name, k in (
             ("OnlineCVB0LDA", 100),
             ("OnlineOPELDA", 100),
@@ -217,12 +245,24 @@ MEASURES = {
         )
     ],
     "sampler": [
-        (name, k, "draws/s", now(tomotopy_draws, k, name="tomotopy"), now(function, k))
+        ("kos", name, k, "draws/s", now(tomotopy_draws, k, name="tomotopy"), now(function, k))
         for k in (100, 1000)
         for name, function in (("sampler alone", sampler), ("training", train_draws))
     ],
+    "gibbs": [
+        (
+            "kos",
+            "CollapsedGibbsLDA, sweeps",
+            k,
+            "tokens/s",
+            now(tomotopy_draws, k, name="tomotopy"),
+            now(collapsed, k),
+        )
+        for k in (100, 1000)
+    ],
     "peers": [
         (
+            "arxiv_0",
             "training",
             100,
             "documents/s",
@@ -230,6 +270,7 @@ MEASURES = {
             now(train, 100),
         ),
         (
+            "arxiv_0",
             "transform",
             100,
             "documents/s",
@@ -240,10 +281,11 @@ MEASURES = {
 }
 
 
-def serve(corpus, measure, number, side):
+def serve(measure, number, side):
     """Run a slice for each line of input, and print its seconds."""
+    corpus, _, _, _, *works = MEASURES[measure][number]
     X, _, _ = load(corpus)
-    work = MEASURES[measure][number][3 + side]
+    work = works[side]
     n, run = work.function(X, *work.arguments)
     print(n, flush=True)
     for i, _ in enumerate(sys.stdin):
@@ -258,17 +300,17 @@ class Side:
     Parameters
     ----------
     tree : the checkout whose sktopic is imported
-    corpus, measure, number, side : as of `serve`
+    measure, number, side : as of `serve`
 
     Attributes
     ----------
     n : documents, or what the unit says, of a slice
     """
 
-    def __init__(self, tree, corpus, measure, number, side):
+    def __init__(self, tree, measure, number, side):
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--serve", corpus, measure, str(number), str(side)],
+            [sys.executable, __file__, "--serve", measure, str(number), str(side)],
             env={**os.environ, **one_thread, "PYTHONPATH": str(tree)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -313,20 +355,19 @@ def amount(seconds, unit):
     return f"{seconds * per_second[unit]:.1f}" if unit in per_second else f"{1 / seconds:.0f}"
 
 
-def measured(corpus, earlier, measure, number, n_rounds):
+def measured(earlier, measure, number, n_rounds):
     """A row of the table."""
-    name, topics, unit, *works = MEASURES[measure][number]
+    corpus, name, topics, unit, *works = MEASURES[measure][number]
     trees = {"earlier": earlier, "now": ROOT}
     with ExitStack() as stack:
         sides = [
-            stack.enter_context(Side(trees[work.tree], corpus, measure, number, i))
-            for i, work in enumerate(works)
+            stack.enter_context(Side(trees[work.tree], measure, number, i)) for i, work in enumerate(works)
         ]
         seconds = in_turn(sides, n_rounds) / [side.n for side in sides]
     middle = [amount(np.median(s), unit) for s in seconds.T]
     ratio = interval(seconds[:, 0] / seconds[:, 1], np.random.default_rng(0))
     against = works[0].name + (earlier.name if works[0].tree == "earlier" else "")
-    return [name, topics, unit, against, *middle, *(f"{x:.2f}" for x in ratio)]
+    return [corpus, name, topics, unit, against, *middle, *(f"{x:.2f}" for x in ratio)]
 
 
 def built(commit):
@@ -346,12 +387,11 @@ def built(commit):
 
 def main():
     if sys.argv[1:2] == ["--serve"]:
-        corpus, measure, number, side = sys.argv[2:]
-        serve(corpus, measure, int(number), int(side))
+        measure, number, side = sys.argv[2:]
+        serve(measure, int(number), int(side))
         return
     parser = new_parser(__doc__)
     parser.add_argument("commit", nargs="?", default="HEAD~1", help="the earlier one")
-    parser.add_argument("--corpus", default="arxiv_0")
     parser.add_argument("--measures", nargs="+", choices=MEASURES, default=list(MEASURES))
     parser.add_argument("--rounds", type=int, default=60)
     arguments = parser.parse_args()
@@ -361,11 +401,11 @@ def main():
     def rows():
         for measure in arguments.measures:
             for number in range(len(MEASURES[measure])):
-                row = measured(arguments.corpus, earlier, measure, number, arguments.rounds)
+                row = measured(earlier, measure, number, arguments.rounds)
                 print(*row, sep="  ", flush=True)
                 yield row
 
-    study.sign(f"{arguments.corpus}, against {earlier.name}, {arguments.rounds} rounds; ")
+    study.sign(f"against {earlier.name}, {arguments.rounds} rounds; ")
     study.write("", HEAD, rows())
 
 
