@@ -11,7 +11,7 @@ def _handler_here():
 
     Python runs signal handlers in the main thread only; SIGINT may also be ignored, or not Python's.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.get_ident() != threading.main_thread().ident:
         return None
     handler = signal.getsignal(signal.SIGINT)
     return handler if callable(handler) else None

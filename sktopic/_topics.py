@@ -109,18 +109,8 @@ def _gather(kernel, store, words, given, workers, dtype):
         np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
         np.empty(len(words)),
     )
-    pieces = [
-        (
-            store,
-            words[first:last],
-            *given,
-            gathered.rows[first:last],
-            gathered.cumulative[first:last],
-            gathered.log_norm[first:last],
-        )
-        for first, last in workers.ranges(len(words))
-    ]
-    check_finite(all(workers.map_here(kernel, pieces)))
+    finite = kernel(store, words, *given, gathered.rows, gathered.cumulative, gathered.log_norm, workers.team)
+    check_finite(finite)
     return gathered
 
 

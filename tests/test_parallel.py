@@ -21,6 +21,10 @@ def test_pieces_leave_the_process_for_backends_without_shared_memory(backend, le
         assert set(workers.map_here(os.getpid, [()] * 4)) == {os.getpid()}
 
 
+needs_two_cores = pytest.mark.skipif(joblib.cpu_count() < 2, reason="there is one core")
+
+
+@needs_two_cores
 @pytest.mark.parametrize("where", ["caller", "helper"])
 def test_a_piece_that_fails_keeps_others_from_beginning(where):
     begun, both, failed = [], threading.Barrier(2), threading.Event()
@@ -45,6 +49,7 @@ def test_a_piece_that_fails_keeps_others_from_beginning(where):
         assert workers.map_here(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
 
 
+@needs_two_cores
 def test_the_first_error_is_raised_where_several_pieces_fail():
     both, failed = threading.Barrier(2), threading.Event()
 
@@ -79,3 +84,10 @@ def test_empty_arrays_are_not_sent_to_other_processes(monkeypatch):
         remote = GibbsStep(1, 1)(*given, workers)
     assert len(sizes) == 2 and max(sizes) < gathered.rows.nbytes + remote.counts.nbytes / 4
     np.testing.assert_array_equal(remote.counts, GibbsStep(1, 1)(*given, Workers(1)).counts)
+
+
+def test_no_more_threads_are_started_than_there_are_cores():
+    with Workers(1000) as workers:
+        assert workers.team.size <= joblib.cpu_count()
+        assert workers.map_here(abs, [(-i,) for i in range(1000)]) == list(range(1000))
+    assert workers.team.size == 1

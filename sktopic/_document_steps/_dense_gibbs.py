@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._document_steps._pieces import add_by_parts, document_pieces
 from sktopic._documents import DocumentBatch
 from sktopic._kernels._dense_gibbs import PADDING, sweep_documents
 from sktopic._kernels._statistics import add_cell_counts
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import N_PARTS, part_bounds
+from sktopic._statistics import part_bounds
 
 
 @dataclass
@@ -33,9 +32,7 @@ class CellCounts:
         return self.counts.size
 
     def add_to(self, target, words, factor, workers):
-        add_by_parts(
-            add_cell_counts,
-            workers,
+        add_cell_counts(
             part_bounds=part_bounds(self.batch.n_words),
             word_indptr=self.batch.word_indptr,
             word_cell=self.batch.word_cell,
@@ -46,7 +43,7 @@ class CellCounts:
             totals=target.totals,
             averaged=target.averaged,
             average_weight=target.average_weight,
-            scratch=np.zeros((N_PARTS, len(self.prior))),
+            team=workers.team,
         )
 
     def prior_statistics(self):
@@ -85,7 +82,13 @@ class Swept(NamedTuple):
 
 def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_cell, with_log_theta, workers):
     """Swept of all documents: counts (by_cell) or sums, and log_theta (n_documents or 0, n_topics)."""
-    settings = {"rows": topics.rows, "prior": prior, "n_burn_in": burn_in, "n_sweeps": sweeps}
+    settings = {
+        "rows": topics.rows,
+        "prior": prior,
+        "n_burn_in": burn_in,
+        "n_sweeps": sweeps,
+        "team": workers.team,
+    }
     n_documents, n_topics = batch.n_documents, len(prior)
     n_padded = -(-n_topics // PADDING) * PADDING
     swept = Swept(
@@ -95,7 +98,7 @@ def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_c
         np.empty((n_documents if with_log_theta else 0, n_topics)),
     )
     pieces = []
-    for first, last in document_pieces(batch, workers):
+    for first, last in batch.chunks(workers.n_processes):
         bounds, documents = batch.clump_indptr[first : last + 1], slice(first, last)
         clumps, cells = slice(bounds[0], bounds[-1]), slice(batch.indptr[first], batch.indptr[last])
         piece = Swept(

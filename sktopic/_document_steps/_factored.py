@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._document_steps._pieces import add_by_parts, joined
+from sktopic._document_steps._pieces import joined
 from sktopic._documents import DocumentBatch
 from sktopic._kernels._statistics import add_factored_counts
-from sktopic._statistics import N_PARTS, part_bounds
+from sktopic._statistics import part_bounds
 from sktopic._topics import GatheredTopics
 
 
@@ -24,9 +24,7 @@ class FactoredCounts:
         return len(self.share) * self.expectation.shape[1]
 
     def add_to(self, target, words, factor, workers):
-        add_by_parts(
-            add_factored_counts,
-            workers,
+        add_factored_counts(
             part_bounds=part_bounds(self.batch.n_words),
             word_indptr=self.batch.word_indptr,
             word_cell=self.batch.word_cell,
@@ -40,7 +38,7 @@ class FactoredCounts:
             totals=target.totals,
             averaged=target.averaged,
             average_weight=target.average_weight,
-            scratch=np.empty((N_PARTS, self.expectation.shape[1])),
+            team=workers.team,
         )
 
 

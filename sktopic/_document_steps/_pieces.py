@@ -1,10 +1,6 @@
 """Cutting a batch into pieces that run side by side, and putting their results together."""
 
-from functools import partial
-
 import numpy as np
-
-from sktopic._statistics import N_PARTS
 
 # Clumps below which cutting a batch finer than one piece a worker costs more than it evens out.
 SMALL_BATCH = 50_000
@@ -20,8 +16,3 @@ def joined(parts, name):
     """The arrays of a name, of results for consecutive documents, as one."""
     arrays = [getattr(part, name) for part in parts]
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
-def add_by_parts(kernel, workers, **arguments):
-    """Run a kernel of _kernels._statistics over the fixed parts that the words of a batch are dealt in."""
-    workers.map_here(partial(kernel, **arguments), workers.ranges(N_PARTS))

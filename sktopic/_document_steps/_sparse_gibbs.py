@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._document_steps._pieces import add_by_parts, document_pieces, joined
+from sktopic._document_steps._pieces import joined
 from sktopic._documents import DocumentBatch
 from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._sparse_gibbs import sweep_documents
@@ -33,19 +33,13 @@ class SampledCounts:
         return len(self.values) + self.topics.rows.size
 
     def add_to(self, target, words, factor, workers):
-        value_indptr = np.zeros(self.batch.n_documents + 1, dtype=np.int64)
-        np.cumsum(np.diff(self.batch.indptr) * np.diff(self.column_indptr), out=value_indptr[1:])
-        add_by_parts(
-            add_sampled_counts,
-            workers,
+        add_sampled_counts(
             part_bounds=part_bounds(self.batch.n_words),
             word_indptr=self.batch.word_indptr,
             word_cell=self.batch.word_cell,
-            cell_document=self.batch.cell_document(),
             indptr=self.batch.indptr,
             column_indptr=self.column_indptr,
             column_topic=self.column_topic,
-            value_indptr=value_indptr,
             values=self.values,
             fixed=self.fixed,
             rows=self.topics.rows,
@@ -56,6 +50,7 @@ class SampledCounts:
             totals=target.totals,
             averaged=target.averaged,
             average_weight=target.average_weight,
+            team=workers.team,
         )
 
     def prior_statistics(self):
@@ -91,9 +86,10 @@ def sweep_sparsely(batch, topics, prior, keys, assignments, burn_in, sweeps, dra
         "n_sweeps": sweeps,
         "drawn": drawn,
         "with_log_theta": with_log_theta,
+        "team": workers.team,
     }
     pieces = []
-    for first, last in document_pieces(batch, workers):
+    for first, last in batch.chunks(workers.n_processes):
         clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
         pieces.append((batch.cells(first, last), keys[first:last], assignments[clumps], settings))
     parts = workers.map(_sweep, pieces)

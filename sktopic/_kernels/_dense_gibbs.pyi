@@ -3,6 +3,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._team import Team
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 PADDING: int
@@ -21,5 +23,6 @@ def sweep_documents(
     counts: _Real,  # (n_cells, n_padded) or (0, n_padded) OUT
     sums: NDArray[np.float64],  # (n_documents, n_topics) or (0, n_topics) OUT
     log_theta: NDArray[np.float64],  # (n_documents, n_topics) or (0, n_topics) OUT
+    team: Team,
 ) -> None:
     """Fill z, and counts or sums, and log_theta."""

@@ -16,6 +16,7 @@ from sktopic._kernels._lane_draws cimport LANES, draw_tokens
 from sktopic._kernels._precision cimport real
 from sktopic._kernels._rng cimport Stream, next_bits, next_uniform, seed_stream, unit_float
 from sktopic._kernels._special cimport digamma
+from sktopic._kernels._team cimport GAP, Task, Team
 
 # What a number of topics is filled up to a multiple of.
 PADDING = LANES
@@ -36,6 +37,37 @@ cdef Py_ssize_t largest_part(const int64_t[::1] bounds) noexcept nogil:
     return largest
 
 
+cdef struct Sweeps:
+    # Arguments of sweep_documents ...
+    const int64_t* indptr
+    const int32_t* cell_word
+    const double* cell_count
+    const int64_t* clump_indptr
+    const void* rows
+    const double* prior
+    const uint64_t* keys
+    int32_t* z
+    int n_burn_in
+    int n_sweeps
+    void* counts
+    double* sums
+    double* log_theta
+    # ... their sizes ...
+    Py_ssize_t n_topics
+    Py_ssize_t n_padded
+    Py_ssize_t most_cells
+    bint single  # whether rows are of single precision
+    double* psi_prior  # digamma(prior), where there is a log_theta
+    # ... and scratch space, in one array for each type (allocating takes as long as some tokens), of which
+    # each thread has as many entries.
+    int32_t* numbers
+    double* weights
+    void* reals
+    Py_ssize_t n_numbers
+    Py_ssize_t n_weights
+    Py_ssize_t n_reals
+
+
 def sweep_documents(
     const int64_t[::1] indptr,
     const int32_t[::1] cell_word,
@@ -50,6 +82,7 @@ def sweep_documents(
     real[:, ::1] counts,
     double[:, ::1] sums,
     double[:, ::1] log_theta,
+    Team team not None,
 ):
     """Sample the topics of documents and sum the conditional probabilities of the counted sweeps.
 
@@ -72,81 +105,116 @@ def sweep_documents(
         n being the counts after a sweep; or no rows                                             OUT
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = prior.shape[0]
-    cdef Py_ssize_t n_padded = (n_topics + LANES - 1) // LANES * LANES, at_once = max(1, OFTEN // n_padded)
+    cdef Py_ssize_t n_padded = (n_topics + LANES - 1) // LANES * LANES, k, n_threads = team.size
     cdef Py_ssize_t most_cells = largest_part(indptr), most_tokens = largest_part(clump_indptr)
-    cdef Py_ssize_t d, first, n_cells, n_tokens, cell, token, n, k, done = 0
+    cdef Sweeps given
+    if most_tokens == 0:
+        sums[:, :] = 0.0
+        log_theta[:, :] = 0.0
+        return
+
+    dtype = np.float32 if real is float else np.float64
+    given.n_numbers = n_topics + most_tokens + GAP
+    given.n_weights = n_topics + n_padded + most_tokens + GAP
+    given.n_reals = (4 + most_cells) * n_padded + most_tokens + GAP
+    cdef int32_t[::1] numbers = np.empty(n_threads * given.n_numbers, dtype=np.int32)
+    cdef double[::1] weights = np.empty(n_threads * given.n_weights + n_topics)
+    cdef real[::1] reals = np.zeros(n_threads * given.n_reals, dtype=dtype)
+    given.numbers, given.weights, given.reals = &numbers[0], &weights[0], &reals[0]
+    given.psi_prior = &weights[n_threads * given.n_weights]
+    given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
+    given.clump_indptr, given.rows, given.prior = &clump_indptr[0], &rows[0, 0], &prior[0]
+    given.keys, given.z, given.n_burn_in, given.n_sweeps = &keys[0], &z[0], n_burn_in, n_sweeps
+    given.counts = &counts[0, 0] if counts.shape[0] > 0 else NULL
+    given.sums = &sums[0, 0] if sums.shape[0] > 0 else NULL
+    given.log_theta = &log_theta[0, 0] if log_theta.shape[0] > 0 else NULL
+    given.n_topics, given.n_padded = n_topics, n_padded
+    given.most_cells, given.single = most_cells, real is float
+    with nogil:
+        if given.log_theta != NULL:
+            for k in range(n_topics):
+                given.psi_prior[k] = digamma(prior[k])
+        team.run(<Task>sweep_document, &given, n_documents)
+
+
+cdef int sweep_document(Sweeps* given, Py_ssize_t d, Py_ssize_t thread) except -1 nogil:
+    if given.single:
+        return sweep_document_of(given, d, thread, <float>0)
+    return sweep_document_of(given, d, thread, <double>0)
+
+
+cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real like) except -1 nogil:
+    cdef Py_ssize_t n_topics = given.n_topics, n_padded = given.n_padded, at_once = max(1, OFTEN // n_padded)
+    cdef Py_ssize_t first = given.indptr[d] - given.indptr[0], n_cells = given.indptr[d + 1] - given.indptr[d]
+    cdef Py_ssize_t first_token = given.clump_indptr[d] - given.clump_indptr[0]
+    cdef Py_ssize_t n_tokens = given.clump_indptr[d + 1] - given.clump_indptr[d]
+    cdef Py_ssize_t cell, token, n, k, done = 0
     cdef int32_t i, n_parts
     cdef int sweep
-    cdef real like = 0
-    cdef int32_t* topic
-    cdef real* out
-    cdef double* total
+    cdef const double* prior = given.prior
+    cdef const double* cell_count = given.cell_count + first
+    cdef const real* rows = <const real*>given.rows
+    cdef int32_t* topic = given.z + first_token
+    cdef real* counts = NULL
+    cdef double* sums = NULL
+    cdef double* log_theta = NULL
+    cdef int32_t* members = given.numbers + thread * given.n_numbers
+    cdef int32_t* token_cell = members + n_topics
+    cdef double* weight = given.weights + thread * given.n_weights
+    cdef double* summed = weight + n_topics
+    cdef double* token_size = summed + n_padded
+    cdef real* mass = <real*>given.reals + thread * given.n_reals
+    cdef real* row = mass + 4 * n_padded  # zeros stay behind the topics
+    cdef real* uniform = row + given.most_cells * n_padded
     cdef Stream stream
-
-    # Scratch, in one array for each type: allocating takes as long as some tokens.
-    dtype = np.float32 if real is float else np.float64
-    cdef int32_t[::1] numbers = np.empty(n_topics + most_tokens, dtype=np.int32)
-    cdef double[::1] weights = np.zeros(2 * n_topics + n_padded + most_tokens)
-    cdef real[::1] reals = np.zeros((4 + most_cells) * n_padded + most_tokens, dtype=dtype)
-    cdef int32_t[::1] members = numbers[:n_topics], token_cell = numbers[n_topics:]
-    cdef double[::1] weight = weights[:n_topics], psi_prior = weights[n_topics:2 * n_topics]
-    cdef double[::1] summed = weights[2 * n_topics:2 * n_topics + n_padded]
-    cdef double[::1] token_size = weights[2 * n_topics + n_padded:]
-    cdef real[::1] mass = reals[:4 * n_padded], row = reals[4 * n_padded:(4 + most_cells) * n_padded]
-    cdef real[::1] uniform = reals[(4 + most_cells) * n_padded:]
-    with nogil:
-        if log_theta.shape[0] > 0:
+    if given.counts != NULL:
+        counts = <real*>given.counts + first * n_padded
+        memset(counts, 0, n_cells * n_padded * sizeof(real))
+    if given.sums != NULL:
+        sums = given.sums + d * n_topics
+        memset(sums, 0, n_topics * sizeof(double))
+    if given.log_theta != NULL:
+        log_theta = given.log_theta + d * n_topics
+        memset(log_theta, 0, n_topics * sizeof(double))
+    if n_tokens == 0:
+        return 0
+    memset(members, 0, n_topics * sizeof(int32_t))
+    memset(weight, 0, n_topics * sizeof(double))
+    memset(summed, 0, n_padded * sizeof(double))
+    token = 0
+    for cell in range(n_cells):
+        memcpy(
+            row + cell * n_padded, rows + given.cell_word[first + cell] * n_topics, n_topics * sizeof(real)
+        )
+        n_parts = n_clumps(cell_count[cell])
+        for i in range(n_parts):
+            token_cell[token] = <int32_t>cell
+            token_size[token] = clump_weight(cell_count[cell], n_parts, i)
+            if topic[token] >= 0:
+                members[topic[token]] += 1
+                weight[topic[token]] += token_size[token]
+            token += 1
+    for k in range(n_topics):
+        mass[k] = <real>(prior[k] + weight[k])
+    seed_stream(&stream, given.keys[d])
+    for sweep in range(given.n_burn_in + given.n_sweeps):
+        for token in range(n_tokens):
+            uniform[token] = next_unit(&stream, like)
+        token = 0
+        while token < n_tokens:
+            n = min(at_once, n_tokens - token)
+            draw_tokens(
+                n_padded, prior, weight, members, mass, n, token_cell + token, token_size + token, row,
+                uniform + token, topic + token,
+                counts if sweep >= given.n_burn_in else NULL,
+                summed if sweep >= given.n_burn_in and sums != NULL else NULL,
+            )
+            count_work(&done, n * (n_padded // 4 + 16))
+            token += n
+        if sweep >= given.n_burn_in and log_theta != NULL:
             for k in range(n_topics):
-                psi_prior[k] = digamma(prior[k])
-        for d in range(n_documents):
-            first = indptr[d] - indptr[0]
-            n_cells = indptr[d + 1] - indptr[d]
-            n_tokens = clump_indptr[d + 1] - clump_indptr[d]
-            if sums.shape[0] > 0:
-                sums[d, :] = 0.0
-            if log_theta.shape[0] > 0:
-                log_theta[d, :] = 0.0
-            if n_tokens == 0:
-                continue
-            if counts.shape[0] > 0:
-                memset(&counts[first, 0], 0, n_cells * n_padded * sizeof(real))
-            topic = &z[clump_indptr[d] - clump_indptr[0]]
-            for k in range(n_topics):
-                members[k] = 0
-                weight[k] = 0.0
-            token = 0
-            for cell in range(n_cells):
-                memcpy(&row[cell * n_padded], &rows[cell_word[first + cell], 0], n_topics * sizeof(real))
-                n_parts = n_clumps(cell_count[first + cell])
-                for i in range(n_parts):
-                    token_cell[token] = <int32_t>cell
-                    token_size[token] = clump_weight(cell_count[first + cell], n_parts, i)
-                    if topic[token] >= 0:
-                        members[topic[token]] += 1
-                        weight[topic[token]] += token_size[token]
-                    token += 1
-            for k in range(n_topics):
-                mass[k] = <real>(prior[k] + weight[k])
-            seed_stream(&stream, keys[d])
-            for sweep in range(n_burn_in + n_sweeps):
-                out = &counts[first, 0] if sweep >= n_burn_in and counts.shape[0] > 0 else NULL
-                total = &summed[0] if sweep >= n_burn_in and sums.shape[0] > 0 else NULL
-                for token in range(n_tokens):
-                    uniform[token] = next_unit(&stream, like)
-                token = 0
-                while token < n_tokens:
-                    n = min(at_once, n_tokens - token)
-                    draw_tokens(
-                        n_padded, &prior[0], &weight[0], &members[0], &mass[0], n, &token_cell[token],
-                        &token_size[token], &row[0], &uniform[token], &topic[token], out, total,
-                    )
-                    count_work(&done, n * (n_padded // 4 + 16))
-                    token += n
-                if sweep >= n_burn_in and log_theta.shape[0] > 0:
-                    for k in range(n_topics):
-                        if members[k] > 0:
-                            log_theta[d, k] += digamma(prior[k] + weight[k]) - psi_prior[k]
-            if sums.shape[0] > 0:
-                for k in range(n_topics):
-                    sums[d, k] = summed[k]
-                    summed[k] = 0.0
+                if members[k] > 0:
+                    log_theta[k] += digamma(prior[k] + weight[k]) - given.psi_prior[k]
+    if sums != NULL:
+        memcpy(sums, summed, n_topics * sizeof(double))
+    return 0

@@ -4,6 +4,8 @@
 cdef enum:
     OFTEN = 1 << 25
 
+cdef int* stop_with(int* flag) noexcept nogil
+
 cdef int look() except -1 nogil
 
 

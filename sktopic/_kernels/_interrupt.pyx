@@ -5,26 +5,34 @@ handler may raise KeyboardInterrupt, and in a thread of a team whether the team 
 look where their arguments are fit to be thrown away or used further.
 """
 
-import threading
-
 from cpython.exc cimport PyErr_CheckSignals
 
-_thread = threading.local()
+
+cdef extern from *:
+    """
+    #include "_team.h"
+    static THREAD_LOCAL int *flag_of_team;
+    """
+    int* flag_of_team
+    int load(int* x) nogil
 
 
 class Stopped(Exception):
     """Raised in a thread whose team has been told to stop."""
 
 
-def stop_with(event):
-    """Let kernels that run in this thread raise Stopped once the event (threading.Event or None) is set."""
-    _thread.event = event
+cdef int* stop_with(int* flag) noexcept nogil:
+    """Let kernels that run in this thread raise Stopped while a flag is set; returns that before, or NULL."""
+    global flag_of_team
+    cdef int* before = flag_of_team
+    flag_of_team = flag
+    return before
 
 
 cdef int look() except -1 nogil:
+    if flag_of_team != NULL and load(flag_of_team):
+        with gil:
+            raise Stopped
     with gil:
         PyErr_CheckSignals()
-        event = getattr(_thread, "event", None)
-        if event is not None and event.is_set():
-            raise Stopped
     return 0

@@ -3,6 +3,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._team import Team
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def sweep_documents(
@@ -18,6 +20,7 @@ def sweep_documents(
     n_sweeps: int,  # >= 1
     drawn: bool,
     with_log_theta: bool,
+    team: Team,
 ) -> tuple[
     NDArray[np.int64],  # column_indptr (n_documents + 1,)
     NDArray[np.int32],  # column_topic (n_columns,)

@@ -14,10 +14,11 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from sktopic._kernels._block_sums cimport BLOCK
 from sktopic._kernels._sampled_counts cimport (
-    Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, to_array, widen_counts,
+    Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, widen_counts,
 )
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
@@ -27,34 +28,81 @@ from sktopic._kernels._document_topics cimport (
 )
 from sktopic._kernels._precision cimport real
 from sktopic._kernels._special cimport digamma
+from sktopic._kernels._team cimport GAP, Task, Team
 
 
-cdef int sweep_document(
-    Py_ssize_t n_cells,
-    const int32_t* cell_word,
-    const double* cell_count,
-    const real* rows,
-    const real* cumulative,
-    const double* prior,
-    int32_t n_topics,
-    int n_burn_in,
-    int n_sweeps,
-    bint drawn,
-    Stream* stream,
-    int32_t* z,
-    DocumentTopics* present,
-    Columns* columns,
-    real* mass,
-    real* product,
-    real* partial_sum,
-    Buffer* values,
-    double* fixed,
-    double* log_theta,
-    Py_ssize_t* done,
-) except -1 nogil:
+cdef struct Thread:
+    # What a thread writes to: scratch space, and what it has found of its documents, one behind the other.
+    DocumentTopics present
+    Columns columns
+    void* mass
+    void* product
+    void* partial_sum
+    double* log_theta  # or NULL
+    Buffer values
+    Buffer topics
+    Buffer logs
+
+
+cdef struct Found:
+    # Where that of a document begins, in bytes.
+    Py_ssize_t thread
+    size_t values
+    size_t topics
+    size_t logs
+
+
+cdef struct Sweeps:
+    # Arguments of sweep_documents ...
+    const int64_t* indptr
+    const int32_t* cell_word
+    const double* cell_count
+    const void* rows
+    const void* cumulative
+    const double* prior
+    const uint64_t* keys
+    int32_t* z
+    int n_burn_in
+    int n_sweeps
+    bint drawn
+    # ... their sizes ...
+    int32_t n_topics
+    bint single  # whether rows are of single precision
+    # ... and results.
+    const int64_t* token_indptr
+    Thread* threads
+    Found* found
+    double* fixed
+    int64_t* column_indptr
+    int64_t* value_indptr
+    int32_t* column_topic
+    void* values
+    double* log_theta
+
+
+cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) except -1 nogil:
     """All sweeps over one document: leaves its topics in columns, appends its block (one row a cell, one
     entry a column) to values and adds to the cells' fixed parts. 1 when there is no memory."""
-    cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
+    cdef int32_t n_topics = given.n_topics
+    cdef int n_burn_in = given.n_burn_in, n_sweeps = given.n_sweeps
+    cdef bint drawn = given.drawn
+    cdef Py_ssize_t first = given.indptr[d] - given.indptr[0], n_cells = given.indptr[d + 1] - given.indptr[d]
+    cdef const int32_t* cell_word = given.cell_word + first
+    cdef const double* cell_count = given.cell_count + first
+    cdef const real* rows = <const real*>given.rows
+    cdef const real* cumulative = <const real*>given.cumulative
+    cdef const double* prior = given.prior
+    cdef int32_t* z = given.z + given.token_indptr[d]
+    cdef double* fixed = given.fixed + first
+    cdef DocumentTopics* present = &thread.present
+    cdef Columns* columns = &thread.columns
+    cdef Buffer* values = &thread.values
+    cdef real* mass = <real*>thread.mass
+    cdef real* product = <real*>thread.product
+    cdef real* partial_sum = <real*>thread.partial_sum
+    cdef double* log_theta = thread.log_theta
+    cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used, done = 0
+    cdef Stream stream
     cdef Py_ssize_t cell, token, stride = 0
     cdef int32_t i, j, k, n_parts, n_before
     cdef int sweep
@@ -65,6 +113,7 @@ cdef int sweep_document(
     cdef const real* sums
     cdef real* out
 
+    seed_stream(&stream, given.keys[d])
     token = 0
     for cell in range(n_cells):  # topics that an earlier call left in z
         n_parts = n_clumps(cell_count[cell])
@@ -88,7 +137,7 @@ cdef int sweep_document(
         for cell in range(n_cells):
             row = rows + cell_word[cell] * <Py_ssize_t>n_topics
             n_parts = n_clumps(cell_count[cell])
-            count_work(done, n_parts * (2 * present.n + 16))
+            count_work(&done, n_parts * (2 * present.n + 16))
             for i in range(n_parts):
                 w = clump_weight(cell_count[cell], n_parts, i)
                 if z[token] >= 0:
@@ -98,7 +147,7 @@ cdef int sweep_document(
                 n_before = present.n
                 total = scan(row, present, mass, product, partial_sum)
                 sums = cumulative + cell_word[cell] * n_blocks
-                j = draw_entry(row, sums, prior, n_topics, present, partial_sum, total, stream)
+                j = draw_entry(row, sums, prior, n_topics, present, partial_sum, total, &stream)
                 put(present, j, w)
                 mass[j] = <real>present.weight[j]
                 z[token] = present.topic[j]
@@ -142,6 +191,7 @@ def sweep_documents(
     int n_sweeps,
     bint drawn,
     bint with_log_theta,
+    Team team not None,
 ):
     """Sample the topics of documents; sum the conditional probabilities, or the draws, of the counted sweeps.
 
@@ -168,70 +218,114 @@ def sweep_documents(
     fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k, or 0;
     log_theta (n_columns,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
     """
-    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell, token = 0, done = 0
-    cdef int32_t n_topics = <int32_t>rows.shape[1]
-    cdef int64_t base = indptr[0]
-    cdef int status = 0
-    cdef Stream stream
-    cdef DocumentTopics present
-    cdef Columns columns
-    cdef Buffer values, topics, logs
-    cdef double* log_theta = NULL
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, i
+    cdef Py_ssize_t n_threads = team.size
+    cdef Sweeps given
+    cdef Thread* thread
 
     dtype = np.float32 if real is float else np.float64
     column_indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
     fixed_array = np.zeros(cell_word.shape[0], dtype=np.float64)
     cdef int64_t[::1] column_indptr = column_indptr_array
+    cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
+    cdef int64_t[::1] token_indptr = np.zeros(n_documents + 1, dtype=np.int64)
     cdef double[::1] fixed = fixed_array
-    cdef int32_t[:, ::1] ints = np.full((6, n_topics), -1, dtype=np.int32)
-    cdef real[:, ::1] reals = np.empty((3, n_topics), dtype=dtype)
-    cdef double[:, ::1] doubles = np.empty((2, n_topics), dtype=np.float64)
-    present.n = columns.n = 0
-    present.topic = &ints[0, 0]
-    present.members = &ints[1, 0]
-    present.position = &ints[2, 0]
-    present.weight = &doubles[0, 0]
-    columns.topic = &ints[3, 0]
-    columns.position = &ints[4, 0]
-    columns.of_entry = &ints[5, 0]
-    if with_log_theta:
-        log_theta = &doubles[1, 0]
-    values.data = topics.data = logs.data = NULL
-    values.used = values.capacity = topics.used = topics.capacity = logs.used = logs.capacity = 0
+    cdef int32_t[:, ::1] ints = np.full((n_threads, 6 * n_topics + GAP), -1, dtype=np.int32)
+    cdef real[:, ::1] reals = np.empty((n_threads, 3 * n_topics + GAP), dtype=dtype)
+    cdef double[:, ::1] doubles = np.empty((n_threads, 2 * n_topics + GAP))
+    cdef unsigned char[::1] threads = np.zeros(n_threads * sizeof(Thread), dtype=np.uint8)
+    cdef unsigned char[::1] found = np.zeros(max(1, n_documents) * sizeof(Found), dtype=np.uint8)
+    given.threads, given.found = <Thread*>&threads[0], <Found*>&found[0]
+    for i in range(n_threads):
+        thread = &given.threads[i]
+        thread.present.topic = &ints[i, 0]
+        thread.present.members = &ints[i, n_topics]
+        thread.present.position = &ints[i, 2 * n_topics]
+        thread.present.weight = &doubles[i, 0]
+        thread.columns.topic = &ints[i, 3 * n_topics]
+        thread.columns.position = &ints[i, 4 * n_topics]
+        thread.columns.of_entry = &ints[i, 5 * n_topics]
+        thread.mass, thread.product = &reals[i, 0], &reals[i, n_topics]
+        thread.partial_sum = &reals[i, 2 * n_topics]
+        thread.log_theta = &doubles[i, n_topics] if with_log_theta else NULL
+    given.indptr, given.token_indptr, given.column_indptr = &indptr[0], &token_indptr[0], &column_indptr[0]
+    given.value_indptr = &value_indptr[0]
+    given.n_burn_in, given.n_sweeps, given.drawn = n_burn_in, n_sweeps, drawn
+    given.n_topics, given.single = <int32_t>n_topics, real is float
+    if cell_word.shape[0] > 0:
+        given.cell_word, given.cell_count, given.fixed = &cell_word[0], &cell_count[0], &fixed[0]
+        given.rows, given.cumulative, given.prior = &rows[0, 0], &cumulative[0, 0], &prior[0]
+        given.keys, given.z = &keys[0], &z[0]
     try:
         with nogil:
             for d in range(n_documents):
-                first = indptr[d] - base
-                n_cells = indptr[d + 1] - indptr[d]
-                if n_cells > 0:
-                    seed_stream(&stream, keys[d])
-                    status = sweep_document(
-                        n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0],
-                        &prior[0],
-                        n_topics, n_burn_in, n_sweeps, drawn, &stream, &z[token], &present, &columns,
-                        &reals[0, 0], &reals[1, 0], &reals[2, 0], &values, &fixed[first], log_theta,
-                        &done,
-                    )
-                    status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
-                    if with_log_theta:
-                        status |= append(&logs, log_theta, columns.n * sizeof(double))
-                    if status != 0:
-                        break
-                    for cell in range(first, first + n_cells):
-                        token += n_clumps(cell_count[cell])
-                column_indptr[d + 1] = column_indptr[d] + columns.n
-                clear_entries(&present)
-                clear_columns(&columns)
-        if status != 0:
-            raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")
-        return (
-            column_indptr_array,
-            to_array(&topics, np.int32),
-            to_array(&values, dtype),
-            fixed_array,
-            to_array(&logs, np.float64),
-        )
+                token_indptr[d + 1] = token_indptr[d]
+                for cell in range(indptr[d] - indptr[0], indptr[d + 1] - indptr[0]):
+                    token_indptr[d + 1] += n_clumps(cell_count[cell])
+            team.run(<Task>find_topics, &given, n_documents)
+            for d in range(n_documents):
+                value_indptr[d + 1] = value_indptr[d] + (indptr[d + 1] - indptr[d]) * column_indptr[d + 1]
+                column_indptr[d + 1] += column_indptr[d]
+        column_topic = np.empty(column_indptr[n_documents], dtype=np.int32)
+        values = np.empty(value_indptr[n_documents], dtype=dtype)
+        log_theta = np.empty(column_indptr[n_documents] if with_log_theta else 0)
+        if len(column_topic) > 0:
+            put_together(&given, n_documents, column_topic, values, log_theta, team)
+        return column_indptr_array, column_topic, values, fixed_array, log_theta
     finally:
-        free(values.data)
-        free(topics.data)
-        free(logs.data)
+        for i in range(n_threads):
+            free(given.threads[i].values.data)
+            free(given.threads[i].topics.data)
+            free(given.threads[i].logs.data)
+
+
+cdef int find_topics(Sweeps* given, Py_ssize_t d, Py_ssize_t t) except -1 nogil:
+    """All sweeps over document d, in thread t."""
+    cdef Thread* thread = &given.threads[t]
+    cdef Found* found = &given.found[d]
+    cdef int32_t n_columns
+    cdef int status = 0
+    found.thread, found.values = t, thread.values.used
+    found.topics, found.logs = thread.topics.used, thread.logs.used
+    if given.indptr[d] < given.indptr[d + 1]:
+        if given.single:
+            status = sweep_document(given, d, thread, <float>0)
+        else:
+            status = sweep_document(given, d, thread, <double>0)
+        n_columns = thread.columns.n
+        status |= append(&thread.topics, thread.columns.topic, n_columns * sizeof(int32_t))
+        if thread.log_theta != NULL:
+            status |= append(&thread.logs, thread.log_theta, n_columns * sizeof(double))
+        if status != 0:
+            with gil:
+                raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")
+        given.column_indptr[d + 1] = n_columns
+    clear_entries(&thread.present)
+    clear_columns(&thread.columns)
+    return 0
+
+
+cdef int put_together(
+    Sweeps* given, Py_ssize_t n_documents, int32_t[::1] column_topic, values, double[::1] log_theta, Team team
+) except -1:
+    """Copy what was found into the results, document by document."""
+    cdef unsigned char[::1] bytes_of_values = values.view(np.uint8)
+    given.column_topic, given.values = &column_topic[0], &bytes_of_values[0]
+    given.log_theta = &log_theta[0] if log_theta.shape[0] > 0 else NULL
+    with nogil:
+        team.run(<Task>copy_found, given, n_documents)
+    return 0
+
+
+cdef int copy_found(Sweeps* given, Py_ssize_t d, Py_ssize_t _) except -1 nogil:
+    cdef Found* found = &given.found[d]
+    cdef Thread* thread = &given.threads[found.thread]
+    cdef int64_t first = given.column_indptr[d], n_columns = given.column_indptr[d + 1] - first
+    cdef int64_t first_value = given.value_indptr[d], n_values = given.value_indptr[d + 1] - first_value
+    cdef size_t size = sizeof(float) if given.single else sizeof(double)
+    if n_columns > 0:
+        memcpy(given.column_topic + first, thread.topics.data + found.topics, n_columns * sizeof(int32_t))
+        memcpy(<char*>given.values + first_value * size, thread.values.data + found.values, n_values * size)
+        if given.log_theta != NULL:
+            memcpy(given.log_theta + first, thread.logs.data + found.logs, n_columns * sizeof(double))
+    return 0

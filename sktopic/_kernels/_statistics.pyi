@@ -3,19 +3,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._team import Team
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def add_sampled_counts(
-    first_part: int,
-    last_part: int,
     part_bounds: NDArray[np.int64],  # (n_parts + 1,)
     word_indptr: NDArray[np.int64],  # (n_words + 1,)
     word_cell: NDArray[np.int64],  # (n_cells,)
-    cell_document: NDArray[np.int32],  # (n_cells,)
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     column_indptr: NDArray[np.int64],  # (n_documents + 1,)
     column_topic: NDArray[np.int32],  # (n_columns,)
-    value_indptr: NDArray[np.int64],  # (n_documents + 1,)
     values: _Real,  # (n_values,)
     fixed: NDArray[np.float64],  # (n_cells,)
     rows: _Real,  # (n_words, n_topics)
@@ -26,12 +24,11 @@ def add_sampled_counts(
     totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
     averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
     average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+    team: Team,
 ) -> None:
     """Add to target, totals and averaged in place."""
 
 def add_cell_counts(
-    first_part: int,
-    last_part: int,
     part_bounds: NDArray[np.int64],  # (n_parts + 1,)
     word_indptr: NDArray[np.int64],  # (n_words + 1,)
     word_cell: NDArray[np.int64],  # (n_cells,)
@@ -42,13 +39,11 @@ def add_cell_counts(
     totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
     averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
     average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
-    scratch: NDArray[np.float64],  # (n_parts, n_topics) zeros, before and after
+    team: Team,
 ) -> None:
     """Add to target, totals and averaged in place."""
 
 def add_factored_counts(
-    first_part: int,
-    last_part: int,
     part_bounds: NDArray[np.int64],  # (n_parts + 1,)
     word_indptr: NDArray[np.int64],  # (n_words + 1,)
     word_cell: NDArray[np.int64],  # (n_cells,)
@@ -62,7 +57,7 @@ def add_factored_counts(
     totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
     averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
     average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
-    scratch: NDArray[np.float64],  # (n_parts, n_topics) overwritten
+    team: Team,
 ) -> None:
     """Add to target, totals and averaged in place."""
 

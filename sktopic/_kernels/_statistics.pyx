@@ -4,10 +4,14 @@ The words of the batch are dealt in fixed parts. A part writes the rows of its o
 row of totals, so parts run at the same time, and the result does not depend on how many do.
 """
 
+import numpy as np
+
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._precision cimport real
+from sktopic._kernels._team cimport GAP, Task, Team
 from sktopic._kernels._topic_rows cimport add_cell, add_share, add_word
 
 
@@ -42,17 +46,66 @@ cdef inline void add_block(
             add_entry(target, totals, averaged, average_weight, column_topic[j], factor * values[j])
 
 
-def add_sampled_counts(
-    Py_ssize_t first_part,
-    Py_ssize_t last_part,
+cdef struct Target:
+    # Where counts are added, word by word, and part by part.
+    const int64_t* part_bounds
+    const int64_t* word_indptr
+    const int64_t* word_cell
+    const int32_t* target_row
+    double* target
+    double* totals
+    double* averaged  # or NULL
+    const double* average_weight
+    Py_ssize_t n_parts
+    Py_ssize_t n_words
+    Py_ssize_t n_topics
+    double factor
+
+
+cdef Target target_of(
     const int64_t[::1] part_bounds,
     const int64_t[::1] word_indptr,
     const int64_t[::1] word_cell,
-    const int32_t[::1] cell_document,
+    double factor,
+    const int32_t[::1] target_row,
+    double[:, ::1] target,
+    double[:, ::1] totals,
+    double[:, ::1] averaged,
+    const double[::1] average_weight,
+):
+    cdef Target given
+    given.part_bounds, given.word_indptr = &part_bounds[0], &word_indptr[0]
+    given.n_parts, given.n_words = part_bounds.shape[0] - 1, target_row.shape[0]
+    given.n_topics, given.factor = target.shape[1], factor
+    given.word_cell = &word_cell[0] if given.n_words > 0 else NULL
+    given.target_row = &target_row[0] if given.n_words > 0 else NULL
+    given.target, given.totals = &target[0, 0], &totals[0, 0]
+    given.averaged = &averaged[0, 0] if averaged.shape[0] > 0 else NULL
+    given.average_weight = &average_weight[0] if averaged.shape[0] > 0 else NULL
+    return given
+
+
+cdef struct SampledCounts:
+    Target target
+    const int64_t* indptr
+    const int64_t* column_indptr
+    const int32_t* column_topic
+    const int64_t* value_indptr
+    const int32_t* cell_document
+    const void* values
+    const double* fixed
+    const void* rows
+    const double* prior
+    bint single  # whether values and rows are of single precision
+
+
+def add_sampled_counts(
+    const int64_t[::1] part_bounds,
+    const int64_t[::1] word_indptr,
+    const int64_t[::1] word_cell,
     const int64_t[::1] indptr,
     const int64_t[::1] column_indptr,
     const int32_t[::1] column_topic,
-    const int64_t[::1] value_indptr,
     const real[::1] values,
     const double[::1] fixed,
     const real[:, ::1] rows,
@@ -63,69 +116,105 @@ def add_sampled_counts(
     double[:, ::1] totals,
     double[:, ::1] averaged,
     const double[::1] average_weight,
+    Team team not None,
 ):
     """Add factor times the expected counts of sampled documents (see _sparse_gibbs.sweep_documents).
 
     Parameters
     ----------
-    first_part, last_part : parts to treat; part p owns words part_bounds[p] to part_bounds[p + 1]  IN
+    part_bounds : (n_parts + 1,) part p owns words part_bounds[p] to part_bounds[p + 1]           IN
     word_indptr, word_cell : the cells of each word, documents ascending                          IN
-    cell_document, indptr : document of each cell, first cell of each document                    IN
-    column_indptr, column_topic, values, fixed : what sweep_documents returned                        IN
-    value_indptr : (n_documents + 1,) start of each document's block in values                    IN
+    indptr : first cell of each document                                                          IN
+    column_indptr, column_topic, values, fixed : what sweep_documents returned                    IN
     rows, prior : as handed to sweep_documents                                                    IN
     target_row : (n_words,) row of the target for each word                                       IN
     target : (n_rows, n_topics)                                                                   IN/OUT
     totals : (n_parts, n_topics) what was added to each topic by each part                        IN/OUT
     averaged : like target, receives the increments times average_weight; no rows: not wanted     IN/OUT
     """
-    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, d, k, n_columns, first_column, done = 0
-    cdef Py_ssize_t n_words = target_row.shape[0]
+    cdef SampledCounts given
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell
+    if fixed.shape[0] == 0:
+        return
+    cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
+    cdef int32_t[::1] cell_document = np.empty(fixed.shape[0], dtype=np.int32)
+    given.target = target_of(
+        part_bounds, word_indptr, word_cell, factor, target_row, target, totals, averaged, average_weight
+    )
+    given.indptr, given.column_indptr, given.fixed = &indptr[0], &column_indptr[0], &fixed[0]
+    given.value_indptr, given.cell_document = &value_indptr[0], &cell_document[0]
+    given.column_topic = &column_topic[0] if column_topic.shape[0] > 0 else NULL
+    given.values = &values[0] if values.shape[0] > 0 else NULL
+    given.rows, given.prior, given.single = &rows[0, 0], &prior[0], real is float
+    with nogil:
+        for d in range(n_documents):
+            value_indptr[d + 1] = value_indptr[d]
+            value_indptr[d + 1] += (indptr[d + 1] - indptr[d]) * (column_indptr[d + 1] - column_indptr[d])
+            for cell in range(indptr[d], indptr[d + 1]):
+                cell_document[cell] = <int32_t>d
+        team.run(<Task>add_sampled_part, &given, given.target.n_parts)
+
+
+cdef int add_sampled_part(SampledCounts* given, Py_ssize_t p, Py_ssize_t _) except -1 nogil:
+    if given.single:
+        return add_sampled(given, p, <const float*>given.values, <const float*>given.rows)
+    return add_sampled(given, p, <const double*>given.values, <const double*>given.rows)
+
+
+cdef int add_sampled(
+    SampledCounts* given, Py_ssize_t p, const real* values, const real* rows
+) except -1 nogil:
+    cdef Target* to = &given.target
+    cdef Py_ssize_t n_topics = to.n_topics, w, i, cell, d, k, n_columns, first_column, done = 0
     cdef double share
     cdef bint drawn
+    cdef double* totals = to.totals + p * n_topics
     cdef double* out
     cdef const double* following
     cdef double* average_out = NULL
-    cdef const double* weight = NULL
+    cdef const double* weight = to.average_weight
     cdef const real* row
-    if averaged.shape[0] > 0:
-        weight = &average_weight[0]
-    with nogil:
-        for p in range(first_part, last_part):
-            for w in range(part_bounds[p], part_bounds[p + 1]):
-                out = &target[target_row[w], 0]
-                if weight != NULL:
-                    average_out = &averaged[target_row[w], 0]
-                row = &rows[w, 0]
-                share = 0.0
-                for i in range(word_indptr[w], word_indptr[w + 1]):
-                    share += fixed[word_cell[i]]
-                share *= factor
-                drawn = share == 0.0  # draws have no such part
-                count_work(&done, 8 * n_topics)
-                if not drawn and weight == NULL:
-                    following = &target[target_row[min(w + 1, n_words - 1)], 0]
-                    add_share(share, &prior[0], row, n_topics, out, &totals[p, 0], following)
-                elif not drawn:
-                    for k in range(n_topics):
-                        add_entry(out, &totals[p, 0], average_out, weight, k, share * prior[k] * row[k])
-                for i in range(word_indptr[w], word_indptr[w + 1]):
-                    cell = word_cell[i]
-                    d = cell_document[cell]
-                    first_column = column_indptr[d]
-                    n_columns = column_indptr[d + 1] - first_column
-                    if n_columns == 0:
-                        continue
-                    count_work(&done, 32 * n_columns)
-                    add_block(
-                        out, &totals[p, 0], average_out, weight, n_columns, &column_topic[first_column],
-                        &values[value_indptr[d] + (cell - indptr[d]) * n_columns], factor, drawn,
-                    )
+    for w in range(to.part_bounds[p], to.part_bounds[p + 1]):
+        out = to.target + to.target_row[w] * n_topics
+        if weight != NULL:
+            average_out = to.averaged + to.target_row[w] * n_topics
+        row = rows + w * n_topics
+        share = 0.0
+        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
+            share += given.fixed[to.word_cell[i]]
+        share *= to.factor
+        drawn = share == 0.0  # draws have no such part
+        count_work(&done, 8 * n_topics)
+        if not drawn and weight == NULL:
+            following = to.target + to.target_row[min(w + 1, to.n_words - 1)] * n_topics
+            add_share(share, given.prior, row, n_topics, out, totals, following)
+        elif not drawn:
+            for k in range(n_topics):
+                add_entry(out, totals, average_out, weight, k, share * given.prior[k] * row[k])
+        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
+            cell = to.word_cell[i]
+            d = given.cell_document[cell]
+            first_column = given.column_indptr[d]
+            n_columns = given.column_indptr[d + 1] - first_column
+            if n_columns == 0:
+                continue
+            count_work(&done, 32 * n_columns)
+            add_block(
+                out, totals, average_out, weight, n_columns, given.column_topic + first_column,
+                values + given.value_indptr[d] + (cell - given.indptr[d]) * n_columns, to.factor, drawn,
+            )
+    return 0
+
+
+cdef struct CellCounts:
+    Target target
+    const void* counts
+    Py_ssize_t n_columns  # of counts
+    bint single  # whether counts are of single precision
+    double* scratch  # of each thread
 
 
 def add_cell_counts(
-    Py_ssize_t first_part,
-    Py_ssize_t last_part,
     const int64_t[::1] part_bounds,
     const int64_t[::1] word_indptr,
     const int64_t[::1] word_cell,
@@ -136,35 +225,62 @@ def add_cell_counts(
     double[:, ::1] totals,
     double[:, ::1] averaged,
     const double[::1] average_weight,
-    double[:, ::1] scratch,
+    Team team not None,
 ):
     """Add factor times expected counts (n_cells, at least n_topics) that are known for every cell.
 
-    scratch (n_parts, n_topics) is zero, and is left so; the other arguments are those of
-    add_sampled_counts.
+    The other arguments are those of add_sampled_counts.
     """
-    cdef Py_ssize_t n_topics = target.shape[1], p, w, i, done = 0
-    cdef double* average_out = NULL
-    cdef const double* weight = NULL
-    if averaged.shape[0] > 0:
-        weight = &average_weight[0]
+    cdef CellCounts given
+    if counts.shape[0] == 0:
+        return
+    cdef double[:, ::1] scratch = np.zeros((team.size, 2 * target.shape[1] + GAP))
+    given.target = target_of(
+        part_bounds, word_indptr, word_cell, factor, target_row, target, totals, averaged, average_weight
+    )
+    given.counts, given.n_columns, given.single = &counts[0, 0], counts.shape[1], real is float
+    given.scratch = &scratch[0, 0]
     with nogil:
-        for p in range(first_part, last_part):
-            for w in range(part_bounds[p], part_bounds[p + 1]):
-                for i in range(word_indptr[w], word_indptr[w + 1]):
-                    add_cell(&counts[word_cell[i], 0], n_topics, &scratch[p, 0])
-                    count_work(&done, n_topics)
-                if weight != NULL:
-                    average_out = &averaged[target_row[w], 0]
-                add_word(
-                    factor, &scratch[p, 0], n_topics, &target[target_row[w], 0], &totals[p, 0],
-                    average_out, weight,
-                )
+        team.run(<Task>add_part_of_cells, &given, given.target.n_parts)
+
+
+cdef int add_part_of_cells(CellCounts* given, Py_ssize_t p, Py_ssize_t thread) except -1 nogil:
+    if given.single:
+        return add_cells(given, p, thread, <const float*>given.counts)
+    return add_cells(given, p, thread, <const double*>given.counts)
+
+
+cdef int add_cells(CellCounts* given, Py_ssize_t p, Py_ssize_t thread, const real* counts) except -1 nogil:
+    cdef Target* to = &given.target
+    cdef Py_ssize_t n_topics = to.n_topics, w, i, row, done = 0
+    cdef double* sums = given.scratch + thread * (2 * n_topics + GAP)
+    # Not in the totals themselves: another thread may write to the line of the cache where they end.
+    cdef double* totals = sums + n_topics
+    memcpy(totals, to.totals + p * n_topics, n_topics * sizeof(double))
+    for w in range(to.part_bounds[p], to.part_bounds[p + 1]):
+        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
+            add_cell(counts + to.word_cell[i] * given.n_columns, n_topics, sums)
+            count_work(&done, n_topics)
+        row = to.target_row[w] * n_topics
+        add_word(
+            to.factor, sums, n_topics, to.target + row, totals,
+            to.averaged + row if to.averaged != NULL else NULL, to.average_weight,
+        )
+    memcpy(to.totals + p * n_topics, totals, n_topics * sizeof(double))
+    return 0
+
+
+cdef struct FactoredCounts:
+    Target target
+    const int32_t* cell_document
+    const void* expectation
+    const double* share
+    const void* rows
+    bint single  # whether expectation and rows are of single precision
+    double* scratch  # of each thread
 
 
 def add_factored_counts(
-    Py_ssize_t first_part,
-    Py_ssize_t last_part,
     const int64_t[::1] part_bounds,
     const int64_t[::1] word_indptr,
     const int64_t[::1] word_cell,
@@ -178,43 +294,62 @@ def add_factored_counts(
     double[:, ::1] totals,
     double[:, ::1] averaged,
     const double[::1] average_weight,
-    double[:, ::1] scratch,
+    Team team not None,
 ):
     """Add factor times expected counts that are products.
 
-    The expected count of a cell under topic k is share[cell] * expectation[document, k] * rows[word, k]
-    (see _variational.update_documents, _ope.maximise_documents, _cvb0.collapse_documents). scratch
-    (n_parts, n_topics) is overwritten; the other arguments are those of add_sampled_counts.
+    The expected count of a cell under topic k is share[cell] * expectation[document, k] * rows[word, k], with
+    cell_document the document of each cell (see _variational.update_documents, _ope.maximise_documents,
+    _cvb0.collapse_documents). The other arguments are those of add_sampled_counts.
     """
-    cdef Py_ssize_t n_topics = rows.shape[1], p, w, i, cell, k, done = 0
+    cdef FactoredCounts given
+    if share.shape[0] == 0:
+        return
+    cdef double[:, ::1] scratch = np.empty((team.size, target.shape[1] + GAP))
+    given.target = target_of(
+        part_bounds, word_indptr, word_cell, factor, target_row, target, totals, averaged, average_weight
+    )
+    given.cell_document, given.expectation, given.share = &cell_document[0], &expectation[0, 0], &share[0]
+    given.rows, given.single, given.scratch = &rows[0, 0], real is float, &scratch[0, 0]
+    with nogil:
+        team.run(<Task>add_factored_part, &given, given.target.n_parts)
+
+
+cdef int add_factored_part(FactoredCounts* given, Py_ssize_t p, Py_ssize_t thread) except -1 nogil:
+    cdef double* sums = given.scratch + thread * (given.target.n_topics + GAP)
+    if given.single:
+        return add_factored(given, p, sums, <const float*>given.expectation, <const float*>given.rows)
+    return add_factored(given, p, sums, <const double*>given.expectation, <const double*>given.rows)
+
+
+cdef int add_factored(
+    FactoredCounts* given, Py_ssize_t p, double* sums, const real* expectation, const real* rows
+) except -1 nogil:
+    cdef Target* to = &given.target
+    cdef Py_ssize_t n_topics = to.n_topics, w, i, cell, k, done = 0
     cdef double c
+    cdef double* totals = to.totals + p * n_topics
     cdef double* out
-    cdef double* sums
     cdef double* average_out = NULL
-    cdef const double* weight = NULL
     cdef const real* row
     cdef const real* e
-    if averaged.shape[0] > 0:
-        weight = &average_weight[0]
-    with nogil:
-        for p in range(first_part, last_part):
-            sums = &scratch[p, 0]
-            for w in range(part_bounds[p], part_bounds[p + 1]):
-                out = &target[target_row[w], 0]
-                if weight != NULL:
-                    average_out = &averaged[target_row[w], 0]
-                row = &rows[w, 0]
-                for k in range(n_topics):
-                    sums[k] = 0.0
-                for i in range(word_indptr[w], word_indptr[w + 1]):
-                    cell = word_cell[i]
-                    c = factor * share[cell]
-                    e = &expectation[cell_document[cell], 0]
-                    for k in range(n_topics):
-                        sums[k] += c * e[k]
-                    count_work(&done, n_topics)
-                for k in range(n_topics):
-                    add_entry(out, &totals[p, 0], average_out, weight, k, sums[k] * row[k])
+    for w in range(to.part_bounds[p], to.part_bounds[p + 1]):
+        out = to.target + to.target_row[w] * n_topics
+        if to.averaged != NULL:
+            average_out = to.averaged + to.target_row[w] * n_topics
+        row = rows + w * n_topics
+        for k in range(n_topics):
+            sums[k] = 0.0
+        for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
+            cell = to.word_cell[i]
+            c = to.factor * given.share[cell]
+            e = expectation + given.cell_document[cell] * n_topics
+            for k in range(n_topics):
+                sums[k] += c * e[k]
+            count_work(&done, n_topics)
+        for k in range(n_topics):
+            add_entry(out, totals, average_out, to.average_weight, k, sums[k] * row[k])
+    return 0
 
 
 def add_rows(

@@ -3,6 +3,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._team import Team
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 BLOCK_SIZE: int
@@ -16,6 +18,7 @@ def gather_topics(
     rows: _Real,  # (n_words, n_topics) OUT
     cumulative: _Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
     log_norm: NDArray[np.float64],  # (n_words,) OUT
+    team: Team,
 ) -> bool:
     """Fill rows, cumulative and log_norm in place; whether no log_norm is NaN or plus infinity."""
 
@@ -29,5 +32,6 @@ def gather_geometric(
     rows: _Real,  # (n_words, n_topics) OUT
     cumulative: _Real,  # (n_words, ceil(n_topics / BLOCK_SIZE)) OUT
     log_norm: NDArray[np.float64],  # (n_words,) OUT
+    team: Team,
 ) -> bool:
     """Fill rows, cumulative and log_norm in place; whether no log_norm is NaN or plus infinity."""

@@ -7,7 +7,9 @@ import pytest
 from scipy.special import psi
 
 from sktopic._kernels import _dense_gibbs, _sparse_gibbs
+from sktopic._kernels._team import Team
 from tests.kernels.tools import (
+    ALONE,
     ROUNDING,
     TINY,
     TINY_TOKENS,
@@ -16,6 +18,7 @@ from tests.kernels.tools import (
     assert_within,
     for_both_precisions,
     for_each_seed,
+    for_teams,
     random_corpus,
     random_topics,
     repeated,
@@ -29,13 +32,24 @@ from tests.reference.enumeration import Enumeration
 def run_sparse(corpus, n_burn_in, n_sweeps, z=None):
     """z after the sweeps, sums of probabilities (n_cells, n_topics), log_theta (n_documents, n_topics)."""
     z = corpus.unassigned() if z is None else z.copy()
-    given = corpus.rows, corpus.cumulative, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps, False, True
+    given = (
+        corpus.rows,
+        corpus.cumulative,
+        corpus.prior,
+        corpus.keys,
+        z,
+        n_burn_in,
+        n_sweeps,
+        False,
+        True,
+        ALONE,
+    )
     result = _sparse_gibbs.sweep_documents(*corpus.documents, *given)
     given = corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior
     return z, *reference.dense(*given, *result)
 
 
-def run_dense(corpus, n_burn_in, n_sweeps, z=None, by_document=False):
+def run_dense(corpus, n_burn_in, n_sweeps, z=None, by_document=False, team=ALONE):
     """The same; by_document: sums of probabilities are (n_documents, n_topics)."""
     z = corpus.unassigned() if z is None else z.copy()
     n_documents, n_topics = corpus.n_documents, len(corpus.prior)
@@ -45,7 +59,7 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, by_document=False):
         np.full((n_documents * by_document, n_topics), np.nan),
         np.zeros((n_documents, n_topics)),
     )
-    given = corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps, counts, sums, log_theta
+    given = corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps, counts, sums, log_theta, team
     _dense_gibbs.sweep_documents(*corpus.documents, corpus.clump_indptr, *given)
     assert not np.any(counts[:, n_topics:])
     return z, sums if by_document else counts[:, :n_topics], log_theta
@@ -223,6 +237,17 @@ def test_sums_of_many_tokens_lose_no_small_shares():
     np.testing.assert_allclose(sums[0, 1], 64 * 40_000 * 1e-6, rtol=1e-4)
 
 
+@for_teams
+@pytest.mark.parametrize("by_document", [False, True])
+def test_any_number_of_threads_gives_the_same(n_helpers, by_document):
+    corpus = random_corpus(9, 20, n_topics=18, counts="mixed", dtype=np.float32)
+    alone = run_dense(corpus, 2, 3, by_document=by_document)
+    for _ in range(20):
+        shared = run_dense(corpus, 2, 3, by_document=by_document, team=Team(n_helpers))
+        for array, other in zip(shared, alone):
+            np.testing.assert_array_equal(array, other)
+
+
 @for_both_precisions
 @pytest.mark.parametrize("n_pieces", [2, 20])
 def test_slices_of_the_documents_give_the_same_as_the_whole(n_pieces, dtype):
@@ -247,6 +272,7 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(n_pieces, dtype):
             some,
             np.empty((0, 18)),
             logs,
+            ALONE,
         )
         _dense_gibbs.sweep_documents(
             *corpus.piece(first, last), corpus.clump_indptr[first : last + 1], *given

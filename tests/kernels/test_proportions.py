@@ -6,6 +6,7 @@ import pytest
 from sktopic._kernels._proportions import log_predictive, sampled_proportions
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from tests.kernels.tools import (
+    ALONE,
     ROUNDING,
     assert_within,
     for_both_precisions,
@@ -21,7 +22,7 @@ from tests.reference.gibbs import dense
 def sampled(corpus, n_burn_in, n_sweeps):
     """column_indptr, column_topic, values, fixed."""
     given = corpus.rows, corpus.cumulative, corpus.prior, corpus.keys, corpus.unassigned()
-    return sweep_documents(*corpus.documents, *given, n_burn_in, n_sweeps, False, False)[:-1]
+    return sweep_documents(*corpus.documents, *given, n_burn_in, n_sweeps, False, False, ALONE)[:-1]
 
 
 def proportions(corpus, result, n_sweeps):

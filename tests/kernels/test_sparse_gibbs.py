@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from sktopic._kernels._sparse_gibbs import sweep_documents
+from sktopic._kernels._team import Team
 from tests.kernels.tools import (
+    ALONE,
     ROUNDING,
     TINY,
     TINY_TOKENS,
@@ -15,6 +17,7 @@ from tests.kernels.tools import (
     assert_within,
     for_both_precisions,
     for_each_seed,
+    for_teams,
     random_corpus,
     random_topics,
     repeated,
@@ -24,11 +27,11 @@ from tests.reference import gibbs as reference
 from tests.reference.enumeration import Enumeration
 
 
-def run(corpus, n_burn_in, n_sweeps, z=None, with_log_theta=True, keys=None, drawn=False):
+def run(corpus, n_burn_in, n_sweeps, z=None, with_log_theta=True, keys=None, drawn=False, team=ALONE):
     """z after the sweeps and what the kernel returns."""
     z = corpus.unassigned() if z is None else z.copy()
     keys = corpus.keys if keys is None else keys
-    settings = n_burn_in, n_sweeps, drawn, with_log_theta
+    settings = n_burn_in, n_sweeps, drawn, with_log_theta, team
     return z, *sweep_documents(
         *corpus.documents, corpus.rows, corpus.cumulative, corpus.prior, keys, z, *settings
     )
@@ -258,6 +261,7 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, drawn, dtype
             3,
             drawn,
             True,
+            ALONE,
         )
         pieces.append(piece)
         sizes.append(np.diff(piece_indptr))
@@ -265,6 +269,16 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, drawn, dtype
     np.testing.assert_array_equal(np.concatenate(sizes), np.diff(column_indptr))
     for i, array in enumerate(whole):
         np.testing.assert_array_equal(np.concatenate([piece[i] for piece in pieces]), array)
+
+
+@for_teams
+@pytest.mark.parametrize("drawn", [False, True], ids=["probabilities", "draws"])
+def test_any_number_of_threads_gives_the_same(drawn, n_helpers):
+    corpus = random_corpus(9, 20, n_topics=18, counts="mixed", dtype=np.float32)
+    alone = run(corpus, 2, 3, drawn=drawn)
+    for _ in range(20):
+        for array, other in zip(run(corpus, 2, 3, drawn=drawn, team=Team(n_helpers)), alone):
+            np.testing.assert_array_equal(array, other)
 
 
 def test_log_theta_is_left_out_when_not_wanted():

@@ -5,7 +5,8 @@ import pytest
 
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from sktopic._kernels._statistics import add_cell_counts, add_factored_counts, add_rows, add_sampled_counts
-from tests.kernels.tools import ROUNDING, for_both_precisions, random_corpus
+from sktopic._kernels._team import Team
+from tests.kernels.tools import ALONE, ROUNDING, for_both_precisions, for_teams, random_corpus
 from tests.reference import statistics as reference
 from tests.reference.gibbs import dense
 
@@ -35,7 +36,7 @@ class Case:
 
     @property
     def words(self):
-        return self.word_indptr, self.word_cell, self.corpus.cell_document
+        return self.word_indptr, self.word_cell
 
     @property
     def statistics(self):
@@ -66,13 +67,12 @@ def sampled_arguments(case, drawn=False):
         N_KEPT,
         drawn,
         False,
+        ALONE,
     )
-    value_indptr = np.zeros(corpus.n_documents + 1, dtype=np.int64)
-    np.cumsum(np.diff(corpus.indptr) * np.diff(column_indptr), out=value_indptr[1:])
     expected = dense(
         corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, column_indptr, column_topic, values, fixed
     )[0]
-    given = corpus.indptr, column_indptr, column_topic, value_indptr, values, fixed, corpus.rows, corpus.prior
+    given = corpus.indptr, column_indptr, column_topic, values, fixed, corpus.rows, corpus.prior
     return (case.part_bounds, *case.words, *given, FACTOR / N_KEPT, *case.statistics), expected / N_KEPT
 
 
@@ -89,17 +89,15 @@ def variational_arguments(case):
     expected = reference.variational_counts(
         corpus.cell_word, corpus.cell_document, expectation, share, corpus.rows
     )
-    scratch = np.full(case.totals.shape, np.nan)
-    given = expectation, share, corpus.rows, FACTOR
-    return (case.part_bounds, *case.words, *given, *case.statistics, scratch), expected
+    given = corpus.cell_document, expectation, share, corpus.rows, FACTOR
+    return (case.part_bounds, *case.words, *given, *case.statistics), expected
 
 
 def cell_arguments(case):
     corpus = case.corpus
     n_topics = len(corpus.prior)
     counts = np.random.default_rng(2).random((len(corpus.cell_word), n_topics + 5)).astype(corpus.dtype)
-    given = case.part_bounds, case.word_indptr, case.word_cell, counts, FACTOR
-    return (*given, *case.statistics, np.zeros(case.totals.shape)), counts[:, :n_topics]
+    return (case.part_bounds, *case.words, counts, FACTOR, *case.statistics), counts[:, :n_topics]
 
 
 KERNELS = pytest.mark.parametrize(
@@ -121,7 +119,7 @@ KERNELS = pytest.mark.parametrize(
 def test_counts_are_added_where_they_belong(kernel, arguments, n_topics, n_parts, averages, dtype):
     case = Case(dtype, n_topics, n_parts, averages)
     given, expected = arguments(case)
-    kernel(0, n_parts, *given)
+    kernel(*given, ALONE)
     case.check(expected)
     # Rows of other words are not touched.
     others = np.setdiff1d(np.arange(N_FEATURES), case.target_row)
@@ -136,28 +134,28 @@ def test_totals_are_column_sums_of_what_was_added(kernel, arguments):
     case.totals[:] = 0.0
     given, expected = arguments(case)
     before = case.target.copy()
-    kernel(0, 16, *given)
+    kernel(*given, ALONE)
     np.testing.assert_allclose(case.totals.sum(axis=0), (case.target - before).sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(case.totals.sum(axis=0), FACTOR * expected.sum(axis=0), rtol=1e-5)
 
 
 @KERNELS
-def test_parts_may_be_treated_in_any_grouping_and_order(kernel, arguments):
-    whole = Case(np.float32, 6, 16, True)
-    kernel(0, 16, *arguments(whole)[0])
-    grouped = Case(np.float32, 6, 16, True)
-    given = arguments(grouped)[0]
-    for first, last in ((7, 16), (0, 1), (1, 1), (1, 7)):
-        kernel(first, last, *given)
-    for array, other in zip(grouped.state(), whole.state()):
-        np.testing.assert_array_equal(array, other)
+@for_teams
+def test_any_number_of_threads_adds_the_same(kernel, arguments, n_helpers):
+    alone = Case(np.float32, 6, 16, True)
+    kernel(*arguments(alone)[0], ALONE)
+    for _ in range(20):
+        shared = Case(np.float32, 6, 16, True)
+        kernel(*arguments(shared)[0], Team(n_helpers))
+        for array, other in zip(shared.state(), alone.state()):
+            np.testing.assert_array_equal(array, other)
 
 
 @KERNELS
 def test_average_receives_the_increments_times_the_weight(kernel, arguments):
     case = Case(np.float64, 6, 16, True)
     target, _, averaged = case.state()
-    kernel(0, 16, *arguments(case)[0])
+    kernel(*arguments(case)[0], ALONE)
     np.testing.assert_allclose(
         case.averaged - averaged, (case.target - target) * case.average_weight, rtol=1e-9, atol=1e-12
     )

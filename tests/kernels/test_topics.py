@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
+from sktopic._kernels._team import Team
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
-from tests.kernels.tools import ROUNDING, for_both_precisions
+from tests.kernels.tools import ALONE, ROUNDING, for_both_precisions, for_teams
 from tests.reference import topics as reference
 
 
-def fill(kernel, store, words, *given, dtype):
+def fill(kernel, store, words, *given, dtype, team=ALONE):
     """rows, cumulative and log_norm of a kernel; given are its arrays of one entry a topic."""
     n_topics = store.shape[1]
     rows = np.full((len(words), n_topics), np.nan, dtype=dtype)
     cumulative = np.full((len(words), -(-n_topics // BLOCK_SIZE)), np.nan, dtype=dtype)
     log_norm = np.full(len(words), np.nan)
-    kernel(store, np.asarray(words, dtype=np.int32), *given, rows, cumulative, log_norm)
+    kernel(store, np.asarray(words, dtype=np.int32), *given, rows, cumulative, log_norm, team)
     return rows, cumulative, log_norm
 
 
@@ -222,3 +223,16 @@ def test_geometric_words_may_repeat_and_may_be_none():
         np.testing.assert_array_equal(array, other[[3, 1, 3]])
     rows, cumulative, log_norm = fill(gather_geometric, store, [], *given, dtype=np.float32)
     assert rows.shape == (0, 20) and cumulative.shape == (0, 2) and log_norm.shape == (0,)
+
+
+@for_teams
+@pytest.mark.parametrize("kernel", [gather_topics, gather_geometric])
+def test_any_number_of_threads_gives_the_same(kernel, n_helpers):
+    rng = np.random.default_rng(0)
+    store, words = rng.gamma(0.1, size=(300, 17)), rng.permutation(300)
+    given = tuple(rng.random((3 if kernel is gather_topics else 4, 17)))
+    alone = fill(kernel, store, words, *given, dtype=np.float32)
+    for _ in range(20):
+        shared = fill(kernel, store, words, *given, dtype=np.float32, team=Team(n_helpers))
+        for array, other in zip(shared, alone):
+            np.testing.assert_array_equal(array, other)

@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from sktopic._kernels._team import Team
 from tests.reference.documents import clump_weights
 from tests.reference.topics import gather_topics
 
 # Stochastic tests run once for each of these; a release asks for more.
 N_SEEDS = int(os.environ.get("SKTOPIC_TEST_SEEDS", "1"))
 
+# No thread but the calling one.
+ALONE = Team()
+
+for_teams = pytest.mark.parametrize("n_helpers", [1, 3])
 for_each_seed = pytest.mark.parametrize("seed", range(N_SEEDS))
 for_both_precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 

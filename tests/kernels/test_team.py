@@ -1,0 +1,216 @@
+"""Teams: results in order, errors and Ctrl-C when nobody is at work any more, and no thread left behind."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+
+import pytest
+
+from sktopic._kernels._interrupt import Stopped
+from sktopic._kernels._team import Team
+from tests.kernels.tools import for_teams
+
+
+def in_main():
+    return threading.get_ident() == threading.main_thread().ident
+
+
+def interrupt_in(seconds):
+    """A started thread that sends SIGINT."""
+    timer = threading.Timer(seconds, partial(os.kill, os.getpid(), signal.SIGINT))
+    timer.start()
+    return timer
+
+
+def wait_for(condition):
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.001)
+    assert condition()
+
+
+@pytest.fixture(autouse=True)
+def _interruptible():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def count_threads():
+    if not os.path.exists("/proc/self/task"):
+        pytest.skip("needs /proc")
+    return lambda: len(os.listdir("/proc/self/task"))
+
+
+@for_teams
+@pytest.mark.parametrize("n_pieces", [0, 1, 2, 50])
+def test_results_are_in_order(n_helpers, n_pieces):
+    team = Team(n_helpers)
+    for pause in (0.0, 0.0, 0.002, 0.0):  # helpers watch, or sleep
+        time.sleep(pause)
+        assert team.map(pow, [(i, 2) for i in range(n_pieces)]) == [i**2 for i in range(n_pieces)]
+
+
+@for_teams
+def test_all_threads_take_pieces(n_helpers):
+    def piece():
+        at_work.add(threading.get_ident())
+        wait_for(lambda: len(at_work) == team.size)
+        return threading.get_ident()
+
+    team = Team(n_helpers)
+    assert team.size == n_helpers + 1
+    for pause in (0.0, 0.01):
+        time.sleep(pause)
+        at_work = set()
+        assert set(team.map(piece, [()] * team.size)) == at_work
+
+
+@for_teams
+def test_round_follows_round(n_helpers):
+    team = Team(n_helpers)
+    for i in range(3000):
+        assert team.map(abs, [(-n,) for n in range(i % 7)]) == list(range(i % 7))
+        if i % 500 == 0:
+            time.sleep(0.001)
+
+
+@pytest.mark.parametrize("fails_in_main", [False, True])
+def test_an_error_is_raised_when_nobody_is_at_work_and_stops_what_has_not_begun(fails_in_main):
+    def piece():
+        begun.append(1)
+        wait_for(lambda: len(begun) == 2)
+        if in_main() == fails_in_main:
+            raise ValueError("a piece")
+        time.sleep(0.05)
+        ended.append(1)
+
+    team, begun, ended = Team(1), [], []
+    for i in range(1, 4):
+        begun.clear()
+        with pytest.raises(ValueError, match="a piece"):
+            team.map(piece, [()] * 10)
+        assert len(begun) == 2 and len(ended) == i
+    assert team.map(abs, [(-1,), (-2,)]) == [1, 2]
+
+
+def test_the_first_of_several_errors_is_raised():
+    def piece():
+        begun.append(1)
+        wait_for(lambda: len(begun) == 2)
+        if in_main():
+            time.sleep(0.05)
+            raise Stopped
+        raise ValueError("a piece")
+
+    begun = []
+    with pytest.raises(ValueError, match="a piece"):
+        Team(1).map(piece, [(), ()])
+
+
+def test_ctrl_c_is_raised_where_the_calling_thread_waits_for_others():
+    def piece():
+        begun.append(1)
+        wait_for(lambda: len(begun) == 2)
+        if in_main():
+            interrupt_in(0.05)
+            return
+        time.sleep(0.2)
+        ended.append(1)
+
+    team, begun, ended = Team(1), [], []
+    with pytest.raises(KeyboardInterrupt):
+        team.map(piece, [(), ()])
+    assert ended == [1]
+    assert team.map(abs, [(-1,), (-2,)]) == [1, 2]
+
+
+@pytest.mark.parametrize("n_helpers", [0, 2])
+def test_ctrl_c_is_raised_between_short_pieces(n_helpers):
+    interrupt_in(0.05)
+    with pytest.raises(KeyboardInterrupt):
+        Team(n_helpers).map(time.sleep, [(0.001,)] * 10_000)
+
+
+def test_a_piece_that_hands_out_pieces_works_alone():
+    def piece(*some):
+        time.sleep(0.001)  # meanwhile others may have taken all pieces
+        return team.map(abs, list(some))
+
+    team = Team(2)
+    for _ in range(20):
+        assert team.map(piece, [((-i,), (-1,)) for i in range(6)]) == [[i, 1] for i in range(6)]
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_no_thread_is_left_behind(closes, count_threads):
+    before = count_threads()
+    for i in range(200):
+        team = Team(3)
+        if i % 3:
+            assert team.map(abs, [(-1,)] * 4) == [1] * 4
+        if i % 10 == 0:
+            time.sleep(0.002)
+        if closes:
+            team.close()
+            team.close()
+            assert team.size == 1 and team.map(abs, [(-1,)] * 4) == [1] * 4
+        del team
+    wait_for(lambda: count_threads() <= before)  # some of an earlier test may have been ending
+
+
+def test_ctrl_c_leaves_no_thread_behind(count_threads):
+    def work_on(team):
+        while True:
+            team.map(abs, [(-1,)] * 4)
+
+    before = count_threads()
+    for i in range(50):
+        team, timer = Team(2), interrupt_in(0.01 + 0.0001 * i)
+        with pytest.raises(KeyboardInterrupt):
+            work_on(team)
+        assert team.map(abs, [(-1,)] * 4) == [1] * 4
+        timer.join()
+    del team
+    wait_for(lambda: count_threads() <= before)  # some of an earlier test may have been ending
+
+
+def test_helpers_sleep_where_there_is_nothing_to_do():
+    team = Team(3)
+    team.map(abs, [(-1,)] * 4)
+    time.sleep(0.01)
+    start = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - start < 0.05
+
+
+def test_a_team_elsewhere_is_one_thread():
+    assert pickle.loads(pickle.dumps(Team(3))).size == 1
+
+
+FORK = """
+import os
+from sktopic._kernels._team import Team
+
+for pieces in ([], [(-1,)] * 4):
+    team = Team(2)
+    team.map(abs, pieces)
+    if os.fork() == 0:
+        assert team.map(abs, [(-1,)] * 4) == [1] * 4
+        team.close()
+        assert Team(2).map(abs, [(-1,)] * 4) == [1] * 4
+        del team
+        os._exit(0)
+    assert os.wait()[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_goes_on_alone():
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)
