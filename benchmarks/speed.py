@@ -13,7 +13,8 @@ many       partial_fit at 10,000 topics in batches of 200 documents, against the
 jobs       partial_fit with n_jobs=2 against n_jobs=1, this commit alone
 transform  OnlineEMLDA.transform of 1000 documents, 100 topics
 single     OnlineEMLDA.transform of one document, 100 topics; and scikit-learn's validate_data alone
-few        CollapsedGibbsLDA.partial_fit of ten documents on a fitted model, 100 topics
+few        CollapsedGibbsLDA.partial_fit of ten documents on a fitted model, 100 topics, KOS; also against its
+           sweeps alone
 hybrid     HybridHDP: partial_fit and transform of 500 documents, of arXiv and KOS
 others     OnlineCVB0LDA, OnlineOPELDA, OnlineVariationalLDA, MomentMatchingLDA: partial_fit
 sampler    topics drawn per second in documents, by partial_fit of OnlineEMLDA as a whole and by its sampler
@@ -109,6 +110,22 @@ def few(X, n_components):
     return 1, lambda i: model.partial_fit(piece(i))
 
 
+def few_sweeps(X, n_components):
+    """The sweeps of the same."""
+    from sktopic._documents import DocumentReader, as_documents
+    from sktopic.lda._shards import Shard
+
+    counts, prior, piece = np.ones((X.shape[1], n_components)), np.full(n_components, 0.08), pieces(X, 10)
+
+    def run(i):
+        batch = DocumentReader(as_documents(piece(i))).batch(np.arange(10))
+        shard, totals = Shard.of(batch, prior, 1e-9), counts.sum(axis=0)
+        for sweep in range(200):
+            totals = shard.sweep(counts, True, totals, prior, 0.02, sweep).totals
+
+    return 1, run
+
+
 def hybrid(X, method):
     from sktopic.hdp import HybridHDP
 
@@ -156,8 +173,8 @@ def collapsed(X, n_components):
     from sktopic.lda._shards import Shard
 
     X = X[: n_before(X)]
-    shard = Shard.of(DocumentReader(as_documents(X)).batch(np.arange(X.shape[0])), n_components, 0.01)
     counts, prior = np.zeros((X.shape[1], n_components)), np.full(n_components, 0.1)
+    shard = Shard.of(DocumentReader(as_documents(X)).batch(np.arange(X.shape[0])), prior, 1e-9)
     shard.assign(np.random.default_rng(0).integers(n_components, size=len(shard.z)).astype(np.int32), counts)
     totals = [counts.sum(axis=0)]
 
@@ -229,7 +246,17 @@ MEASURES = {
         ("arxiv_0", "transform of one document", 100, "us", *against_earlier(single, 100)),
         ("arxiv_0", "validate_data of one document", 100, "us", *against_earlier(validation, 100)),
     ],
-    "few": [("arxiv_0", "partial_fit of ten documents, Gibbs", 100, "ms", *against_earlier(few, 100))],
+    "few": [
+        ("kos", "partial_fit of ten documents, Gibbs", 100, "ms", *against_earlier(few, 100)),
+        (
+            "kos",
+            "partial_fit of ten documents, Gibbs",
+            100,
+            "ms",
+            now(few_sweeps, 100, name="its sweeps"),
+            now(few, 100),
+        ),
+    ],
     "hybrid": [
         (corpus, f"HybridHDP, {name}", 100, "documents/s", *against_earlier(hybrid, method))
         for corpus in ("arxiv_0", "kos")

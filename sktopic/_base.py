@@ -279,6 +279,7 @@ class Inference:
 
     def __init__(self, model):
         self.model = model
+        self._kept = None
 
     @cached_property
     def settings(self):
@@ -286,13 +287,21 @@ class Inference:
         state = vars(self.model)
         return {name: state[name] for name in self.model._parameter_constraints if name in state}
 
-    @cached_property
     def _given(self):
         """What documents are inferred with: topics, prior, document step and key."""
+        if self._kept is not None:
+            return self._kept
         model = self.model
         key = combine_keys(model._seed, TRANSFORM_KEY)
-        return model._inference_topics(), model.doc_topic_prior_, model._transform_step(), key
+        given = model._inference_topics(), model.doc_topic_prior_, model._transform_step(), key
+        if any(np.may_share_memory(given[0].store, array) for array in _arrays_of(model)):
+            self._kept = given  # else the topics are a copy, as large as the model
+        return given
 
     def proportions(self, X, workers):
         """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
-        return infer_proportions(X, *self._given, workers)
+        return infer_proportions(X, *self._given(), workers)
+
+
+def _arrays_of(model):
+    return [value for value in vars(model).values() if isinstance(value, np.ndarray)]

@@ -38,7 +38,7 @@ def mean_log_predictive(X, topics, proportions, workers, hidden_fraction=HIDDEN_
 
     Parameters
     ----------
-    X : csr_array from as_documents
+    X : CSR matrix or array from as_documents
     topics : TopicProbabilities
     proportions : callable
         From an observed csr_array to theta of shape (n_documents, n_components), float64.

@@ -130,10 +130,12 @@ def as_documents(X):
     """
     if not _is_readable(X):
         X = sp.csr_array(X)
-        if X.indptr.dtype != X.indices.dtype or X.indices.dtype not in INDEX_TYPES:
+        index = X.indices.dtype
+        if index != X.indptr.dtype or index not in INDEX_TYPES:
             index = np.int32 if X.nnz < 2**31 and X.shape[1] < 2**31 else np.int64
-            arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
-            X = sp.csr_array(arrays, shape=X.shape)
+        # Arrays may also be parts of records.
+        indices, indptr = (np.ascontiguousarray(array, dtype=index) for array in (X.indices, X.indptr))
+        X = sp.csr_array((np.ascontiguousarray(X.data), indices, indptr), shape=X.shape)
     if X.data.sum(dtype=np.float64) > LARGEST_COUNT:  # what duplicates sum to, too
         for first in range(0, X.shape[0], GROUP_SIZE):
             _check_largest(canonical_counts(X[first : first + GROUP_SIZE]).data)

@@ -584,12 +584,21 @@ def test_partial_fit_reports_to_no_callbacks():
 
 
 def test_rows_are_kept_where_they_are_exact_and_small():
-    def kept_for(X, n_components=5, topic_word_prior=0.1):
+    def kept_for(X, n_components=5, smallest_ratio=1e-9):
         batch = DocumentReader(X).batch(np.arange(X.shape[0]))
-        return type(topics_of(batch, n_components, topic_word_prior))
+        return type(topics_of(batch, np.full(n_components, 0.1), smallest_ratio))
 
     X = sp.csr_array(np.full((3, 40), 2.0))
     assert kept_for(X) is kept_for(X, n_components=64) is TopicRows
-    assert kept_for(X, n_components=193) is kept_for(X, topic_word_prior=1e-30) is TopicLists
+    assert kept_for(X, n_components=193) is kept_for(X, smallest_ratio=1e-30) is TopicLists
     assert kept_for(X / 4) is kept_for(X * 2.0**12) is TopicLists  # parts of tokens; 327,680 tokens
     assert kept_for(X[:, :3], n_components=64) is TopicLists  # shorter lists than rows
+
+
+def test_small_priors_beside_many_tokens_leave_topics_alike():
+    """Products that float32 could not hold."""
+    model = CollapsedGibbsLDA(
+        4, doc_topic_prior=1e-12, topic_word_prior=1e-12, max_iter=3, evaluate_every=0, random_state=0
+    ).fit(np.full((2, 60), [1e19] * 10 + [0.0] * 50))
+    model.partial_fit(np.eye(50, 60, 10))
+    assert np.all(model.topic_word_counts_[:, 10:].sum(axis=1) > 2)

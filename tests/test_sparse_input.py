@@ -237,6 +237,19 @@ def test_counts_in_any_form_are_the_same_documents(form, large_counts, tmp_path)
     assert model.score(X) == expected.score(plain)
 
 
+@pytest.mark.parametrize("name", ["data", "indices", "indptr"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+def test_arrays_with_gaps_are_the_same_documents(name, dtype):
+    """As fields of records are."""
+    plain = sp.csr_array(np.random.default_rng(0).integers(0, 3, (20, 30)).astype(dtype))
+    X = plain.copy()
+    setattr(X, name, np.repeat(getattr(plain, name), 2)[::2])
+    model = OnlineEMLDA(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(
+        model.transform(X), OnlineEMLDA(3, random_state=0).fit(plain).transform(plain)
+    )
+
+
 @pytest.mark.parametrize(
     ("of_indices", "of_indptr"), [("i2", "i4"), ("i2", "i2"), ("i1", "i8"), (">i4", ">i4")]
 )

@@ -139,7 +139,7 @@ def list_tokens(
 def count_topics(
     const int32_t[::1] document, const float[::1] size, const int32_t[::1] z, float[:, ::1] rows
 ):
-    """Fill the documents' rows (OUT; zeros on entry) from the topics z of their tokens."""
+    """Fill the documents' rows (OUT; zeros on entry) from the topics z >= 0 of their tokens."""
     cdef Py_ssize_t token
     with nogil:
         for token in range(z.shape[0]):

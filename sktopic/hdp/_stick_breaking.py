@@ -103,6 +103,10 @@ class CorpusPosterior:
     topics: GeometricTopics
     sticks: CorpusSticks
 
+    @property
+    def store(self):
+        return self.topics.store
+
     def gather(self, words, prior, workers):
         """LogTopics of the words; the prior of proportions plays no part."""
         store, norm = self.topics.store, self.topics.norm

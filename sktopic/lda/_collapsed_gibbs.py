@@ -146,10 +146,10 @@ class CollapsedGibbsLDA(BatchSampler):
     Notes
     -----
     Words are swept one after the other. A token costs a scan of the topics present in its document or, with
-    up to 192 topics and whole counts, a faster one of all topics; a word costs a pass over all topics in each
-    sweep. Memory: 8 bytes times n_features * n_components (up to
-    three times that while draws of a whole corpus are averaged) and about 50 bytes for each token of the
-    documents of a call.
+    up to 192 topics, whole counts and documents that are not much shorter, a faster one of all topics; a word
+    costs a pass over all topics in each sweep. Memory: 8 bytes times n_features * n_components (up to three
+    times that while draws of a whole corpus are averaged) and about 50 bytes for each token of the documents
+    of a call.
 
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
     earlier calls. A learned prior uses the sufficient statistics of all calls that learned it.
@@ -279,7 +279,9 @@ class CollapsedGibbsLDA(BatchSampler):
             batches = [batch]
         else:  # of about equally many tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
-        shards = [Shard.of(each, len(self._totals), self.topic_word_prior_) for each in batches]
+        beta = self.topic_word_prior_
+        smallest_ratio = beta / (self._totals.max() + batch.lengths.sum() + len(self._counts) * beta)
+        shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio) for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
         draw_sweeps = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]

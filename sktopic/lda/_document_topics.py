@@ -13,7 +13,6 @@ from sktopic._kernels._collapsed_gibbs import sweep_words as sweep_lists
 from sktopic._kernels._dense_collapsed_gibbs import LONGEST, PADDING, count_topics, list_tokens
 from sktopic._kernels._dense_collapsed_gibbs import sweep_words as sweep_rows
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
-from sktopic._prior import SMALLEST
 from sktopic._token_counts import leaves_none_negative
 
 
@@ -141,12 +140,21 @@ class TopicRows:
         return document, topic, self.rows[document, topic].astype(np.float64)
 
 
-def topics_of(batch, n_topics, topic_word_prior):
-    """Empty rows where they are faster, take no more memory than lists and count exactly; else lists."""
+# What alpha_k q_k may be in float32.
+SMALLEST_PRODUCT = 1e-30
+
+
+def topics_of(batch, prior, smallest_ratio):
+    """Empty rows where they are faster, take no more memory than lists and count exactly; else lists.
+
+    prior : (n_topics,) alpha
+    smallest_ratio : what q_k is at least, beta / (n_k + V beta)
+    """
+    n_topics = len(prior)
     dense = (
         n_topics <= DENSE_TOPICS
         and 4 * row_size(n_topics) * batch.n_documents <= 16 * list_sizes(batch, n_topics).sum()
-        and topic_word_prior >= SMALLEST
+        and prior.min() * smallest_ratio > SMALLEST_PRODUCT
         and batch.lengths.max(initial=0.0) <= LONGEST
         and leaves_none_negative(batch.cell_count)
     )

@@ -37,14 +37,14 @@ class Shard:
     z: np.ndarray
 
     @classmethod
-    def of(cls, batch, n_topics, topic_word_prior):
-        """The documents of a DocumentBatch, with no topics yet."""
+    def of(cls, batch, prior, smallest_ratio):
+        """The documents of a DocumentBatch, with no topics yet; prior and ratio are those of `topics_of`."""
         return cls(
             batch.word_indptr,
             batch.words,
             batch.cell_count[batch.word_cell],
             batch.lengths,
-            topics_of(batch, n_topics, topic_word_prior),
+            topics_of(batch, prior, smallest_ratio),
             np.full(batch.n_clumps, -1, dtype=np.int32),
         )
 
