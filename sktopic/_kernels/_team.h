@@ -13,6 +13,13 @@
 #define PROCESS() ((int)getpid())
 #endif
 
+/* Whether the interpreter ends: threads that need it then stay away for ever. */
+#if PY_VERSION_HEX >= 0x030D0000
+#define IS_ENDING() Py_IsFinalizing()
+#else
+#define IS_ENDING() _Py_IsFinalizing()
+#endif
+
 #if defined(__x86_64__) || defined(__i386__)
 #define RELAX() __builtin_ia32_pause()
 #else

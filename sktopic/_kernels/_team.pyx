@@ -30,6 +30,7 @@ cdef extern from "_team.h" nogil:
     int is_over(int64_t since, int64_t nanoseconds)
     void watch(int* x, int value, int64_t nanoseconds)
     int PROCESS()
+    int IS_ENDING()
 
 # How long a thread watches before it goes to sleep, in nanoseconds: more than lies between two steps of an
 # update, and less than anybody notices.
@@ -63,6 +64,7 @@ cdef struct Shared:
     int has_error
     Sleeper bed  # of the calling thread
     int n_helpers
+    int n_places  # for helpers, some of whom may not have come to be
     Helper* helpers
 
 
@@ -207,10 +209,12 @@ cdef class Team:
         self.shared.helpers = <Helper*>PyMem_Calloc(n_helpers, sizeof(Helper))
         if self.shared.helpers == NULL:
             raise MemoryError
+        self.shared.n_places = n_helpers
         self.shared.bed.lock = held_lock()
         for i in range(n_helpers):
             helper = &self.shared.helpers[i]
-            helper.bed.lock, helper.at_work = held_lock(), held_lock()
+            helper.bed.lock = held_lock()
+            helper.at_work = held_lock()
             start_new_thread(_begin, (<size_t>self.shared, i))
             self.shared.n_helpers += 1
 
@@ -218,6 +222,11 @@ cdef class Team:
         if self.shared != NULL:
             if self.shared.helpers != NULL:
                 self.close()
+                if IS_ENDING():
+                    return  # a helper may still come to read what is shared
+                for i in range(self.shared.n_places):
+                    free_lock(self.shared.helpers[i].bed.lock)
+                    free_lock(self.shared.helpers[i].at_work)
             free_lock(self.shared.bed.lock)
             PyMem_Free(self.shared.helpers)
             PyMem_Free(self.shared)
@@ -232,15 +241,14 @@ cdef class Team:
         team.n_helpers = 0
         exchange(&team.leave, 1)
         add(&team.round, 2)
-        if self.process == PROCESS():  # else this is a fork, which has none of the threads
-            with nogil:
-                for i in range(n_helpers):
-                    wake(&team.helpers[i].bed)
+        if self.process != PROCESS():  # a fork, which has none of the threads
+            return
+        with nogil:
+            for i in range(n_helpers):
+                wake(&team.helpers[i].bed)
+            if not IS_ENDING():  # else helpers that have not begun never do
                 for i in range(n_helpers):
                     PyThread_acquire_lock(team.helpers[i].at_work, WAIT_LOCK)
-        for i in range(n_helpers):
-            free_lock(team.helpers[i].bed.lock)
-            free_lock(team.helpers[i].at_work)
 
     @property
     def size(self):
@@ -267,7 +275,7 @@ cdef class Team:
         cdef Shared* team = self.shared
         cdef Py_ssize_t i
         cdef int64_t looked
-        if n_pieces < 2 or team.n_helpers == 0 or load(&team.in_use):
+        if n_pieces < 2 or team.n_helpers == 0 or self.process != PROCESS() or exchange(&team.in_use, 1):
             looked = clock_now()
             for i in range(n_pieces):
                 task(given, i, 0)
@@ -277,7 +285,6 @@ cdef class Team:
             return 0
         team.task, team.given, team.n_pieces = task, given, <int>n_pieces
         team.n_taken = team.stop = 0
-        exchange(&team.in_use, 1)
         add(&team.round, 1)
         for i in range(min(team.n_helpers, n_pieces - 1)):
             wake(&team.helpers[i].bed)

@@ -103,7 +103,9 @@ cdef bint gather(
 
 cdef int gather_piece(Gathering* given, Py_ssize_t piece, Py_ssize_t member) except -1 nogil:
     cdef Py_ssize_t first = piece * AT_ONCE, last = min(first + AT_ONCE, given.n_words)
-    cdef double* scratch = given.scratch + member * (3 * given.n_topics + GAP)
+    cdef double* scratch = NULL
+    if given.norm != NULL:
+        scratch = given.scratch + member * (3 * given.n_topics + GAP)
     if given.single:
         gather_words(given, first, last, <float*>given.rows, <float*>given.cumulative, scratch)
     else:

@@ -214,3 +214,9 @@ for pieces in ([], [(-1,)] * 4):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_goes_on_alone():
     subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)
+
+
+def test_an_interpreter_that_ends_waits_for_nobody():
+    """Helpers that have not begun yet never do."""
+    code = "from sktopic._kernels._team import Team; left_open = Team(3)"
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
