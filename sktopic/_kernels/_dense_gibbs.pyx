@@ -21,6 +21,10 @@ from sktopic._kernels._team cimport GAP, Task, Team
 # What a number of topics is filled up to a multiple of.
 PADDING = LANES
 
+# Entries that begin with a line of the cache: registers that lie across two are slow to read and write.
+cdef enum:
+    LINE = 16
+
 
 cdef inline real next_unit(Stream* stream, real like) noexcept nogil:
     """A number in [0, 1) of the precision of the argument, which has as many random bits."""
@@ -116,11 +120,12 @@ def sweep_documents(
     dtype = np.float32 if real is float else np.float64
     given.n_numbers = n_topics + most_tokens + GAP
     given.n_weights = n_topics + n_padded + most_tokens + GAP
-    given.n_reals = (4 + most_cells) * n_padded + most_tokens + GAP
+    given.n_reals = ((4 + most_cells) * n_padded + most_tokens + GAP + LINE - 1) // LINE * LINE
     cdef int32_t[::1] numbers = np.empty(n_threads * given.n_numbers, dtype=np.int32)
     cdef double[::1] weights = np.empty(n_threads * given.n_weights + n_topics)
-    cdef real[::1] reals = np.zeros(n_threads * given.n_reals, dtype=dtype)
-    given.numbers, given.weights, given.reals = &numbers[0], &weights[0], &reals[0]
+    cdef real[::1] reals = np.zeros(n_threads * given.n_reals + LINE, dtype=dtype)
+    given.numbers, given.weights = &numbers[0], &weights[0]
+    given.reals = &reals[0] + (-(<size_t>&reals[0] // sizeof(real))) % LINE
     given.psi_prior = &weights[n_threads * given.n_weights]
     given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
     given.clump_indptr, given.rows, given.prior = &clump_indptr[0], &rows[0, 0], &prior[0]
