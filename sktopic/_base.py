@@ -29,6 +29,7 @@ from sktopic._documents import (
     check_sparse_structure,
 )
 from sktopic._fitted_arrays import check_fitted_arrays
+from sktopic._input_messages import explaining, warn_of_scaled_rows, warn_of_small_corpus
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
 from sktopic._typing import FloatArray, FloatingArray, MatrixLike
@@ -61,6 +62,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # Fitted arrays by name, with their dtypes and sizes (see _fitted_arrays).
     _fitted_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    # Whether n_components is but the largest number of topics, or that at the start.
+    _infers_number_of_topics = False
 
     @classmethod
     @cache
@@ -114,8 +117,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = check_sparse_structure(X)
         if not reset and self._has_same_features(X) and are_documents(X):
             return X  # which scikit-learn would take longer to find than a short document takes
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=COUNT_TYPES)
-        check_counts(X, f"{type(self).__name__} (parameter X)")
+        owner = type(self).__name__
+        with explaining(X, owner, None if reset else self.n_features_in_):
+            options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False}
+            X = validate_data(self, X, reset=reset, **options)
+        check_counts(X, owner)
         return as_documents(X)
 
     def _has_same_features(self, X):
@@ -136,18 +142,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_is_fitted(model)
         return model._checked()
 
-    def _begin_anew(self, X, check=None):
+    def _begin_anew(self, X, check=None, *, streamed=False):
         """Set the state from which training starts (`_start`), all of it or nothing; return X as_documents.
 
         check : function of these documents that may raise, if there is more to be checked
+        streamed : whether more documents may follow
         """
         begun, before = self._unfitted()
         X = begun._validate_documents(X, reset=True)
         if check is not None:
             check(X)
+        begun._warn_of_doubtful(X, streamed)
         begun._start(X.shape[1])
         self._take(begun, before)
         return X
+
+    def _warn_of_doubtful(self, X, streamed):
+        """Warn of documents that training starts from, but that are hardly word counts, or too few."""
+        owner = type(self).__name__
+        warn_of_scaled_rows(X, owner)
+        if not streamed:
+            warn_of_small_corpus(X, owner, None if self._infers_number_of_topics else self.n_components)
 
     def _unfitted(self):
         """Return a copy on which a new fit is begun, and its attributes: until `_take` nothing is lost."""
@@ -239,7 +254,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         score : float
-            Mean nats per hidden word; 0.0 where there is nothing to hide.
+            Mean nats per hidden word; NaN, with a warning, where no document has words.
         """
         return self._answer(X, lambda inference, X, workers: inference.model._completion(X, workers))
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from contextlib import ExitStack
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -132,7 +133,8 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
             As in `fit`; ValueError also for a parameter that cannot change once sampling has begun.
         """
         self._check_settings()
-        begin = self._begin_anew if not hasattr(self, "n_samples_seen_") else self._go_on
+        is_first = not hasattr(self, "n_samples_seen_")
+        begin = partial(self._begin_anew, streamed=True) if is_first else self._go_on
         self._sample(X, y, begin, reporting=False)
         return self
 
@@ -183,7 +185,8 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
                         call = self._begin_call(documents)
                         undo_first_sweep.append(self._undo(call))
                     n_documents, n_tokens = documents.shape[0], documents.data.sum(dtype=np.float64)
-                    monitor = FitMonitor(self, n_documents * int(self.max_iter))
+                    max_iter = int(self.max_iter)
+                    monitor = FitMonitor(self, n_documents * max_iter, passes=("sweep", max_iter))
                     tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
                     self._complete_sweep(1, call, tasks, workers)
                 sweep = 1
@@ -191,6 +194,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
                     self._after_sweep(sweep, call)
                     if self.evaluate_every and sweep % self.evaluate_every == 0:
                         self._note(call)
+                    monitor.begin_pass()
                     monitor.after_update(n_documents, n_tokens)
                     stop = tasks.end_update()
                     if tasks.end_epoch() or stop or sweep == self.max_iter:

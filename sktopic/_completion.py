@@ -1,9 +1,11 @@
 """Document completion: hide part of each document, infer its topics from the rest, predict the part."""
 
 import math
+import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import UndefinedMetricWarning
 
 from sktopic._documents import GROUP_SIZE, DocumentReader, canonical_counts
 from sktopic._kernels._completion import hide_tokens
@@ -33,8 +35,8 @@ def hide(X, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
     return parts
 
 
-def mean_log_predictive(X, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
-    """Mean nats per hidden word, by document completion.
+def hidden_log_likelihood(X, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
+    """Log-likelihood, in nats, of the hidden words of all documents, and the number of these words.
 
     Parameters
     ----------
@@ -53,5 +55,33 @@ def mean_log_predictive(X, topics, proportions, workers, hidden_fraction=HIDDEN_
         log_likelihood.extend(workers.map_here(log_predictive, pieces))
         weight.append(batch.lengths)
     # Exactly rounded sums: the order of the rows leaves no trace.
-    total = math.fsum(np.concatenate(weight))
-    return math.fsum(np.concatenate(log_likelihood)) / total if total > 0 else 0.0
+    return math.fsum(np.concatenate(log_likelihood)), math.fsum(np.concatenate(weight))
+
+
+def unigram_log_likelihood(X, hidden_fraction, key):
+    """Log-likelihood, in nats, of the same hidden words under their frequencies in all of X."""
+    counts = np.bincount(X.indices, X.data, minlength=X.shape[1])
+    hidden_counts = np.zeros(X.shape[1])
+    for first in range(0, X.shape[0], GROUP_SIZE):
+        hidden = hide(X[first : first + GROUP_SIZE], hidden_fraction, key)[1]
+        hidden_counts += np.bincount(hidden.indices, hidden.data, minlength=X.shape[1])
+    words = np.flatnonzero(hidden_counts)
+    return math.fsum(hidden_counts[words] * np.log(counts[words] / counts.sum()))
+
+
+def mean_log_predictive(X, topics, proportions, workers):
+    """Mean nats per hidden word, of what `hidden_log_likelihood` takes."""
+    return per_word(*hidden_log_likelihood(X, topics, proportions, workers))
+
+
+def per_word(log_likelihood, n_words):
+    """Mean nats per word; NaN, with a warning, where there are no words."""
+    if n_words > 0:
+        return log_likelihood / n_words
+    warnings.warn(
+        "X has no words to predict: the score of empty documents is not defined, and NaN is returned. Does "
+        "the vocabulary have their words?",
+        UndefinedMetricWarning,
+        stacklevel=2,
+    )
+    return math.nan

@@ -103,11 +103,25 @@ def _check_bounds(smallest, largest, name, size):
         )
 
 
-def check_counts(X, name):
-    """Raise ValueError for counts that are negative or beyond any corpus."""
+def check_counts(X, owner):
+    """Raise ValueError for counts that are no numbers, negative or beyond any corpus.
+
+    owner : who expects counts
+    """
     data = X.data if sp.issparse(X) else X
-    if data.min(initial=0) < 0:
-        raise ValueError(f"Negative values in data passed to {name}.")
+    smallest = data.min(initial=0)
+    if np.isnan(smallest):
+        raise ValueError(
+            f"X contains NaN; {owner} expects counts of words: 0 where a document lacks a word, which "
+            "X.fillna(0) sets in a data frame and numpy.nan_to_num(X) in an array."
+        )
+    if smallest < 0:
+        raise ValueError(
+            f"Negative values in data passed to {owner} (parameter X), down to {smallest:g}; counts of words "
+            "are expected. A HashingVectorizer gives them with alternate_sign=False, norm=None."
+        )
+    if np.isinf(data.max(initial=0)):
+        raise ValueError(f"X contains infinity; {owner} expects counts of words, which are finite.")
     _check_largest(data)
 
 

@@ -194,7 +194,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
         if first:
-            documents = self._begin_anew(X)
+            documents = self._begin_anew(X, streamed=True)
         else:
             self._checked()
             self._check_continuation()
@@ -294,12 +294,14 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         self._corpus_size = len(rows)
         total_samples = self.total_samples or len(rows)
         size = max(len(rows), 1) if whole else int(self.batch_size)
-        monitor = FitMonitor(self, len(rows) * int(self.max_iter), evaluate)
+        max_iter = int(self.max_iter)
+        monitor = FitMonitor(self, len(rows) * max_iter, evaluate, ("epoch", max_iter))
         tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // size))
         stop, memory = False, {}
         for epoch in range(self.max_iter):
             stopped, is_last = stop, epoch > 0 and (stop or epoch == self.max_iter - 1)
             tasks.begin_epoch()
+            monitor.begin_pass()
             for batch_rows in _batches(self._order(rows, epoch), size):
                 tasks.begin_update()
                 update = Update(

@@ -1,5 +1,6 @@
 """Telling the user how a fit is going, and when it may stop."""
 
+import math
 import sys
 import time
 
@@ -17,21 +18,29 @@ class FitMonitor:
         Documents to be seen in all.
     evaluate : callable or None
         Returns the held-out score of the present model; called after each epoch.
+    passes : tuple (name, number) or None
+        What passes over the documents are called, and how many there are at most, where there are several.
     """
 
     # Seconds between two lines within an epoch.
     PERIOD = 5.0
 
-    def __init__(self, estimator, n_samples, evaluate=None):
+    def __init__(self, estimator, n_samples, evaluate=None, passes=None):
         self.estimator = estimator
         self.n_samples = n_samples
         self.evaluate = evaluate
+        self.passes = passes
         self.scores = []
+        self._pass = 0
         self._seen = 0
         self._tokens = 0.0
         self._start = self._last = time.perf_counter()
         self._best = -float("inf")
         self._stalled = 0
+
+    def begin_pass(self):
+        """Note that a pass over the documents begins."""
+        self._pass += 1
 
     def after_update(self, n_documents, n_tokens):
         """Note one update; print at most every few seconds."""
@@ -47,7 +56,8 @@ class FitMonitor:
         if self.evaluate is not None:
             score = self.evaluate()
             self.scores.append(score)
-            improved = score > self._best + self.estimator.tol
+            # One that is not defined, of held-out documents without words, stops nothing.
+            improved = math.isnan(score) or score > self._best + self.estimator.tol
             self._stalled = 0 if improved else self._stalled + 1
             self._best = max(self._best, score)
         if self.estimator.verbose:
@@ -56,8 +66,9 @@ class FitMonitor:
 
     def _print(self, now):
         elapsed = max(now - self._start, 1e-9)
+        where = "" if self.passes is None else f"{self.passes[0]} {self._pass} of {self.passes[1]}, "
         line = (
-            f"[{type(self.estimator).__name__}] {self._seen:.0f} of {self.n_samples} documents, "
+            f"[{type(self.estimator).__name__}] {where}{self._seen:.0f} of {self.n_samples} documents, "
             f"{elapsed:.1f} s, {self._tokens / elapsed:.3g} tokens/s"
         )
         if self.scores:

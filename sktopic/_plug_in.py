@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from sktopic._base import TopicModel
 from sktopic._documents import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
+from sktopic._input_messages import explaining
 from sktopic._prior import check_prior
 from sktopic._topics import TopicProbabilities
 
@@ -144,8 +145,13 @@ def _prior(value, n_components):
 def check_documents(X, topics, names=None):
     """Return X as_documents over the vocabulary of the topics, whose names may be known."""
     check_same_names(names, _text_columns(X), "X")
-    X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=COUNT_TYPES, input_name="X")
-    check_counts(X, "X")
-    if X.shape[1] != len(topics.store):
-        raise ValueError(f"X has {X.shape[1]} features, but the topics have {len(topics.store)} words.")
+    owner = "the topic model"
+    with explaining(X, owner):
+        X = check_sparse_structure(X)
+        X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, input_name="X")
+    check_counts(X, owner)
+    n_words = len(topics.store)
+    with explaining(X, owner, n_words):
+        if X.shape[1] != n_words:
+            raise ValueError(f"X has {X.shape[1]} features, but the topics have {n_words} words.")
     return as_documents(X)

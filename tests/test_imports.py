@@ -13,12 +13,22 @@ ROOT = Path(sktopic.__file__).parent
 # From the lowest to the highest: a module imports from its own layer, and from those before it.
 LAYERS = [
     {"_kernels"},
-    {"_compat", "_concurrency", "_fitted_arrays", "_interrupt", "_monitor", "_parallel", "_typing"},
+    {
+        "_compat",
+        "_concurrency",
+        "_fitted_arrays",
+        "_interrupt",
+        "_monitor",
+        "_parallel",
+        "_typing",
+        "exceptions",
+    },
     {
         "_arrays",
         "_completion",
         "_constraints",
         "_documents",
+        "_input_messages",
         "_prior",
         "_statistics",
         "_step_size",

@@ -477,7 +477,7 @@ def test_early_stopping_waits_for_n_iter_no_change():
 
 
 PROGRESS = re.compile(
-    r"^\[OnlineEMLDA\] (\d+) of (\d+) documents, \d+\.\d s, [\d.e+]+ tokens/s"
+    r"^\[OnlineEMLDA\] (?:epoch (\d+) of (\d+), )?(\d+) of (\d+) documents, \d+\.\d s, [\d.e+]+ tokens/s"
     r"(, held-out -\d+\.\d{4} nats per word)?$"
 )
 
@@ -486,7 +486,8 @@ def test_verbose_prints_documents_and_speed(capsys):
     make_model(verbose=1, max_iter=3).fit(SMALL)
     lines = [PROGRESS.match(line) for line in capsys.readouterr().out.splitlines()]
     assert all(lines)
-    assert [line.group(1, 2) for line in lines] == [("40", "120"), ("80", "120"), ("120", "120")]
+    assert [line.group(1, 2) for line in lines] == [("1", "3"), ("2", "3"), ("3", "3")]
+    assert [line.group(3, 4) for line in lines] == [("40", "120"), ("80", "120"), ("120", "120")]
 
 
 def test_verbose_prints_held_out_scores(capsys):
@@ -502,12 +503,12 @@ def test_verbose_prints_within_a_pass_every_few_seconds(capsys, monkeypatch):
     make_model(verbose=1, max_iter=1, batch_size=10).fit(SMALL)
     lines = [PROGRESS.match(line) for line in capsys.readouterr().out.splitlines()]
     assert all(lines)
-    assert [line.group(1) for line in lines] == ["10", "20", "30", "40", "40"]
+    assert [line.group(3) for line in lines] == ["10", "20", "30", "40", "40"]
 
 
 def test_verbose_partial_fit_prints(capsys):
     make_model(verbose=1).partial_fit(SMALL)
-    assert PROGRESS.match(capsys.readouterr().out.strip()).group(1, 2) == ("40", "40")
+    assert PROGRESS.match(capsys.readouterr().out.strip()).group(1, 2, 3, 4) == (None, None, "40", "40")
 
 
 def test_silent_by_default(capsys):

@@ -217,6 +217,7 @@ class CollapsedGibbsHDP(BatchSampler):
     True
     """
 
+    _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "sampler": [StrOptions(set(SAMPLERS))],

@@ -45,6 +45,7 @@ class MinibatchHDP(MinibatchTopicModel):
     doc_concentration_: float
     topic_word_prior_: float
 
+    _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "topic_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],

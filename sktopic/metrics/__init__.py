@@ -2,7 +2,7 @@
 
 from sktopic.metrics._coherence import coherence, topic_diversity
 from sktopic.metrics._comparison import match_topics, stability
-from sktopic.metrics._held_out import document_completion, left_to_right, perplexity
+from sktopic.metrics._held_out import document_completion, left_to_right, perplexity, relative_score
 
 __all__ = [
     "coherence",
@@ -10,6 +10,7 @@ __all__ = [
     "left_to_right",
     "match_topics",
     "perplexity",
+    "relative_score",
     "stability",
     "topic_diversity",
 ]

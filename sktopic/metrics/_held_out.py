@@ -2,14 +2,21 @@
 
 import math
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._compat import Interval, StrOptions, validate_params
-from sktopic._completion import HIDDEN_FRACTION, HIDING_KEY, mean_log_predictive
+from sktopic._completion import (
+    HIDDEN_FRACTION,
+    HIDING_KEY,
+    hidden_log_likelihood,
+    per_word,
+    unigram_log_likelihood,
+)
 from sktopic._document_steps import GibbsInference, document_pieces, infer_proportions
 from sktopic._documents import document_groups
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
@@ -22,16 +29,16 @@ from sktopic._typing import FloatArray, RandomState
 FOLD_IN_KEY = combine_keys(0, 0x666F6C64)
 PARTICLE_KEY = combine_keys(0, 0x70617274)
 
+COMPLETION_CONSTRAINTS = {
+    "hidden_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_repeats": [Interval(Integral, 1, None, closed="left")],
+    "burn_in": [Interval(Integral, 0, None, closed="left")],
+    "sweeps": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [Integral, None],
+}
 
-@validate_params(
-    {
-        "hidden_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_repeats": [Interval(Integral, 1, None, closed="left")],
-        "burn_in": [Interval(Integral, 0, None, closed="left")],
-        "sweeps": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-    }
-)
+
+@validate_params(COMPLETION_CONSTRAINTS)
 def document_completion(
     model_or_components: object,
     X: object,
@@ -78,7 +85,7 @@ def document_completion(
     -------
     score : float
         Mean nats per hidden word (higher is better). -inf where a hidden word has no probability in any
-        topic; 0.0 where there is nothing to hide.
+        topic; NaN, with a warning, where no document has words.
 
     References
     ----------
@@ -94,11 +101,113 @@ def document_completion(
     >>> -2.6 < score < -2.0
     True
     """
+    completions = _completions(
+        model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
+    )
+    return float(
+        np.mean([per_word(completion.log_likelihood, completion.n_words) for completion in completions])
+    )
+
+
+@validate_params({**COMPLETION_CONSTRAINTS, "per": [StrOptions({"document", "word"})]})
+def relative_score(
+    model_or_components: object,
+    X: object,
+    y: object = None,
+    *,
+    per: Literal["document", "word"] = "document",
+    doc_topic_prior: ArrayLike | None = None,
+    hidden_fraction: float = HIDDEN_FRACTION,
+    n_repeats: int = 1,
+    burn_in: int = 50,
+    sweeps: int = 50,
+    n_jobs: int | None = None,
+) -> float:
+    """Held-out log-likelihood above that of the unigram model; compares models of different vocabularies.
+
+    The log-likelihood of the hidden words as in `document_completion`, less that under the unigram model,
+    which is each word's share of all tokens of X, whatever the document. Higher is better; zero is no better
+    than without topics. `score` and `document_completion` rank the smallest vocabulary first, since few words
+    are easy to guess; this ranks vocabularies by what their topics say of the same texts.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        As in `document_completion`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts of documents the model was not trained on; what the pipeline takes, where one is given.
+        Give all models the same documents: the unigram model is fitted to them.
+    y : None
+        Ignored; there so that the function can be a scorer.
+    per : {'document', 'word'}, default='document'
+        What the difference is divided by. 'document': the rows of X, whether they have words or not. 'word':
+        the hidden words, which compares models of one vocabulary only: one of rare words gains much with each
+        of them, and little with a document.
+    doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
+        As in `document_completion`.
+
+    Returns
+    -------
+    score : float
+        Nats above the unigram model, for the hidden words of a document, or for one of them. NaN, with a
+        warning, where no document has words.
+
+    Notes
+    -----
+    Let q be the frequencies of all words of the texts, and let a model of a vocabulary V predict words
+    outside it by q, and those of V by q(V) times its own probability p. The likelihoods of all models are
+    then of the same words, and the log-likelihood above that of q is the sum over the hidden words w of V of
+    log p(w) - log q(w) + log q(V): what is computed here. Frequencies of X itself, the hidden words among
+    them, are the unigram model that is hardest to beat, the more so the more words are rare: with few
+    documents, large vocabularies are scored too low rather than too high.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.metrics import relative_score
+    >>> bars = make_bars(50, random_state=0)
+    >>> relative_score(bars.components, bars.data, doc_topic_prior=bars.doc_topic_prior) > 5
+    True
+    """
+    completions = _completions(
+        model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
+    )
+    return float(np.mean([completion.above_unigram(hidden_fraction, per) for completion in completions]))
+
+
+class _Completion(NamedTuple):
+    """Documents that were completed.
+
+    Attributes
+    ----------
+    documents : csr_array
+    key : int
+        Which of their words were hidden.
+    log_likelihood : float
+        Of the hidden words, in nats.
+    n_words : float
+        Hidden words.
+    """
+
+    documents: sp.csr_array
+    key: int
+    log_likelihood: float
+    n_words: float
+
+    def above_unigram(self, hidden_fraction, per):
+        gain = self.log_likelihood - unigram_log_likelihood(self.documents, hidden_fraction, self.key)
+        by_word = per_word(gain, self.n_words)
+        return by_word if per == "word" or math.isnan(by_word) else gain / self.documents.shape[0]
+
+
+def _completions(
+    model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
+):
+    """The _Completion of documents for each choice of hidden words."""
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     documents = check_documents(X, topics, column_names(model_or_components))
     step = GibbsInference(burn_in, sweeps)
-    scores = []
     with Workers(n_jobs) as workers:
 
         def proportions(observed):
@@ -106,8 +215,8 @@ def document_completion(
 
         for repeat in range(n_repeats):
             key = HIDING_KEY if repeat == 0 else combine_keys(HIDING_KEY, repeat)
-            scores.append(mean_log_predictive(documents, topics, proportions, workers, hidden_fraction, key))
-    return float(np.mean(scores))
+            options = proportions, workers, hidden_fraction, key
+            yield _Completion(documents, key, *hidden_log_likelihood(documents, topics, *options))
 
 
 @validate_params(
@@ -169,7 +278,8 @@ def left_to_right(
     Returns
     -------
     score : float or ndarray of shape (n_samples,)
-        Mean nats per word (higher is better), or nats per document.
+        Mean nats per word (higher is better; NaN, with a warning, where no document has words), or nats per
+        document.
 
     References
     ----------
@@ -209,8 +319,7 @@ def left_to_right(
     log_likelihood = np.concatenate(found)
     if per_document:
         return log_likelihood
-    total = math.fsum(np.concatenate(lengths))
-    return math.fsum(log_likelihood) / total if total > 0 else 0.0
+    return per_word(math.fsum(log_likelihood), math.fsum(np.concatenate(lengths)))
 
 
 def perplexity(model_or_components: object, X: object, y: object = None, **options: Any) -> float:

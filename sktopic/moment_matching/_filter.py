@@ -98,12 +98,13 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             Is passed on; the state is the posterior given the tokens seen so far.
         """
         self._check_settings()
-        documents, alpha = self._begin(X)
+        documents, alpha = self._begin(X, streamed=False)
         tasks = FitTasks(self, X, y, 1, self._n_updates_of(documents.shape[0]))
         tasks.begin_epoch()
         self._observe(documents, alpha, tasks)
         tasks.end_epoch()
         tasks.end()
+        self._warn_at_limit()
         return self
 
     @trains
@@ -132,7 +133,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """
         self._check_settings()
         if not hasattr(self, "n_samples_seen_"):
-            documents, alpha = self._begin(X)
+            documents, alpha = self._begin(X, streamed=True)
         else:
             self._checked()._check_continuation()
             documents = self._validate_documents(X, reset=False)
@@ -141,6 +142,9 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
                 self._adopt_settings()
         self._observe(documents, alpha, FitTasks(self, X, y, 1, 1, reporting=False))
         return self
+
+    def _warn_at_limit(self):
+        """Warn where n_components is the largest number of topics that may be inferred, and was."""
 
     def _posterior_parameters(self):
         return self.components_ * self._sums[: self.n_components_, None]
@@ -181,10 +185,14 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     # The state
 
-    def _begin(self, X):
+    def _begin(self, X, streamed):
         """Set the state to the prior, all or nothing; returns X as_documents and an array for alpha."""
         alpha = []
-        documents = self._begin_anew(X, check=lambda X: alpha.append(self._new_alpha(X)))
+
+        def check(X):
+            alpha.append(self._new_alpha(X))
+
+        documents = self._begin_anew(X, check, streamed=streamed)
         return documents, alpha[0]
 
     def _start(self, n_features):

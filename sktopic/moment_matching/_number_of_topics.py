@@ -1,5 +1,7 @@
 """The number of topics as a posterior: what the degenerate and the triangular model have in common."""
 
+import warnings
+
 import numpy as np
 
 from sktopic._base import TRANSFORM_KEY
@@ -9,6 +11,7 @@ from sktopic._document_steps import infer_proportions
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._typing import FloatingArray, MatrixLike
+from sktopic.exceptions import TopicLimitWarning
 from sktopic.moment_matching._filter import MomentMatchingModel
 
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
@@ -57,6 +60,7 @@ def probabilities(gamma, lag):
 class NumberOfTopics(MomentMatchingModel):
     """Base class of the models with a distribution over the number of topics, 1 to n_components."""
 
+    _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MomentMatchingModel._parameter_constraints,
         "n_components_prior": [StrOptions({"uniform", "exponential"}), "array-like"],
@@ -128,6 +132,16 @@ class NumberOfTopics(MomentMatchingModel):
     def _number_in_use(self):
         posterior = probabilities(self._gamma, self._lag)
         return int(np.argmax(posterior >= (1.0 - TIE) * posterior.max())) + 1
+
+    def _warn_at_limit(self):
+        if 1 < self.n_components <= self.n_components_:
+            warnings.warn(
+                f"{type(self).__name__} finds that n_components={self.n_components} topics, the largest "
+                "number it may choose, are the most probable: the corpus may support more. Fit again with a "
+                "larger n_components.",
+                TopicLimitWarning,
+                stacklevel=2,
+            )
 
     def _report(self):
         self.n_components_posterior_ = probabilities(self._gamma, self._lag)

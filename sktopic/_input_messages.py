@@ -1,0 +1,147 @@
+"""What users are told about X that holds no word counts, or hardly any that topics can be learned from."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+
+from sktopic._documents import GROUP_SIZE
+from sktopic.exceptions import CountsWarning
+
+# How far from one the norm of a scaled row may be; float32 is three digits better.
+NORM_TOLERANCE = 1e-4
+# Fewer tokens for each topic are too few, where there are also more topics than documents.
+LEAST_TOKENS = 100
+# Of X in other forms: what it has, and what turns that into counts.
+COUNTED = {
+    "texts": "put a CountVectorizer in front, make_pipeline(CountVectorizer(), model)",
+    "a column of texts": "give that column alone, and put a CountVectorizer in front of the model",
+    "words": "put a CountVectorizer in front, make_pipeline(CountVectorizer(analyzer=list), model)",
+    "dicts": "put a DictVectorizer in front, make_pipeline(DictVectorizer(), model)",
+    "(word, count) pairs": "gensim.matutils.corpus2csc(X, num_terms=...).T makes them",
+    "rows of different lengths": "each column is a word, with 0 where a document lacks it",
+}
+
+
+@contextmanager
+def explaining(X, owner, n_features=None):
+    """Let what fails in the block say what to do, where X is known to hold something else than counts.
+
+    owner : who expects counts
+    n_features : the columns that are expected, if known
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = _kind_of(X)
+        if kind is not None:  # NumPy's message would print the texts
+            raise ValueError(
+                f"X has {kind}; {owner} expects counts of words, a row for each document: {COUNTED[kind]}."
+            ) from None
+        if isinstance(X, Iterator):
+            raise ValueError(
+                f"X is an iterator ({type(X).__name__}); {owner} expects a matrix of counts of words, a row "
+                "for each document: stack the rows, or call partial_fit with parts of them."
+            ) from None
+        if _is_transposed(X, n_features):
+            raise ValueError(
+                f"{error} It has {n_features} rows: if these are the words, give its transpose, X.T."
+            ) from None
+        raise
+
+
+def _is_transposed(X, n_features):
+    shape = getattr(X, "shape", ())
+    return len(shape) == 2 and shape[0] == n_features != shape[1]
+
+
+def _kind_of(X):
+    """What X, of which no matrix of numbers could be made, has in their place: one of COUNTED, or None."""
+    if isinstance(X, (str, bytes)):
+        return "texts"
+    if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
+        return None
+    if hasattr(X, "columns"):  # iterating over a data frame would give the names of its columns
+        first_row = np.asarray(X)[:1].ravel()
+        return "a column of texts" if any(isinstance(value, str) for value in first_row) else None
+    document = _first(X)
+    if isinstance(document, (str, bytes)):
+        return "texts"
+    if isinstance(document, Mapping):
+        return "dicts"
+    token = _first(document)
+    if isinstance(token, (str, bytes)):
+        return "words"
+    if isinstance(token, tuple) and len(token) == 2:
+        return "(word, count) pairs"
+    if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
+        return "rows of different lengths"
+    return None
+
+
+def _first(values):
+    """The first of them that is not empty; None if there is none, or if they cannot be looked into."""
+    if isinstance(values, Iterator) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        return None
+    return next((value for value in values if isinstance(value, str) or _length(value) > 0), None)
+
+
+def _length(value):
+    return len(value) if hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0 else 0
+
+
+def warn_of_scaled_rows(X, owner):
+    """Warn where every document of X (from as_documents) is scaled to one, which counts are not."""
+    for norm, name in ((np.abs, "sum"), (np.square, "length")):
+        if _are_scaled(X, norm):
+            warnings.warn(
+                f"X has fractions, and all rows have {name} 1, as those of a TfidfVectorizer have; {owner} "
+                "is a model of counts, to which these are documents of few words. Give counts, as of a "
+                "CountVectorizer, or weights that are not scaled (norm=None).",
+                CountsWarning,
+                stacklevel=2,
+            )
+
+
+def _are_scaled(X, norm):
+    """Whether the sum of norm(entries) is one in every row with entries, and some entries are fractions."""
+    if X.data.dtype.kind != "f":
+        return False
+    starts = X.indptr[:-1][np.diff(X.indptr) > 0]
+    # Most matrices are told by their first row.
+    bounds = [0, *range(1, len(starts), GROUP_SIZE), len(starts)]
+    fractions = False
+    for first, last in pairwise(bounds):
+        if first == last:
+            continue
+        entries = X.data[starts[first] : starts[last] if last < len(starts) else X.indptr[-1]]
+        sums = np.add.reduceat(norm(entries), starts[first:last] - starts[first])
+        if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
+            return False
+        fractions = fractions or bool(np.any(entries != np.rint(entries)))
+    return fractions
+
+
+def warn_of_small_corpus(X, owner, n_components):
+    """Warn where X (from as_documents), the whole corpus, tells nothing, or little for each topic.
+
+    n_components : the number of topics, where it is given; None where the model infers it
+    """
+    n_tokens = X.data.sum(dtype=np.float64)
+    n_documents = np.count_nonzero(np.diff(X.indptr))
+    if n_tokens == 0:
+        warnings.warn(
+            f"X of shape {X.shape} has no count above 0, from which {owner} can learn nothing. Does its "
+            "vocabulary have the words of these documents?",
+            CountsWarning,
+            stacklevel=2,
+        )
+    elif n_components is not None and n_documents < n_components > n_tokens / LEAST_TOKENS:
+        warnings.warn(
+            f"{owner} has n_components={n_components}, but X has {n_documents} documents of {n_tokens:.0f} "
+            f"words in all, fewer than {LEAST_TOKENS} for each topic: take fewer topics, or more documents.",
+            CountsWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,277 @@
+"""What users are told on their first day: about X that holds no word counts, or hardly any."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import sktopic
+from sktopic.datasets import make_bars
+from sktopic.exceptions import CountsWarning, TopicLimitWarning
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
+from sktopic.metrics import document_completion, left_to_right, perplexity, relative_score
+from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
+
+TEXTS = ["the cat sat on the mat", "dogs chase cats", "", "models of topics of texts", "cats and mats"] * 20
+TOKENS = [text.split() for text in TEXTS]
+COUNTS = CountVectorizer().fit_transform(TEXTS)
+LIMITED = [DegenerateDirichletLDA, TriangularDirichletLDA]
+INFERRED = [*LIMITED, HybridHDP, OnlineVariationalHDP, CollapsedGibbsHDP]
+# One of each kind of training.
+KINDS = [OnlineEMLDA, CollapsedGibbsLDA, MomentMatchingLDA]
+every_kind = pytest.mark.parametrize("estimator", KINDS, ids=lambda cls: cls.__name__)
+
+
+def settings(estimator, **params):
+    return {name: params[name] for name in params if name in estimator().get_params()}
+
+
+def model_of(estimator, **params):
+    return estimator(**settings(estimator, **{"max_iter": 2, "random_state": 0, **params}))
+
+
+def message_of(function, X):
+    """The message that X is refused with, of which a user is to see all."""
+    with pytest.raises(ValueError, match=r"\bX\b") as caught:
+        function(X)
+    assert len(str(caught.value)) < 300
+    assert caught.value.__cause__ is None and (
+        caught.value.__suppress_context__ or not caught.value.__context__
+    )
+    return str(caught.value)
+
+
+# Errors
+
+REFUSED = {
+    "texts": (TEXTS, "X has texts", "make_pipeline(CountVectorizer(), model)"),
+    "a text": (TEXTS[0], "X has texts", "make_pipeline(CountVectorizer(), model)"),
+    "array of texts": (np.array(TEXTS), "X has texts", "make_pipeline(CountVectorizer(), model)"),
+    "objects": (np.array(TEXTS, dtype=object), "X has texts", "make_pipeline(CountVectorizer(), model)"),
+    "empty texts": (["", ""], "X has texts", "make_pipeline(CountVectorizer(), model)"),
+    "tokens": (TOKENS, "X has words", "CountVectorizer(analyzer=list)"),
+    "equally many tokens": ([["a", "b"], ["b", "c"]], "X has words", "CountVectorizer(analyzer=list)"),
+    "dicts": ([{"cat": 2}, {"dog": 1}], "X has dicts", "DictVectorizer()"),
+    "bags of words": ([[], [(0, 1), (3, 2)], [(1, 1)]], "X has (word, count) pairs", "corpus2csc(X"),
+    "equal bags": ([[(0, 1)], [(1, 1)]], "X has (word, count) pairs", "corpus2csc(X"),
+    "word numbers": ([[1, 2, 3], [4]], "X has rows of different lengths", "each column is a word"),
+    "generator": ((text for text in TEXTS), "X is an iterator (generator)", "partial_fit"),
+    "NaN": (np.array([[1.0, np.nan], [1.0, 2.0]]), "X contains NaN", "X.fillna(0)"),
+    "NaN, sparse": (sp.csr_array([[1.0, np.nan], [1.0, 2.0]]), "X contains NaN", "X.fillna(0)"),
+    "None": (np.array([[1, None], [1, 2]], dtype=object), "X contains NaN", "X.fillna(0)"),
+    "hashed": (
+        HashingVectorizer(n_features=32).fit_transform(TEXTS),
+        "Negative values in data",
+        "HashingVectorizer gives them with alternate_sign=False, norm=None",
+    ),
+    "infinite": (np.array([[1.0, np.inf], [1.0, 2.0]]), "X contains infinity", "finite"),
+}
+
+
+@pytest.mark.parametrize(("X", "what", "to_do"), REFUSED.values(), ids=REFUSED)
+def test_message_says_what_was_given_and_what_to_do(X, what, to_do):
+    message = message_of(OnlineEMLDA().fit, X)
+    assert what in message and "OnlineEMLDA" in message and to_do in message
+    assert not {"cat", "mat"} & set(message.split())  # none of the texts
+
+
+@every_kind
+def test_every_kind_of_training_and_fitted_models_say_it(estimator):
+    fitted = model_of(estimator, n_components=2).fit(COUNTS)
+    for function in (
+        model_of(estimator).fit,
+        model_of(estimator).partial_fit,
+        fitted.transform,
+        fitted.score,
+    ):
+        message = message_of(function, TEXTS)
+        assert "X has texts" in message and estimator.__name__ in message
+    assert not hasattr(model_of(estimator), "n_features_in_")
+
+
+@pytest.mark.parametrize("metric", [document_completion, left_to_right, relative_score])
+def test_metrics_say_it_too(metric):
+    fitted = OnlineEMLDA(2, random_state=0).fit(COUNTS)
+    assert "X has texts; the topic model" in message_of(lambda X: metric(fitted, X), TEXTS)
+    assert "X contains NaN" in message_of(lambda X: metric(fitted, X), COUNTS * np.nan)
+
+
+def test_data_frames_with_texts_are_told_from_counts():
+    pd = pytest.importorskip("pandas")
+    fit = OnlineEMLDA(2).fit
+    assert "X has texts" in message_of(fit, pd.Series(TEXTS))
+    assert "X has a column of texts" in message_of(fit, pd.DataFrame({"text": TEXTS}))
+    assert "X has a column of texts" in message_of(fit, pd.DataFrame({"n": 1, "text": TEXTS}))
+    assert "X contains NaN" in message_of(fit, pd.DataFrame({"cat": [1.0, None], "dog": [1.0, 2.0]}))
+    assert fit(pd.DataFrame(COUNTS.toarray(), columns=[f"w{i}" for i in range(COUNTS.shape[1])]))
+
+
+def test_what_the_messages_recommend_works():
+    make_pipeline(CountVectorizer(), OnlineEMLDA(2)).fit(TEXTS)
+    pickle.dumps(make_pipeline(CountVectorizer(analyzer=list), OnlineEMLDA(2)).fit(TOKENS))
+    hashing = HashingVectorizer(n_features=32, alternate_sign=False, norm=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OnlineEMLDA(2).fit(hashing.fit_transform(TEXTS))
+
+
+def test_transposed_matrix_is_recognised_where_the_number_of_words_is_known():
+    fitted = OnlineEMLDA(2, random_state=0).fit(COUNTS)
+    n_documents, n_words = COUNTS.shape
+    expected = f"X has {n_documents} features, .*It has {n_words} rows: .*X.T"
+    for function in (fitted.transform, fitted.score, fitted.partial_fit):
+        with pytest.raises(ValueError, match=expected):
+            function(COUNTS.T)
+    with pytest.raises(ValueError, match=expected):
+        document_completion(fitted, COUNTS.T)
+    with pytest.raises(ValueError, match=r"as input\.$"):
+        fitted.transform(COUNTS[:, 1:])
+
+
+# Warnings
+
+
+def warnings_of(function, X, category=CountsWarning):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(X)
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, category)]
+    assert all(len(message) < 300 for message in messages)
+    return messages
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@every_kind
+def test_scaled_rows_are_warned_of_once_a_fit(estimator, dtype):
+    for norm, name in (("l2", "length"), ("l1", "sum")):
+        X = TfidfVectorizer(norm=norm, dtype=dtype).fit_transform(TEXTS)
+        model = model_of(estimator, n_components=2)
+        for method in (model.fit, clone(model).partial_fit):
+            (message,) = warnings_of(method, X)
+            assert f"rows have {name} 1, as those of a TfidfVectorizer" in message
+            assert estimator.__name__ in message and "norm=None" in message
+        assert not warnings_of(model.partial_fit, X) and not warnings_of(model.transform, X)
+
+
+def test_weights_that_are_not_scaled_and_counts_that_seem_so_are_welcome():
+    one_word_each = sp.csr_array((np.ones(400), (np.arange(400), np.arange(400) % 12)))
+    rng = np.random.RandomState(0)
+    for X in (
+        COUNTS,
+        0.5 * COUNTS,
+        TfidfVectorizer(norm=None).fit_transform(TEXTS),
+        TfidfVectorizer().fit_transform(TEXTS) * 30,
+        one_word_each,
+        sp.csr_array(rng.dirichlet(np.ones(12), 100) * rng.uniform(3, 30, size=(100, 1))),
+        # All rows but the last have length one.
+        sp.vstack([TfidfVectorizer().fit_transform(TEXTS), 20 * np.ones((1, 14))]),
+    ):
+        assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, X)
+
+
+@every_kind
+def test_matrix_without_counts_is_warned_of(estimator):
+    zeros = np.zeros((3, 5))
+    (message,) = warnings_of(model_of(estimator).fit, zeros)
+    assert "X of shape (3, 5) has no count above 0" in message and "vocabulary" in message
+    assert not warnings_of(model_of(estimator).partial_fit, zeros)  # more may follow
+
+
+@every_kind
+def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(estimator):
+    n_documents, n_tokens = 5, int(COUNTS[:5].sum())
+    (message,) = warnings_of(model_of(estimator, n_components=20).fit, COUNTS[:5])
+    # One of the documents is empty.
+    assert f"n_components=20, but X has {n_documents - 1} documents of {n_tokens} words" in message
+    assert not warnings_of(model_of(estimator, n_components=20).partial_fit, COUNTS[:5])  # more may follow
+    assert not warnings_of(model_of(estimator, n_components=4).fit, COUNTS[:5])
+    # A few long documents are enough.
+    assert not warnings_of(model_of(estimator, n_components=20).fit, 1000 * COUNTS[:5])
+
+
+@pytest.mark.parametrize("estimator", INFERRED, ids=lambda cls: cls.__name__)
+def test_number_of_topics_that_is_inferred_is_not_compared_with_the_corpus(estimator):
+    assert not warnings_of(model_of(estimator, n_components=20).fit, COUNTS[:5])
+
+
+@pytest.mark.parametrize("estimator", LIMITED, ids=lambda cls: cls.__name__)
+def test_limit_of_the_number_of_topics_that_was_reached_is_warned_of(estimator):
+    bars = make_bars(200, random_state=0).data
+    limited = estimator(n_components=3, random_state=0)
+    (message,) = warnings_of(limited.fit, bars, TopicLimitWarning)
+    assert f"{estimator.__name__} finds that n_components=3 topics" in message
+    assert limited.n_components_ == 3
+    # One topic is no question; nor are three where the posterior is of fewer.
+    assert not warnings_of(estimator(n_components=1).fit, bars, TopicLimitWarning)
+    few = estimator(n_components=3, n_components_prior=[1.0, 1.0, 0.0], random_state=0)
+    assert not warnings_of(few.fit, bars, TopicLimitWarning)
+    assert few.n_components_ == 2
+
+
+def test_warning_as_an_error_leaves_an_earlier_fit_as_it_was():
+    model = OnlineEMLDA(2, random_state=0).fit(COUNTS)
+    before = model.components_.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CountsWarning)
+        with pytest.raises(CountsWarning):
+            model.fit(np.zeros((3, 5)))
+    assert_array_equal(model.components_, before)
+    assert model.n_features_in_ == COUNTS.shape[1]
+    assert sktopic.exceptions.CountsWarning is CountsWarning
+
+
+# Scores of documents without words
+
+
+@pytest.mark.parametrize("metric", [document_completion, left_to_right, perplexity, relative_score])
+def test_metric_of_empty_documents_is_undefined(metric):
+    fitted = OnlineEMLDA(2, random_state=0).fit(COUNTS)
+    with pytest.warns(UndefinedMetricWarning, match="no words to predict"):
+        assert np.isnan(metric(fitted, np.zeros((3, COUNTS.shape[1]))))
+    some = sp.vstack([COUNTS[:9], sp.csr_array((3, COUNTS.shape[1]))])
+    if metric is not relative_score:  # which is for each document
+        assert metric(fitted, some) == metric(fitted, COUNTS[:9])
+
+
+@every_kind
+def test_score_of_empty_documents_is_undefined(estimator):
+    fitted = model_of(estimator, n_components=2).fit(COUNTS)
+    for method in (fitted.score, fitted.perplexity):
+        with pytest.warns(UndefinedMetricWarning, match="no words to predict"):
+            assert np.isnan(method(np.zeros((3, COUNTS.shape[1]))))
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize("scoring", [None, document_completion, relative_score])
+def test_search_ranks_last_what_leaves_no_words(scoring):
+    pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(2, max_iter=2, random_state=0))
+    grid = {"countvectorizer__vocabulary": [["xyzzy", "plugh"], ["cat", "cats", "dogs", "mat", "mats"]]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CountsWarning)
+        search = GridSearchCV(pipeline, grid, cv=2, scoring=scoring).fit(TEXTS)
+    assert search.cv_results_["rank_test_score"].tolist() == [2, 1]
+
+
+def test_early_stopping_without_words_to_score_makes_all_passes():
+    """Of two documents one is held out: the empty one, for some seed."""
+    X = sp.vstack([COUNTS[0], sp.csr_array((1, COUNTS.shape[1]))])
+    options = {"early_stopping": True, "n_iter_no_change": 1, "max_iter": 6}
+    for seed in range(20):
+        model = OnlineEMLDA(1, random_state=seed, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X)
+        if np.isnan(model.validation_scores_).all():
+            assert model.n_iter_ == 6
+            return
+    raise AssertionError("no seed held out the empty document")
