@@ -242,7 +242,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         A fifth of the tokens of each document is hidden, the topic proportions are inferred from the
         others by `transform`, and the hidden tokens are predicted. Which tokens are hidden depends on
         the document alone, so scores of different models on the same documents compare. It is never a
-        bound, and never counts tokens the proportions were fitted to.
+        bound, and never counts tokens the proportions were fitted to. Models of different vocabularies, as in
+        a search over ``min_df``, are compared by `sktopic.metrics.relative_score`.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ def hide(X, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
 
 
 def hidden_log_likelihood(X, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
-    """Log-likelihood, in nats, of the hidden words of all documents, and the number of these words.
+    """Log-likelihood, in nats, of the hidden words of each document, and the number of these words.
 
     Parameters
     ----------
@@ -54,19 +54,16 @@ def hidden_log_likelihood(X, topics, proportions, workers, hidden_fraction=HIDDE
         pieces = [(*batch.cells(a, b), theta[a:b], rows) for a, b in batch.chunks(workers.n_jobs)]
         log_likelihood.extend(workers.map_here(log_predictive, pieces))
         weight.append(batch.lengths)
-    # Exactly rounded sums: the order of the rows leaves no trace.
-    return math.fsum(np.concatenate(log_likelihood)), math.fsum(np.concatenate(weight))
+    return np.concatenate(log_likelihood), np.concatenate(weight)
 
 
 def unigram_log_likelihood(X, hidden_fraction, key):
-    """Log-likelihood, in nats, of the same hidden words under their frequencies in all of X."""
+    """That of the same hidden words of each document under the frequencies of words in all of X."""
     counts = np.bincount(X.indices, X.data, minlength=X.shape[1])
-    hidden_counts = np.zeros(X.shape[1])
-    for first in range(0, X.shape[0], GROUP_SIZE):
-        hidden = hide(X[first : first + GROUP_SIZE], hidden_fraction, key)[1]
-        hidden_counts += np.bincount(hidden.indices, hidden.data, minlength=X.shape[1])
-    words = np.flatnonzero(hidden_counts)
-    return math.fsum(hidden_counts[words] * np.log(counts[words] / counts.sum()))
+    log_share = np.zeros(X.shape[1])
+    np.log(counts / (counts.sum() or 1.0), out=log_share, where=counts > 0)
+    groups = (X[first : first + GROUP_SIZE] for first in range(0, X.shape[0], GROUP_SIZE))
+    return np.concatenate([hide(group, hidden_fraction, key)[1] @ log_share for group in groups])
 
 
 def mean_log_predictive(X, topics, proportions, workers):
@@ -75,9 +72,11 @@ def mean_log_predictive(X, topics, proportions, workers):
 
 
 def per_word(log_likelihood, n_words):
-    """Mean nats per word; NaN, with a warning, where there are no words."""
-    if n_words > 0:
-        return log_likelihood / n_words
+    """Mean nats per word, from those of each document; NaN, with a warning, where there are no words."""
+    # Exactly rounded sums: the order of the rows leaves no trace.
+    total = math.fsum(n_words)
+    if total > 0:
+        return math.fsum(log_likelihood) / total
     warnings.warn(
         "X has no words to predict: the score of empty documents is not defined, and NaN is returned. Does "
         "the vocabulary have their words?",

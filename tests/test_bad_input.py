@@ -32,7 +32,7 @@ from sktopic.lda import (
     StreamingGibbsLDA,
     StreamingVariationalLDA,
 )
-from sktopic.metrics import document_completion, left_to_right, perplexity
+from sktopic.metrics import document_completion, left_to_right, perplexity, relative_score
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 from .conftest import assert_same_state, state
@@ -201,7 +201,7 @@ every_bayesian = pytest.mark.parametrize(
 )
 # A chain that starts at the prior and moves by small steps needs long to learn anything.
 every_quick_variant = of_variants(lambda estimator: estimator is not LangevinLDA)
-METRICS = [document_completion, left_to_right, perplexity]
+METRICS = [document_completion, left_to_right, perplexity, relative_score]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 
 

@@ -9,13 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, logsumexp
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from sktopic._completion import HIDING_KEY, hide
+from sktopic._kernels._rng import combine_keys
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineEMLDA
-from sktopic.metrics import coherence, document_completion, left_to_right, perplexity
+from sktopic.metrics import coherence, document_completion, left_to_right, perplexity, relative_score
 
-METRICS = [document_completion, left_to_right, perplexity]
+METRICS = [document_completion, left_to_right, perplexity, relative_score]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 
 CORPUS = make_lda_documents(120, n_features=40, n_components=4, mean_length=25, random_state=0)
@@ -112,7 +115,8 @@ def test_invariant_to_the_container(metric, container):
 @every_metric
 def test_invariant_to_documents_without_words(metric):
     padded = sp.vstack([X, sp.csr_matrix((5, 40))])
-    assert metric(CORPUS.components, padded, **TRUTH) == metric(CORPUS.components, X, **TRUTH)
+    options = {**TRUTH, "per": "word"} if metric is relative_score else TRUTH
+    assert metric(CORPUS.components, padded, **options) == metric(CORPUS.components, X, **options)
 
 
 @every_metric
@@ -150,6 +154,99 @@ def test_perplexity_is_the_exponential_of_completion(model):
     options = {"hidden_fraction": 0.5, "n_repeats": 2, "sweeps": 10, "burn_in": 5}
     expected = np.exp(-document_completion(model, X, **options))
     assert perplexity(model, X, **options) == pytest.approx(expected, rel=1e-15)
+
+
+def unigram_log_likelihood(documents, hidden_fraction, key):
+    """The sum over the hidden words of each document, written out, and their number."""
+    hidden = hide(documents, hidden_fraction, key)[1].toarray()
+    share = documents.sum(axis=0) / documents.sum()
+    terms = [sum(n * np.log(share[word]) for word, n in enumerate(row) if n > 0) for row in hidden]
+    return np.array(terms), hidden.sum(axis=1)
+
+
+@pytest.mark.parametrize("counts", [X, 0.7 * X], ids=["counts", "real numbers"])
+def test_relative_score_is_completion_less_that_of_the_unigram_model(model, counts):
+    counts, options = sp.csr_array(counts), {"hidden_fraction": 0.4, "burn_in": 5, "sweeps": 10}
+    completion = document_completion(model, counts, **options)
+    unigram, n_words = unigram_log_likelihood(counts, 0.4, HIDING_KEY)
+    gain = completion - unigram.sum() / n_words.sum()
+    assert relative_score(model, counts, per="word", **options) == pytest.approx(gain, rel=1e-12)
+    of_each = [  # the unigram model is that of all documents
+        document_completion(model, counts[[row]], **options) - unigram[row] / n_words[row]
+        for row in range(counts.shape[0])
+    ]
+    per_document = np.mean(of_each * counts.sum(axis=1))
+    assert relative_score(model, counts, **options) == pytest.approx(per_document, rel=1e-10)
+    # Documents without words are documents, too.
+    padded = sp.vstack([counts, sp.csr_array(counts.shape)])
+    assert relative_score(model, padded, **options) == pytest.approx(per_document / 2, rel=1e-12)
+
+
+def test_relative_score_averages_over_choices_of_hidden_words(model):
+    values = []
+    for repeat in range(3):
+        key = HIDING_KEY if repeat == 0 else combine_keys(HIDING_KEY, repeat)
+        values.append(unigram_log_likelihood(sp.csr_array(X), 0.2, key))
+    expected = document_completion(model, X, n_repeats=3) - np.mean(
+        [value.sum() / n.sum() for value, n in values]
+    )
+    assert relative_score(model, X, n_repeats=3, per="word") == pytest.approx(expected, rel=1e-12)
+
+
+def test_relative_score_of_the_unigram_model_is_zero():
+    """Whatever the prior, one topic or several that are alike."""
+    share = np.asarray(X.sum(axis=0)).ravel() / X.sum()
+    for n_components in (1, 3):
+        value = relative_score(np.tile(share, (n_components, 1)), X, doc_topic_prior=0.3)
+        assert value == pytest.approx(0.0, abs=1e-5)
+    assert relative_score(CORPUS.components, X, **TRUTH) > 1.0
+
+
+def test_words_that_a_vocabulary_lacks_count_as_predicted_by_their_frequencies():
+    """Topics over all words, that know no more of some than their shares, score as those over the others.
+
+    The hidden words differ: hence the mean over several choices, and long documents.
+    """
+    half = np.arange(20)
+    long = make_lda_documents(100, components=CORPUS.components, mean_length=300, random_state=2)
+    counts = sp.csr_array(long.data)
+    part = CORPUS.components[:, half] / CORPUS.components[:, half].sum(axis=1, keepdims=True)
+    share = np.asarray(counts.sum(axis=0) / counts.sum())
+    whole = np.tile(share, (4, 1))
+    whole[:, half] = part * share[half].sum()
+    options = {**TRUTH, "n_repeats": 40}
+    assert relative_score(whole, counts, **options) == pytest.approx(
+        relative_score(part, counts[:, half], **options), rel=0.02
+    )
+
+
+def test_relative_score_finds_the_vocabulary_where_score_takes_the_smallest():
+    """Two words are in all documents, a hundred tell topics apart, and the others occur once."""
+    rng = np.random.RandomState(0)
+    texts = []
+    for number in range(240):
+        topic = number % 4
+        told = [f"topic{topic}word{word}" for word in rng.randint(25, size=12)]
+        texts.append(" ".join(["common", "usual", *told, f"once{number}", f"single{number}"]))
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(4, max_iter=20, random_state=0))
+    grid = {"countvectorizer__min_df": [1, 2, 0.9]}
+    chosen = {}
+    for name, scoring in (("score", None), ("completion", document_completion), ("relative", relative_score)):
+        search = GridSearchCV(pipe, grid, scoring=scoring, cv=3).fit(texts)
+        chosen[name] = search.best_params_["countvectorizer__min_df"]
+    assert chosen == {"score": 0.9, "completion": 0.9, "relative": 2}
+    # Rare words tell much each; there are few of them.
+    by_word = lambda model, X, y=None: relative_score(model, X, per="word")  # noqa: E731
+    values = [
+        GridSearchCV(
+            make_pipeline(CountVectorizer(min_df=2, max_df=most), pipe[-1]), {}, scoring=scoring, cv=3
+        )
+        .fit(texts)
+        .best_score_
+        for scoring in (by_word, relative_score)
+        for most in (0.9, 1.0)
+    ]
+    assert values[0] > values[1] and values[2] == pytest.approx(values[3], rel=0.05)
 
 
 def test_left_to_right_takes_any_random_state():

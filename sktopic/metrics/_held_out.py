@@ -140,33 +140,34 @@ def relative_score(
     y : None
         Ignored; there so that the function can be a scorer.
     per : {'document', 'word'}, default='document'
-        What the difference is divided by. 'document': the rows of X, whether they have words or not. 'word':
-        the hidden words, which compares models of one vocabulary only: one of rare words gains much with each
-        of them, and little with a document.
+        'document': the mean difference over a document's hidden words, times the number of all its words;
+        the mean of that over the rows of X, with words or without. 'word': the mean over hidden words, which
+        compares models of one vocabulary only: one of rare words gains much with each of them, and little
+        with a document.
     doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
         As in `document_completion`.
 
     Returns
     -------
     score : float
-        Nats above the unigram model, for the hidden words of a document, or for one of them. NaN, with a
-        warning, where no document has words.
+        Nats above the unigram model, for a document or a word. NaN, with a warning, where no document has
+        words.
 
     Notes
     -----
     Let q be the frequencies of all words of the texts, and let a model of a vocabulary V predict words
     outside it by q, and those of V by q(V) times its own probability p. The likelihoods of all models are
-    then of the same words, and the log-likelihood above that of q is the sum over the hidden words w of V of
-    log p(w) - log q(w) + log q(V): what is computed here. Frequencies of X itself, the hidden words among
-    them, are the unigram model that is hardest to beat, the more so the more words are rare: with few
-    documents, large vocabularies are scored too low rather than too high.
+    then of the same words, and the log-likelihood above that of q is the sum over the words w of V of
+    log p(w) - log q(w) + log q(V), which is estimated here from those hidden. Frequencies of X itself, the
+    hidden words among them, are the unigram model that is hardest to beat, the more so the more words are
+    rare: with few documents, large vocabularies are scored too low rather than too high.
 
     Examples
     --------
     >>> from sktopic.datasets import make_bars
     >>> from sktopic.metrics import relative_score
     >>> bars = make_bars(50, random_state=0)
-    >>> relative_score(bars.components, bars.data, doc_topic_prior=bars.doc_topic_prior) > 5
+    >>> relative_score(bars.components, bars.data, doc_topic_prior=bars.doc_topic_prior) > 20
     True
     """
     completions = _completions(
@@ -183,21 +184,26 @@ class _Completion(NamedTuple):
     documents : csr_array
     key : int
         Which of their words were hidden.
-    log_likelihood : float
-        Of the hidden words, in nats.
-    n_words : float
-        Hidden words.
+    log_likelihood : ndarray of shape (n_documents,)
+        Of the hidden words of each document, in nats.
+    n_words : ndarray of shape (n_documents,)
+        Hidden words of each document.
     """
 
     documents: sp.csr_array
     key: int
-    log_likelihood: float
-    n_words: float
+    log_likelihood: np.ndarray
+    n_words: np.ndarray
 
     def above_unigram(self, hidden_fraction, per):
         gain = self.log_likelihood - unigram_log_likelihood(self.documents, hidden_fraction, self.key)
         by_word = per_word(gain, self.n_words)
-        return by_word if per == "word" or math.isnan(by_word) else gain / self.documents.shape[0]
+        if per == "word" or math.isnan(by_word):
+            return by_word
+        lengths = np.asarray(self.documents.sum(axis=1, dtype=np.float64)).ravel()
+        # Of a short document, the share that is hidden may be far from hidden_fraction.
+        scale = np.divide(lengths, self.n_words, out=np.zeros_like(lengths), where=self.n_words > 0)
+        return math.fsum(gain * scale) / len(lengths)
 
 
 def _completions(
@@ -319,7 +325,7 @@ def left_to_right(
     log_likelihood = np.concatenate(found)
     if per_document:
         return log_likelihood
-    return per_word(math.fsum(log_likelihood), math.fsum(np.concatenate(lengths)))
+    return per_word(log_likelihood, np.concatenate(lengths))
 
 
 def perplexity(model_or_components: object, X: object, y: object = None, **options: Any) -> float:
