@@ -83,6 +83,21 @@ def test_modules_are_imported_when_they_are_asked_for(name):
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_import_takes_little_longer_than_that_of_scikit_learn():
+    """Some 0.1 s after what is imported of scikit-learn and SciPy, whose own takes ten times as long."""
+    program = (
+        "import time; start = time.perf_counter(); import sklearn.pipeline, sklearn.decomposition; "
+        "middle = time.perf_counter(); import sktopic; "
+        "print(middle - start, time.perf_counter() - middle)"
+    )
+    ratios = []
+    for _ in range(3):
+        run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+        theirs, ours = map(float, run.stdout.split())
+        ratios.append(ours / theirs)
+    assert min(ratios) < 0.5
+
+
 def test_names_that_are_not_there_are_no_attributes():
     with pytest.raises(AttributeError, match="module 'sktopic' has no attribute 'metric'"):
         _ = sktopic.metric

@@ -23,7 +23,7 @@ from sktopic.inspection import (
     top_words,
 )
 from sktopic.inspection._tables import largest
-from sktopic.lda import OnlineEMLDA
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import DegenerateDirichletLDA
 
 COMPONENTS = np.array([[0.1, 0.4, 0.1, 0.4], [0.25, 0.25, 0.25, 0.25], [0.7, 0.0, 0.2, 0.1]])
@@ -243,6 +243,28 @@ def test_plot_scores_draws_one_curve_or_several(plt):
     plot_scores(np.array([1, 2]), np.array([-3, -2]), labels="C", ax=ax)
     assert [len(line.get_xdata()) for line in ax.lines] == [2, 2, 2, 1, 2]
     ax.figure.canvas.draw()
+
+
+def test_plot_scores_draws_what_a_model_keeps(bars, plt):
+    stopping = OnlineEMLDA(4, early_stopping=True, max_iter=3, random_state=0).fit(bars).partial_fit(bars)
+    ax = plot_scores(stopping, labels="EM")
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), np.arange(1, stopping.n_iter_ + 1))
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), stopping.validation_scores_)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("epoch", "held-out nats per word")
+
+    sampler = CollapsedGibbsLDA(4, max_iter=20, evaluate_every=5, random_state=0)
+    ax = plot_scores(make_pipeline(sampler).fit(bars))
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [5, 10, 15, 20])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), sampler.log_likelihood_)
+    assert ax.get_xlabel() == "sweep"
+
+    for model in (OnlineEMLDA(4).fit(bars), CollapsedGibbsLDA(4, max_iter=2, evaluate_every=0).fit(bars)):
+        with pytest.raises(TypeError, match=r"has kept no scores: .*early_stopping=True"):
+            plot_scores(model)
+    with pytest.raises(TypeError, match="scores is missing"):
+        plot_scores([1, 2])
+    with pytest.raises(NotFittedError):
+        plot_scores(OnlineEMLDA())
 
 
 def test_matplotlib_is_imported_only_when_it_is_needed():

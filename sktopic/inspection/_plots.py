@@ -112,20 +112,23 @@ def plot_topics(
 
 
 def plot_scores(
-    samples_seen: ArrayLike,
-    scores: ArrayLike,
+    samples_seen: object,
+    scores: ArrayLike | None = None,
     *,
     labels: str | Sequence[str] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Plot held-out scores against the documents seen in training.
+    """Plot held-out scores against the documents seen in training, or the scores that a model keeps.
 
     Parameters
     ----------
-    samples_seen : array-like of shape (n_points,), or one such array for each curve
-        Documents seen when a score was taken, repeated passes included.
-    scores : array-like of shape (n_points,), or one such array for each curve
-        Held-out scores, in nats per word. Curves may have different numbers of points.
+    samples_seen : array-like of shape (n_points,), one such array for each curve, or fitted estimator
+        Documents seen when a score was taken, repeated passes included. Of an estimator, also at the end of a
+        pipeline or search, what it keeps is plotted: ``validation_scores_`` against the epochs (with
+        ``early_stopping=True``), or ``log_likelihood_`` of a batch sampler against the sweeps.
+    scores : array-like of shape (n_points,), or one such array for each curve, default=None
+        Held-out scores, in nats per word. Curves may have different numbers of points. None: those of the
+        estimator.
     labels : str, or array-like of str, default=None
         Names of the curves, shown in a legend.
     ax : matplotlib Axes, default=None
@@ -139,6 +142,8 @@ def plot_scores(
     ------
     ImportError
         If matplotlib is not installed: ``pip install sktopic[plot]``.
+    TypeError
+        If an estimator keeps no scores.
 
     Examples
     --------
@@ -158,6 +163,9 @@ def plot_scores(
     >>> plt.close(ax.figure)
     """
     plt = _pyplot()
+    x_label, y_label = "documents seen", "held-out nats per word"
+    if scores is None:
+        samples_seen, scores, x_label, y_label = _kept_scores(samples_seen)
     curves = _check_curves(samples_seen, scores)
     labels = [labels] if isinstance(labels, str) else labels
     if labels is not None and len(labels) != len(curves):
@@ -167,8 +175,8 @@ def plot_scores(
     for i, (seen, score) in enumerate(curves):
         ax.plot(seen, score, marker=".", label=None if labels is None else labels[i])
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel("documents seen")
-    ax.set_ylabel("held-out nats per word")
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(y_label)
     ax.spines[["top", "right"]].set_visible(False)
     if labels is not None:
         ax.legend(frameon=False)
@@ -269,6 +277,25 @@ def _check_topics(topics, n_components):
     ):
         raise ValueError(f"topics={topics!r}; a list of numbers from 0 to {n_components - 1} is allowed.")
     return chosen
+
+
+def _kept_scores(model):
+    """Return the passes after which a model has kept scores, these, and what both are called."""
+    estimator = last_step(model)
+    if not hasattr(estimator, "fit"):
+        raise TypeError("scores is missing: without it, a fitted estimator that keeps scores is needed.")
+    check_is_fitted(estimator)
+    scores = getattr(estimator, "validation_scores_", ())
+    if len(scores):
+        return np.arange(1, len(scores) + 1), scores, "epoch", "held-out nats per word"
+    trace = getattr(estimator, "log_likelihood_", ())
+    if len(trace):
+        sweeps = estimator.evaluate_every * np.arange(1, len(trace) + 1)
+        return sweeps, trace, "sweep", "log likelihood of training, nats"
+    raise TypeError(
+        f"{type(estimator).__name__} has kept no scores: fit a mini-batch method with early_stopping=True or "
+        "a batch sampler with evaluate_every, or give samples_seen and scores."
+    )
 
 
 def _check_curves(samples_seen, scores):
