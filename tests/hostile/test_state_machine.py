@@ -259,7 +259,11 @@ class Call:
         if method is not None:
             answer = method(X)
             # A word without smoothing that was never seen has probability 0.
-            unseen = self.name in ("score", "perplexity") and getattr(self.model, "topic_word_prior", 1) == 0
+            scored = self.name in ("score", "perplexity")
+            if scored and np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64).sum() == 0:
+                assert np.isnan(answer), f"{self.name} of no words: {answer}"
+                return self.model
+            unseen = scored and getattr(self.model, "topic_word_prior", 1) == 0
             assert unseen or np.isfinite(answer).all(), f"{self.name}: {answer}"
             assert not np.isnan(answer).any(), f"{self.name}: {answer}"
         return self.model
@@ -274,7 +278,9 @@ class Call:
 
     def trained(self):
         for name, value in fitted_state(self.model).items():
-            if isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f":
+            # Scores of held-out documents are NaN where these have no words.
+            is_number = isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f"
+            if is_number and name != "validation_scores_":
                 assert not np.isnan(value).any(), f"{name} has NaN"
         check_distributions(self.model.components_, (self.model.n_components_, self.model.n_features_in_))
         return self.model

@@ -19,8 +19,10 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import UndefinedMetricWarning
 
 import sktopic
+from sktopic.exceptions import CountsWarning, TopicLimitWarning
 
 # Number of state-machine cases in all; the other parts grow with it.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
@@ -185,6 +187,9 @@ def _serve(connection, function, arguments):
     warnings.simplefilter("error")
     # scikit-learn's: X was a data frame once and is none now.
     warnings.filterwarnings("ignore", ".* feature names", UserWarning)
+    # Corpora are small, and some documents have no words.
+    for category in (CountsWarning, TopicLimitWarning, UndefinedMetricWarning):
+        warnings.simplefilter("ignore", category)
     try:
         message = ("result", function(*arguments))
     except BaseException:
