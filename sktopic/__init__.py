@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from sktopic._loading import load
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -54,6 +55,7 @@ __all__ = [
     "hdp",
     "inspection",
     "lda",
+    "load",
     "metrics",
     "moment_matching",
 ]

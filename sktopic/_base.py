@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from functools import cache, cached_property
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,9 +29,10 @@ from sktopic._documents import (
     check_counts,
     check_sparse_structure,
 )
-from sktopic._fitted_arrays import check_fitted_arrays
+from sktopic._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
 from sktopic._input_messages import explaining, warn_of_scaled_rows, warn_of_small_corpus
 from sktopic._kernels._rng import combine_keys
+from sktopic._model_files import write_model
 from sktopic._parallel import Workers
 from sktopic._typing import FloatArray, FloatingArray, MatrixLike
 
@@ -59,8 +61,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
 
-    # Fitted arrays by name, with their dtypes and sizes (see _fitted_arrays).
+    # Fitted arrays by name, with their dtypes and sizes, and the types of fitted numbers and strings (see
+    # _fitted_arrays): all that training sets is declared here, checked after loading, and stored by `save`.
     _fitted_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    _fitted_values: ClassVar[dict[str, Any]] = {
+        "n_features_in_": COUNT,
+        "n_samples_seen_": COUNT,
+        "topic_word_prior_": NUMBER,
+        "_seed": COUNT,
+    }
+    # Those of the arrays that a fitted model need not have.
+    _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     # Whether n_components is but the largest number of topics, or that at the start.
     _infers_number_of_topics = False
@@ -179,6 +190,35 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             vars(self).update(
                 {name: value for name, value in state.items() if before.get(name, nothing) is not value}
             )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file, which `sktopic.load` reads.
+
+        The file is a zip archive of .npy arrays and a JSON header, without pickle: the parameters, all that
+        training has set, the names of the features and the container of `set_output`. What was loaded
+        answers and goes on training as this model does, to the last bit. Callbacks are not stored.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. One that is there is replaced in one step when the new one is complete and on the
+            disk: after an error, Ctrl-C or a power cut it is the old file or the new one. Who reads or has
+            mapped the old one goes on with it.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        TypeError
+            If a parameter or an attribute is nothing that can be stored: parameters may be None, numbers,
+            strings, lists and tuples of these, arrays of numbers and ``RandomState``; attributes those of
+            the class. Or if the class is not one of this package. The message names it.
+        ValueError
+            If a parameter is out of range, or the fitted state is damaged.
+        OSError
+            If the file cannot be written.
+        """
+        write_model(self._read(), path)
 
     def __copy__(self):
         return copied(self)  # training changes arrays in place

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
-from sktopic._fitted_arrays import FLOAT
+from sktopic._fitted_arrays import COUNT, FLOAT
 from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys
 from sktopic._monitor import FitMonitor, FitTasks
@@ -43,10 +43,12 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     _fitted_arrays = {  # noqa: RUF012
         "_counts": (FLOAT, "features", "topics"),
         "_totals": (FLOAT, "topics"),
+        "log_likelihood_": (FLOAT, None),
     }
+    _fitted_values = {**TopicModel._fitted_values, "n_iter_": COUNT, "_n_sweeps": COUNT}  # noqa: RUF012
 
-    # Attributes with an entry for every evaluate_every sweeps of a call, and their dtypes.
-    _traces: ClassVar[dict[str, type]] = {"log_likelihood_": np.float64}
+    # Fitted arrays with an entry for every evaluate_every sweeps of a call.
+    _traces: ClassVar[tuple[str, ...]] = ("log_likelihood_",)
 
     @abstractmethod
     def _allocate(self, n_features):
@@ -240,8 +242,8 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
     # Traces
 
     def _clear_traces(self):
-        for name, dtype in self._traces.items():
-            setattr(self, name, np.empty(0, dtype=dtype))
+        for name in self._traces:
+            setattr(self, name, np.empty(0, dtype=self._fitted_arrays[name][0]))
 
     def _note(self, call):
         values = self._trace(call)

@@ -1,8 +1,14 @@
 """Whether fitted arrays fit together: kernels trust them, and files can be damaged."""
 
+from math import isfinite
+from numbers import Integral, Real
+from types import NoneType
+
 import numpy as np
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
+# What fitted values that are no arrays can be.
+COUNT, NUMBER, OPTIONAL_NAME = Integral, Real, (str, NoneType)
 
 
 def check_fitted_arrays(model):
@@ -28,6 +34,18 @@ def check_fitted_arrays(model):
     n_components, n_topics = sizes.get("components", 0), sizes.get("topics")
     if n_topics is not None and n_components > n_topics:
         raise _damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")
+
+
+def check_fitted_values(model):
+    """Raise ValueError for fitted numbers and strings of other types than ``_fitted_values`` declares."""
+    for name, kind in model._fitted_values.items():
+        value = getattr(model, name, None)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise _damaged(model, f"{name} is {value!r:.40}")
+        if kind is COUNT and not 0 <= value < 2**63:
+            raise _damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
+        if kind is NUMBER and not isfinite(value):
+            raise _damaged(model, f"{name} is {value}")
 
 
 def _damaged(model, what):

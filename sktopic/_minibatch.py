@@ -13,7 +13,7 @@ from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import DenseCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
-from sktopic._fitted_arrays import FLOAT
+from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._monitor import FitMonitor, FitTasks
@@ -84,6 +84,17 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "_average_weight": (FLOAT, "topics"),
         "doc_topic_prior_": (FLOAT, "components"),
     }
+    _fitted_values = {  # noqa: RUF012
+        **TopicModel._fitted_values,
+        "n_components_": COUNT,
+        "n_iter_": COUNT,
+        "n_batch_iter_": COUNT,
+        "total_samples_": NUMBER,
+        "_corpus_size": COUNT,
+        "_n_topic_updates": COUNT,
+    }
+    # With early stopping alone.
+    _optional_arrays = {"validation_scores_": (FLOAT, None)}  # noqa: RUF012
 
     # Whether the document step, or the update, has to see a batch as a whole. If not, one of more than
     # GROUP_SIZE documents is summed group by group, into DenseCounts.

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+import sktopic
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import (
     CollapsedGibbsHDP,
@@ -39,6 +40,7 @@ from sktopic.lda import (
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 from .conftest import assert_same_state, state
+from .hostile.tools import fingerprint, fitted_state
 
 # Every estimator, in each of its variants: one line, the first of a class is its defaults.
 ESTIMATORS = [
@@ -646,6 +648,34 @@ def test_model_loaded_as_memory_map_transforms(estimator, tmp_path):
     """As happens when joblib hands a large fitted model to other processes."""
     joblib.dump(fitted(estimator), tmp_path / "model.joblib")
     assert_same_model(joblib.load(tmp_path / "model.joblib", mmap_mode="r"), fitted(estimator))
+
+
+@every_estimator
+@pytest.mark.parametrize("how", [{}, {"mmap_mode": "r"}, {"mmap_mode": "r", "verify": False}], ids=str)
+def test_saved_model_is_loaded_to_the_last_bit(estimator, how, tmp_path):
+    model = fitted(estimator)
+    model.save(tmp_path / "model.zip")
+    loaded = sktopic.load(tmp_path / "model.zip", **how)
+    assert type(loaded) is type(model)
+    assert fingerprint(vars(loaded)) == fingerprint(vars(model))
+    assert_same_model(loaded, model)
+    assert_array_equal(loaded.transform(HELD_OUT[:1]), model.transform(HELD_OUT[:1]))
+
+
+@every_stream
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_training_of_a_saved_model_goes_on_to_the_last_bit(estimator, mmap_mode, tmp_path):
+    model = new(estimator, random_state=np.random.RandomState(5)).partial_fit(X)
+    model.save(tmp_path / "model.zip")
+    content = (tmp_path / "model.zip").read_bytes()
+    loaded = sktopic.load(tmp_path / "model.zip", mmap_mode=mmap_mode)
+    for counts in (HELD_OUT, X):
+        model.partial_fit(counts)
+        loaded.partial_fit(counts)
+        assert fingerprint(fitted_state(loaded)) == fingerprint(fitted_state(model))
+        assert_same_model(loaded, model)
+    assert_same_model(loaded.fit(HELD_OUT), model.fit(HELD_OUT))  # which goes on drawing from random_state
+    assert (tmp_path / "model.zip").read_bytes() == content
 
 
 @every_class

@@ -14,8 +14,10 @@ ROOT = Path(sktopic.__file__).parent
 LAYERS = [
     {"_kernels"},
     {
+        "_array_archive",
         "_compat",
         "_concurrency",
+        "_files",
         "_fitted_arrays",
         "_interrupt",
         "_monitor",
@@ -29,6 +31,7 @@ LAYERS = [
         "_constraints",
         "_documents",
         "_input_messages",
+        "_model_files",
         "_prior",
         "_statistics",
         "_step_size",
@@ -39,8 +42,9 @@ LAYERS = [
     {"_base", "_statistics_updates", "_topic_posteriors"},
     {"_batch_sampler", "_minibatch", "_plug_in"},
     {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching"},
+    {"_loading"},
 ]
-FAMILIES = LAYERS[-1]
+FAMILIES = LAYERS[-2]
 
 
 def layer_of(name):

@@ -13,7 +13,7 @@ from sktopic._compat import Interval, StrOptions
 from sktopic._constraints import ANY_NUMBER, POSITIVE, SHARED
 from sktopic._document_steps import GibbsInference
 from sktopic._documents import DocumentReader
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
 from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
@@ -233,9 +233,16 @@ class CollapsedGibbsHDP(BatchSampler):
         "_tables": (FLOAT, "topics"),
         "_ids": (INT, "topics"),
         "_lengths": (INT, 2, None),
+        "n_components_trace_": (INT, None),
+    }
+    _fitted_values = {  # noqa: RUF012
+        **BatchSampler._fitted_values,
+        "topic_concentration_": NUMBER,
+        "doc_concentration_": NUMBER,
+        "_next_id": COUNT,
     }
 
-    _traces = {"log_likelihood_": np.float64, "n_components_trace_": np.int64}  # noqa: RUF012
+    _traces = "log_likelihood_", "n_components_trace_"
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._fitted_arrays import COUNT, FLOAT, INT
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
@@ -196,7 +196,9 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         **GrowingHDP._fitted_arrays,
         "_weights": (FLOAT, "topics"),
         "_births": (INT, "topics"),
+        "move_history_": (MOVE, None),
     }
+    _fitted_values = {**GrowingHDP._fitted_values, "_cursor": COUNT}  # noqa: RUF012
 
     # A batch is looked at as a whole.
     _reads_whole_batches = True

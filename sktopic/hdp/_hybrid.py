@@ -6,7 +6,7 @@ import numpy as np
 
 from sktopic._compat import StrOptions
 from sktopic._document_steps import GibbsInference, GibbsStep
-from sktopic._fitted_arrays import FLOAT
+from sktopic._fitted_arrays import FLOAT, NUMBER
 from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._minibatch import MinibatchHDP
@@ -180,6 +180,7 @@ class HybridHDP(MinibatchHDP):
         **MinibatchHDP._fitted_arrays,
         "_tables": (FLOAT, "topics"),
     }
+    _fitted_values = {**MinibatchHDP._fitted_values, "_growth": NUMBER}  # noqa: RUF012
 
     # Numbers of tables are summed over groups of documents.
     _wants_prior_statistics = True

@@ -8,7 +8,7 @@ import numpy as np
 
 from sktopic._compat import Interval
 from sktopic._constraints import SHARED
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import LARGEST, SMALLEST, check_topic_word_prior
@@ -58,6 +58,12 @@ class MinibatchHDP(MinibatchTopicModel):
         "_in_use": (INT, "components"),
         "topic_ids_": (INT, "components"),
         "topic_weights_": (FLOAT, "components"),
+    }
+    _fitted_values = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_values,
+        "topic_concentration_": NUMBER,
+        "doc_concentration_": NUMBER,
+        "_next_id": COUNT,
     }
 
     @abstractmethod

@@ -14,7 +14,7 @@ from sktopic._concurrency import changing, updating
 from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, POSITIVE, SHARED
 from sktopic._document_steps import GibbsInference
 from sktopic._documents import DocumentReader
-from sktopic._fitted_arrays import FLOAT
+from sktopic._fitted_arrays import COUNT, FLOAT
 from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._prior import (
@@ -196,6 +196,7 @@ class CollapsedGibbsLDA(BatchSampler):
         "_gains": (FLOAT, None),
         "doc_topic_prior_": (FLOAT, "components"),
     }
+    _fitted_values = {**BatchSampler._fitted_values, "n_components_": COUNT}  # noqa: RUF012
 
     def __init__(
         self,

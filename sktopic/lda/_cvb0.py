@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._compat import Interval
 from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
 from sktopic._document_steps import WeightedCounts, document_pieces
+from sktopic._fitted_arrays import COUNT, NUMBER
 from sktopic._kernels._cvb0 import collapse_documents
 from sktopic._statistics_updates import TokenAverage
 from sktopic.lda._minibatch import ExpectedCountsLDA
@@ -166,6 +167,12 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,
         "doc_learning_decay": [Interval(Real, 0, 1, closed="both")],
         "doc_learning_offset": [NON_NEGATIVE],
+    }
+
+    _fitted_values = {  # noqa: RUF012
+        **ExpectedCountsLDA._fitted_values,
+        "n_tokens_seen_": NUMBER,
+        "_n_lengths_seen": COUNT,
     }
 
     def __init__(

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._constraints import SHARED
 from sktopic._document_steps import TrainingStep
+from sktopic._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
 from sktopic._prior import (
@@ -33,6 +34,15 @@ class MinibatchLDA(MinibatchTopicModel):
     topic_word_prior: float | Literal["auto"] | None
 
     _parameter_constraints = SHARED
+    _fitted_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_arrays,
+        "_prior_averages": (FLOAT, None),
+    }
+    _fitted_values = {  # noqa: RUF012
+        **MinibatchTopicModel._fitted_values,
+        "_prior_rule": OPTIONAL_NAME,
+        "_n_prior_updates": COUNT,
+    }
 
     # How the prior is learned (see PriorLearner); a parameter of some methods.
     prior_update = "fixed-point"
@@ -61,9 +71,7 @@ class MinibatchLDA(MinibatchTopicModel):
         self.n_components_ = self.n_components
         self.total_samples_ = 0.0
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
-        self._prior_rule = None
-        for name in ("_prior_averages", "_n_prior_updates"):  # of an earlier fit that learned the prior
-            vars(self).pop(name, None)
+        self._prior_rule, self._prior_averages, self._n_prior_updates = None, np.empty(0), 0
         self._adopt_settings()
 
     def _adopt_settings(self):

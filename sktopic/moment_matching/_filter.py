@@ -12,7 +12,7 @@ from sktopic._compat import CallbackSupportMixin, StrOptions, with_callbacks
 from sktopic._concurrency import trains, updating
 from sktopic._constraints import POSITIVE, SHARED
 from sktopic._documents import DocumentReader
-from sktopic._fitted_arrays import FLOAT
+from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._kernels._moment_matching import FIXED, MAX_TOKENS, filter_tokens, list_tokens, permutation
 from sktopic._kernels._rng import combine_keys, position_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
@@ -68,6 +68,13 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         "_average_moments": (FLOAT, None),
         "_group_moments": (FLOAT, None),
         "doc_topic_prior_": (FLOAT, "components"),
+    }
+    _fitted_values = {  # noqa: RUF012
+        **TopicPosteriors._fitted_values,
+        "n_components_": COUNT,
+        "n_tokens_seen_": NUMBER,
+        "log_marginal_likelihood_": NUMBER,
+        "_n_prior_updates": COUNT,
     }
 
     @trains

@@ -8,7 +8,7 @@ from sktopic._base import TRANSFORM_KEY
 from sktopic._compat import StrOptions
 from sktopic._completion import mean_log_predictive
 from sktopic._document_steps import infer_proportions
-from sktopic._fitted_arrays import FLOAT
+from sktopic._fitted_arrays import COUNT, FLOAT, INT
 from sktopic._kernels._rng import combine_keys
 from sktopic._typing import FloatingArray, MatrixLike
 from sktopic.exceptions import TopicLimitWarning
@@ -72,6 +72,13 @@ class NumberOfTopics(MomentMatchingModel):
         "_lag": (FLOAT, "topics"),
         "n_components_posterior_": (FLOAT, "topics"),
         "n_components_prior_": (FLOAT, "topics"),
+        "n_tokens_trace_": (FLOAT, None),
+        "n_components_trace_": (INT, None),
+    }
+    _fitted_values = {  # noqa: RUF012
+        **MomentMatchingModel._fitted_values,
+        "_n_tokens": COUNT,
+        "_next_note": COUNT,
     }
 
     def predict_mixture(self, X: MatrixLike) -> FloatingArray:

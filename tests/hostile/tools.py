@@ -95,6 +95,8 @@ def _enter(value, update):
         entries = value.tocoo()  # in their order
         update(f"{type(value).__name__}{value.shape}".encode())
         _enter([entries.row, entries.col, entries.data], update)
+    elif isinstance(value, np.random.RandomState):
+        _enter(value.get_state(), update)
     elif isinstance(value, dict):
         for name in sorted(value):
             update(name.encode())
@@ -248,14 +250,23 @@ def _ending(code):
     return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-def failures(function, cases, timeout=60.0):
-    """Call the function with each case in child processes; returns a text for each that crashed or raised."""
+def failures(function, cases, timeout=60.0, on_note=None):
+    """Call the function with each case in child processes; returns a text for each that crashed or raised.
+
+    on_note is called with what the function notes.
+    """
     found, first = [], 0
     while first < len(cases):
         begun = []
+
+        def hear(noted, begun=begun):
+            begun.append(noted)
+            if on_note is not None:
+                on_note(noted)
+
         with child(_run_cases, function, cases[first:]) as (process, connection):
             try:
-                return found + follow(process, connection, timeout, begun.append)
+                return found + follow(process, connection, timeout, hear)
             except ChildError as error:  # the next child goes on with the next case
                 if not begun:
                     raise

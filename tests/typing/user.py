@@ -34,9 +34,12 @@ documents, shares = top_documents(lda, X)
 figure = plot_topics(lda, topics=[0, 1], titles=["first", "second"])
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
+lda.save("topics.zip")
+served = sktopic.load("topics.zip", mmap_mode="r", verify=False)
 counts, names = read_ldac("corpus.ldac", vocab="vocabulary.txt")
 
 # What is wrong is found: the types are not Any.
 OnlineEMLDA(inference="gibs")  # type: ignore[arg-type]
+sktopic.load("topics.zip", mmap_mode="r+")  # type: ignore[arg-type]
 whole: int = lda.score(X)  # type: ignore[assignment]
 coherence(lda, X, measure="umass")  # type: ignore[arg-type]

@@ -1,0 +1,332 @@
+"""Fitted models in files: what the header of an archive says of a model, and which model it stands for.
+
+The classes declare what training sets (``_fitted_arrays``, ``_fitted_values``, ``_optional_arrays``); nothing
+else is written or read, so that a file can set no other attribute. Arrays are ``fitted/NAME`` and, of
+parameters, ``parameters/NAME``. What JSON cannot say of a parameter is an object with one key: "tuple",
+"numpy" (a scalar) or "random_state". Numbers are finite: the ranges of parameters leave no others.
+"""
+
+import os
+import platform
+
+import numpy as np
+import scipy
+import sklearn
+
+from sktopic._array_archive import ArrayArchive, write_archive
+from sktopic._files import write_file
+from sktopic._fitted_arrays import check_fitted_values
+
+FORMAT = "sktopic model"
+# Raised when files change such that older versions cannot read them; a later version reads all before it.
+SCHEMA = 1
+KEYS = {"format", "schema", "class", "versions", "parameters", "fitted", "names", "output"}
+# Attributes that scikit-learn sets: the names of features, the container of set_output ...
+NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
+# ... and callbacks, which belong to the process that trains.
+NOT_STORED = {"_skl_callbacks"}
+CONTAINERS = "default", "pandas", "polars"
+# Numbers that arrays and NumPy scalars can be of, in both byte orders, by their names.
+DTYPES = {
+    dtype.str: dtype
+    for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+    for dtype in (np.dtype(code), np.dtype(code).newbyteorder())
+}
+# The state of RandomState: words of the key, and numbers after them.
+KEY_SIZE = 624
+
+
+def write_model(model, path):
+    """Write a fitted model to a file; it does not change meanwhile.
+
+    Raises
+    ------
+    TypeError
+        For a class, a parameter or an attribute that cannot be stored.
+    ValueError
+        For parameters or fitted values that could not be loaded.
+    OSError
+        If the file cannot be written.
+    """
+    model._check_settings()
+    check_fitted_values(model)
+    header, arrays = _described(model)
+    write_file(path, lambda file: write_archive(file, header, arrays))
+
+
+def read_model(path, classes, mapped=False, verify=True):
+    """Return the model that a file stands for, of one of the classes (dict by name).
+
+    Raises
+    ------
+    ValueError
+        If the file is no such file, is damaged, or is of a later version.
+    OSError
+        If it cannot be read.
+    """
+    with open(os.fspath(path), "rb") as file:
+        try:
+            return _model_of(ArrayArchive(file), classes, mapped, verify)
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be loaded: {error!s:.800}") from error
+
+
+# Writing
+
+
+def _described(model):
+    """The header and the arrays of a model."""
+    cls = type(model)
+    if cls.__module__.partition(".")[0] != __package__:
+        raise TypeError(f"{cls.__name__} is not a class of sktopic: only those can be stored")
+    state = vars(model).copy()
+    parameters, arrays = {}, {}
+    for name in cls._get_param_names():
+        value = state.pop(name)
+        if type(value) in (np.ndarray, np.memmap) and value.dtype.str in DTYPES:
+            arrays[f"parameters/{name}"] = value
+        else:
+            try:
+                parameters[name] = _encoded(value)
+            except TypeError as error:
+                raise TypeError(f"the parameter {name} of {cls.__name__} cannot be stored: {error}") from None
+    for name in (*cls._fitted_arrays, *cls._optional_arrays):
+        if name in state:  # as all are but those that are optional
+            arrays[f"fitted/{name}"] = state.pop(name)
+    fitted = {name: _encoded(state.pop(name)) for name in cls._fitted_values}
+    names, output = state.pop(NAMES, None), state.pop(OUTPUT, {})
+    header = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "class": cls.__name__,
+        "versions": _versions(),
+        "parameters": parameters,
+        "fitted": fitted,
+        "names": {"features": None if names is None else names.tolist()},
+        "output": output.get("transform"),
+    }
+    unknown = sorted(state.keys() - NOT_STORED)
+    if unknown:
+        raise TypeError(
+            f"the attribute {unknown[0]} of this {cls.__name__} cannot be stored: it is neither a parameter "
+            "nor set by training"
+        )
+    return header, arrays
+
+
+def _versions():
+    """What the file is written with, to tell later where it is from."""
+    import sktopic
+
+    packages = {"sktopic": sktopic, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+    versions = {name: package.__version__ for name, package in packages.items()}
+    return {**versions, "python": platform.python_version()}
+
+
+def _encoded(value):
+    """A value as JSON has it."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is list:
+        return [_encoded(item) for item in value]
+    if kind is tuple:
+        return {"tuple": [_encoded(item) for item in value]}
+    if isinstance(value, np.str_):
+        return {"numpy": ["str", str(value)]}
+    if isinstance(value, np.generic) and value.dtype.str in DTYPES:
+        return {"numpy": [value.dtype.str, _encoded(value.item())]}
+    if kind is np.random.RandomState:
+        return {"random_state": _encoded_random_state(value)}
+    raise TypeError(
+        f"it is a {kind.__name__}; None, numbers, strings, lists and tuples of these, arrays of numbers and "
+        "RandomState are allowed"
+    )
+
+
+def _encoded_random_state(random_state):
+    state = random_state.get_state(legacy=False)
+    name, inner = state["bit_generator"], state["state"]
+    if name != "MT19937":
+        raise TypeError(f"it is a RandomState over {name}; one over MT19937, the default, is allowed")
+    return [inner["key"].tolist(), inner["pos"], state["has_gauss"], state["gauss"]]
+
+
+# Reading
+
+
+def _model_of(archive, classes, mapped, verify):
+    header = archive.header
+    if header.get("format") != FORMAT:
+        raise ValueError("it is an archive, but not of a topic model")
+    schema, versions = header.get("schema"), header.get("versions")
+    if type(schema) is not int or schema < 1:
+        raise ValueError(f"its schema is {schema!r:.40}, where a number from 1 to {SCHEMA} is allowed")
+    if type(versions) is not dict or not all(type(number) is str for number in versions.values()):
+        raise ValueError("it does not say of which versions it is")
+    if schema > SCHEMA:
+        raise ValueError(
+            f"it was written by sktopic {versions.get('sktopic', '?'):.40} under schema {schema}, and this "
+            f"version reads those up to {SCHEMA}"
+        )
+    if header.keys() != KEYS:
+        raise ValueError(f"its header lacks, or should not have, {_some(header.keys() ^ KEYS)}")
+    cls = classes.get(header["class"]) if type(header["class"]) is str else None
+    if cls is None:
+        raise ValueError(
+            f"its class {header['class']!r:.80} is unknown; known are {', '.join(sorted(classes))}"
+        )
+    model = cls(**_parameters(archive, header["parameters"], cls))
+    _set_fitted(model, archive, header["fitted"], mapped, verify)
+    unread = [name for name in archive.declared if not _is_read(name, cls)]
+    if unread:
+        raise ValueError(f"a {cls.__name__} has no arrays {_some(unread)}")
+    _set_names(model, header["names"])
+    _set_container(model, header["output"])
+    return _checked(model)
+
+
+def _is_read(name, cls):
+    folder, _, attribute = name.partition("/")
+    if folder == "parameters":
+        return attribute in cls._get_param_names()
+    return folder == "fitted" and (attribute in cls._fitted_arrays or attribute in cls._optional_arrays)
+
+
+def _parameters(archive, encoded, cls):
+    prefix = "parameters/"
+    stored = {name.removeprefix(prefix) for name in archive.declared if name.startswith(prefix)}
+    given, wanted = _object(encoded, "parameters"), set(cls._get_param_names())
+    if given.keys() & stored or given.keys() | stored != wanted:
+        names = (given.keys() & stored) | ((given.keys() | stored) ^ wanted)
+        raise ValueError(f"parameters of {cls.__name__} are missing, unknown or there twice: {_some(names)}")
+    parameters = {name: _decoded(value) for name, value in given.items()}
+    for name in stored:
+        dtype = archive.declared[prefix + name].dtype
+        if dtype not in DTYPES:
+            raise ValueError(f"the parameter {name} is an array of {dtype!r:.40}, where numbers are allowed")
+        parameters[name] = archive.array(prefix + name, DTYPES[dtype])
+    return parameters
+
+
+def _set_fitted(model, archive, encoded, mapped, verify):
+    fitted = _object(encoded, "fitted")
+    if fitted.keys() != model._fitted_values.keys():
+        names = fitted.keys() ^ model._fitted_values.keys()
+        raise ValueError(f"fitted values are missing or unknown: {_some(names)}")
+    vars(model).update({name: _decoded(value) for name, value in fitted.items()})
+    for name, (dtype, *_) in (model._fitted_arrays | model._optional_arrays).items():
+        if f"fitted/{name}" in archive.declared:
+            array = archive.array(f"fitted/{name}", np.dtype(dtype), mapped, verify or not mapped)
+            vars(model)[name] = array
+        elif name in model._fitted_arrays:
+            raise ValueError(f"the array fitted/{name} is missing")
+
+
+def _set_names(model, names):
+    names = _object(names, "names")
+    if names.keys() != {"features"}:
+        raise ValueError(f"its names are those of {_some(names)}; of features are allowed")
+    features = names["features"]
+    if features is None:
+        return
+    if type(features) is not list or not all(type(name) is str for name in features):
+        raise ValueError("its names of features are no list of strings")
+    if len(features) != model.n_features_in_:
+        raise ValueError(f"it has {len(features)} names, of {model.n_features_in_!r:.40} features")
+    setattr(model, NAMES, np.array(features, dtype=object))
+
+
+def _set_container(model, container):
+    if container is None:
+        return
+    if container not in CONTAINERS:
+        raise ValueError(f"its output is {container!r:.40}; {', '.join(CONTAINERS)} are allowed")
+    model.set_output(transform=container)
+
+
+def _checked(model):
+    """The model, whose parameters and fitted state are valid and fit together."""
+    try:
+        model._check_settings()
+    except TypeError as error:
+        raise ValueError(f"a parameter is not valid: {error}") from error
+    check_fitted_values(model)
+    return model._checked()
+
+
+def _decoded(value):
+    """The value that _encoded has made this of."""
+    if type(value) is list:
+        return [_decoded(item) for item in value]
+    if type(value) is not dict:
+        return value
+    if len(value) == 1:
+        ((kind, content),) = value.items()
+        if kind in DECODERS:
+            return DECODERS[kind](content)
+    raise ValueError(f"a value has the keys {_some(value)}; one of {', '.join(DECODERS)} is allowed")
+
+
+def _decoded_tuple(content):
+    if type(content) is not list:
+        raise ValueError("a tuple is no list of items")
+    return tuple(map(_decoded, content))
+
+
+def _decoded_scalar(content):
+    if type(content) is list and len(content) == 2 and type(content[0]) is str:
+        name, value = content[0], _decoded(content[1])
+        if name == "str" and type(value) is str:
+            return np.str_(value)
+        if name in DTYPES and type(value) in (bool, int, float):
+            scalar = _cast(DTYPES[name], value)
+            if scalar.item() == value:
+                return scalar
+    raise ValueError(
+        f"a NumPy scalar is {content!r:.80}; a name of a dtype and a value that it has are allowed"
+    )
+
+
+def _cast(dtype, value):
+    try:
+        with np.errstate(over="ignore"):
+            return dtype.type(value)
+    except OverflowError as error:
+        raise ValueError(f"{value!r:.40} is no {dtype}") from error
+
+
+def _decoded_random_state(content):
+    if type(content) is list and len(content) == 4 and type(content[0]) is list:
+        key, position, has_gauss, gauss = content
+        words = len(key) == KEY_SIZE and all(type(word) is int and 0 <= word < 2**32 for word in key)
+        if (
+            words
+            and type(position) is int
+            and 0 <= position <= KEY_SIZE
+            and type(has_gauss) is int
+            and has_gauss in (0, 1)
+            and type(gauss) is float
+        ):
+            random_state = np.random.RandomState()
+            random_state.set_state(("MT19937", np.array(key, dtype=np.uint32), position, has_gauss, gauss))
+            return random_state
+    raise ValueError("the state of a RandomState is damaged")
+
+
+DECODERS = {
+    "tuple": _decoded_tuple,
+    "numpy": _decoded_scalar,
+    "random_state": _decoded_random_state,
+}
+
+
+def _object(value, name):
+    if type(value) is not dict:
+        raise ValueError(f"its {name} are no JSON object")
+    return value
+
+
+def _some(names):
+    """The first few of some names."""
+    return ", ".join(f"{name!r:.40}" for name in sorted(names)[:5])

@@ -1,0 +1,166 @@
+"""Files that are written completely or not at all."""
+
+import errno
+import os
+import signal
+import stat
+import threading
+import time
+
+import pytest
+
+from sktopic import _files
+from sktopic._files import write_file
+
+from .hostile.tools import in_child
+
+OLD, NEW = b"old content", b"new content, which is longer"
+
+
+def write_new(file):
+    file.write(NEW)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    return path
+
+
+def content_of(folder):
+    return {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+
+
+def test_new_file_has_the_content_and_usual_permissions(tmp_path):
+    write_file(tmp_path / "file", write_new)
+    (tmp_path / "other").write_bytes(b"")
+    assert content_of(tmp_path) == {"file": NEW, "other": b""}
+    assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+@pytest.mark.parametrize("kind", [str, os.fsencode, lambda path: path])
+def test_earlier_file_is_replaced_and_its_permissions_stay(path, kind):
+    path.chmod(0o640)
+    write_file(kind(path), write_new)
+    assert content_of(path.parent) == {"file": NEW}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_symbolic_link_stays_one(path):
+    link = path.parent / "link"
+    link.symlink_to("file")
+    write_file(link, write_new)
+    assert link.is_symlink()
+    assert content_of(path.parent) == {"file": NEW, "link": NEW}
+
+
+def test_who_reads_an_earlier_file_goes_on_with_it(path):
+    with open(path, "rb") as file:
+        write_file(path, write_new)
+        assert file.read() == OLD
+
+
+class Full:
+    """A file on a disk that is full after some bytes."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, content):
+        self.file.write(content[:7])
+        self.file.flush()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def fail(error):
+    def step(*arguments, **names):
+        raise error
+
+    return step
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize(
+    ("step", "there_is_one"),
+    [(step, there_is_one) for step in ("write", "fsync", "replace") for there_is_one in (True, False)]
+    + [("copymode", True)],
+)
+def test_failure_at_any_step_leaves_the_earlier_file_and_nothing_else(
+    tmp_path, monkeypatch, step, error, there_is_one
+):
+    path, write = tmp_path / "file", write_new
+    if there_is_one:
+        path.write_bytes(OLD)
+    if step == "write":
+
+        def write(file):
+            file.write(NEW[:5])
+            raise error
+    elif step == "copymode":
+        monkeypatch.setattr(_files.shutil, "copymode", fail(error))
+    else:
+        monkeypatch.setattr(_files.os, step, fail(error))
+    with pytest.raises(type(error)):
+        write_file(path, write)
+    assert content_of(tmp_path) == ({"file": OLD} if there_is_one else {})
+
+
+def test_full_disk_leaves_the_earlier_file(path):
+    with pytest.raises(OSError, match="No space left"):
+        write_file(path, lambda file: write_new(Full(file)))
+    assert content_of(path.parent) == {"file": OLD}
+
+
+def test_file_is_complete_where_its_folder_cannot_be_synchronised(path, monkeypatch):
+    calls, sync = [], os.fsync
+
+    def fsync(descriptor):
+        calls.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
+        if calls[-1]:
+            raise OSError(number, os.strerror(number))
+        sync(descriptor)
+
+    monkeypatch.setattr(_files.os, "fsync", fsync)
+    number = errno.EINVAL  # it has no such operation
+    write_file(path, write_new)
+    assert calls == [False, True]
+    assert content_of(path.parent) == {"file": NEW}
+    number = errno.EIO
+    with pytest.raises(OSError, match="Input/output"):
+        write_file(path, write_new)
+    assert content_of(path.parent) == {"file": NEW}
+
+
+def test_what_cannot_be_replaced_raises_before_anything_is_written(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name, error in (
+        ("folder", IsADirectoryError),
+        ("none/file", FileNotFoundError),
+        ("pipe", OSError),
+        ("pipe/file", OSError),
+    ):
+        with pytest.raises(error):
+            write_file(tmp_path / name, fail(AssertionError))
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
+    with pytest.raises(TypeError, match="PathLike"):
+        write_file(3.5, write_new)
+
+
+def write_until_interrupted(path, delay):
+    """Runs in a child process; returns whether Ctrl-C arrived."""
+    threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+    end = time.monotonic() + delay + 0.5
+    try:
+        while time.monotonic() < end:
+            write_file(path, write_new)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.0513, 0.0527, 0.0541])
+def test_ctrl_c_at_any_moment_leaves_a_complete_file_and_nothing_else(path, delay):
+    assert in_child(write_until_interrupted, path, delay)
+    assert content_of(path.parent) in ({"file": OLD}, {"file": NEW})

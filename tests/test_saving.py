@@ -1,0 +1,529 @@
+"""Models in files: what is stored, what is refused, and what files of earlier versions stand for."""
+
+import io
+import json
+import re
+import textwrap
+import threading
+import zipfile
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import sktopic
+from sktopic import _model_files
+from sktopic._array_archive import write_archive
+from sktopic.datasets import make_bars
+from sktopic.hdp import DirectAssignmentHDP, HybridHDP
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.moment_matching import DegenerateDirichletLDA
+
+from .hostile.tools import fingerprint
+
+GOLDEN = Path(__file__).parent / "golden"
+PAGE = Path(__file__).parents[1] / "doc" / "getting_started.rst"
+X = make_bars(30, random_state=0).data
+ESTIMATORS = [
+    getattr(sktopic, name)(n_components=3, random_state=0)
+    for name in sktopic.__all__
+    if hasattr(getattr(sktopic, name), "partial_fit")
+]
+QUICK = {"n_components": 4, "max_iter": 2, "random_state": 0}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.zip"
+
+
+def saved_and_loaded(model, path, **how):
+    model.save(path)
+    return sktopic.load(path, **how)
+
+
+def content_of(path):
+    """The header and the arrays of a file, as dicts."""
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("header.json"))
+        arrays = {
+            name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+            for name in archive.namelist()
+            if name != "header.json"
+        }
+    del header["arrays"]
+    return header, arrays
+
+
+def write(path, header, arrays):
+    with open(path, "wb") as file:
+        write_archive(file, header, arrays)
+
+
+# What is stored
+
+
+def test_any_zip_program_and_numpy_can_read_a_file(path):
+    model = OnlineEMLDA(**QUICK).fit(X)
+    model.save(path)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
+    with np.load(path, allow_pickle=False) as arrays:
+        assert_array_equal(arrays["fitted/_store"], model._store)
+    header, arrays = content_of(path)
+    assert header["class"] == "OnlineEMLDA"
+    assert header["schema"] == 1
+    assert header["versions"]["sktopic"] == sktopic.__version__
+    assert header["parameters"].keys() == model.get_params().keys()
+    assert {name.partition("/")[2] for name in arrays} == set(model._fitted_arrays)
+
+
+def test_equal_models_make_equal_files(tmp_path):
+    for name in "ab":
+        OnlineEMLDA(**QUICK).fit(X).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_data_of_arrays_are_aligned(path):
+    OnlineEMLDA(**QUICK).fit(X).save(path)
+    model = sktopic.load(path, mmap_mode="r")
+    for name in model._fitted_arrays:
+        array = getattr(model, name)
+        assert array.size == 0 or array.ctypes.data % 64 == 0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def test_all_that_training_sets_is_declared(estimator, path):
+    """An attribute that is new in a class has to be declared there; with early stopping, too."""
+    model = clone(estimator)
+    more = {"max_iter": 2, "early_stopping": True, "doc_topic_prior": "auto", "topic_word_prior": "auto"}
+    for name, value in more.items():
+        try:
+            clone(model).set_params(**{name: value}).fit(X)
+        except ValueError:  # not of this estimator
+            continue
+        model.set_params(**{name: value})
+    model.fit(pd.DataFrame(X.toarray()).add_prefix("word "))
+    declared = {*model._fitted_arrays, *model._fitted_values, *model._optional_arrays, "feature_names_in_"}
+    assert vars(model).keys() - model.get_params().keys() == declared
+    assert fingerprint(vars(saved_and_loaded(model, path))) == fingerprint(vars(model))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("doc_topic_prior", [0.1, 0.2, 0.3, 0.4]),
+        ("doc_topic_prior", (0.1, 1, np.float32(0.3), np.float64(0.4))),
+        ("doc_topic_prior", np.array([0.1, 0.2, 0.3, 0.4])),
+        ("doc_topic_prior", np.array([1, 2, 3, 4], dtype=">i2")),
+        ("doc_topic_prior", np.asfortranarray([[0.1, 0.2], [0.3, 0.4]])[0].repeat(2)),
+        ("doc_topic_prior", np.float32(0.1)),
+        ("doc_topic_prior", "auto"),
+        ("learning_decay", np.float64(0.7)),
+        ("learning_decay", 1),
+        ("inference", np.str_("variational")),
+        ("batch_size", np.int64(7)),
+        ("batch_size", 10**300),
+        ("shuffle", np.bool_(False)),
+        ("tol", -0.0),
+        ("n_jobs", -1),
+        ("random_state", None),
+        ("random_state", 2**32 - 1),
+        pytest.param("random_state", np.random.mtrand._rand, id="the global generator"),
+    ],
+    ids=repr,
+)
+def test_parameters_keep_their_types_and_values(path, name, value):
+    model = OnlineEMLDA(**QUICK).set_params(**{name: value}).fit(X)
+    loaded = saved_and_loaded(model, path)
+    kept, given = getattr(loaded, name), getattr(model, name)
+    assert type(kept) is type(given)
+    if name != "random_state":
+        assert fingerprint(kept) == fingerprint(given)
+        assert_array_equal(loaded.transform(X), model.transform(X))
+    elif type(value) is np.random.RandomState:
+        assert kept is not given  # and goes on alike
+        assert_array_equal(kept.get_state()[1], given.get_state()[1])
+
+
+def test_random_state_goes_on_where_it_was(path):
+    generator = np.random.RandomState(3)
+    generator.normal()  # half of a pair is kept
+    model = OnlineEMLDA(n_components=3, max_iter=1, random_state=generator).fit(X)
+    generator = model.random_state
+    loaded = saved_and_loaded(model, path).random_state
+    assert_array_equal(loaded.normal(size=3), generator.normal(size=3))
+    assert_array_equal(loaded.randint(1000, size=700), generator.randint(1000, size=700))
+
+
+NAMES = [
+    "space",
+    "",
+    "naïve",
+    "日本語",
+    "\U0001f600",
+    "zero\0",
+    "a\nb",
+    '"quoted"',
+    "\\",
+    "\ud800",
+    "x" * 1000,
+]
+
+
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_names_of_features_and_the_container_are_kept(path, mmap_mode):
+    counts = pd.DataFrame(X.toarray()[:, : len(NAMES)], columns=NAMES)
+    model = OnlineEMLDA(**QUICK).set_output(transform="pandas").fit(counts)
+    loaded = saved_and_loaded(model, path, mmap_mode=mmap_mode)
+    assert loaded.feature_names_in_.tolist() == NAMES
+    assert loaded.feature_names_in_.dtype == object
+    pd.testing.assert_frame_equal(loaded.transform(counts), model.transform(counts))
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.transform(counts[counts.columns[::-1]])
+
+
+def test_callbacks_are_left_out(path):
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
+    model = OnlineEMLDA(**QUICK).set_callbacks(callback.ScoringMonitor(scoring=None)).fit(X)
+    assert not hasattr(saved_and_loaded(model, path), "_skl_callbacks")
+
+
+def test_model_is_saved_while_another_thread_trains_it(path):
+    """Each file has the state after a whole number of updates."""
+    model, twin = (OnlineEMLDA(n_components=4, random_state=0).fit(X) for _ in range(2))
+
+    def train():
+        for _ in range(50):
+            model.partial_fit(X)
+
+    thread, loaded = threading.Thread(target=train), []
+    thread.start()
+    while thread.is_alive():
+        loaded.append(saved_and_loaded(model, path))
+    thread.join()
+    for each in loaded:
+        while twin.n_batch_iter_ < each.n_batch_iter_:
+            twin.partial_fit(X)
+        assert fingerprint(vars(each)) == fingerprint(vars(twin))
+
+
+# What is refused when a model is saved
+
+
+class Own(OnlineEMLDA):
+    pass
+
+
+def refused():
+    model = OnlineEMLDA(**QUICK).fit(X)
+    yield OnlineEMLDA(), NotFittedError, "not fitted"
+    yield Own(**QUICK).fit(X), TypeError, "Own is not a class of sktopic"
+    yield clone(model).set_params(n_jobs=0), NotFittedError, "not fitted"
+    for name, value, kind in (
+        ("random_state", np.random.RandomState(np.random.PCG64(0)), "RandomState over PCG64"),
+        ("doc_topic_prior", pd.Series([0.1] * 4), "Series"),
+        ("doc_topic_prior", np.ma.array([0.1] * 4), "MaskedArray"),
+        ("doc_topic_prior", np.array([0.1] * 4, dtype=object), "ndarray"),
+        ("doc_topic_prior", [0.1, 0.1, 0.1, np.longdouble(0.1)], "longdouble"),
+    ):
+        other = OnlineEMLDA(**QUICK).set_params(**{name: value}).fit(X)
+        yield other, TypeError, f"parameter {name} of OnlineEMLDA cannot be stored: it is a {kind}"
+    other = OnlineEMLDA(**QUICK).fit(X).set_params(n_components=-1)
+    yield other, ValueError, "'n_components' parameter"
+    other = OnlineEMLDA(**QUICK).fit(X)
+    other.note = "of the user"
+    yield other, TypeError, "attribute note of this OnlineEMLDA cannot be stored"
+    other = OnlineEMLDA(**QUICK).fit(X)
+    other._store = other._store[:, :2]
+    yield other, ValueError, "fitted state of this OnlineEMLDA is damaged"
+    other = OnlineEMLDA(**QUICK).fit(X)
+    del other.total_samples_
+    yield other, ValueError, "damaged: total_samples_ is None"
+
+
+def test_what_cannot_be_stored_is_named_and_nothing_is_written(path):
+    path.write_bytes(b"as it was")
+    for model, error, message in refused():
+        with pytest.raises(error, match=message.replace("(", r"\(")):
+            model.save(path)
+        assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+        assert path.read_bytes() == b"as it was"
+
+
+# Memory maps
+
+
+def test_mapped_arrays_are_read_only_until_training_copies_them(path):
+    model = OnlineEMLDA(**QUICK).fit(X)
+    loaded = saved_and_loaded(model, path, mmap_mode="r")
+    assert not loaded._store.flags.writeable
+    assert not loaded._store.flags.owndata
+    loaded.partial_fit(X)
+    assert loaded._store.flags.writeable
+    assert_array_equal(sktopic.load(path).components_, model.components_)
+
+
+def test_mapped_model_answers_from_its_file_after_that_is_replaced_or_deleted(path):
+    model = OnlineEMLDA(**QUICK).fit(X)
+    loaded = saved_and_loaded(model, path, mmap_mode="r")
+    OnlineEMLDA(n_components=7, random_state=1).fit(X).save(path)
+    assert_array_equal(loaded.transform(X), model.transform(X))
+    path.unlink()
+    assert_array_equal(loaded.transform(X), model.transform(X))
+    assert fingerprint(vars(clone(loaded).fit(X))) == fingerprint(vars(clone(model).fit(X)))
+
+
+def test_mapped_model_serves_in_threads_and_processes(path):
+    model = OnlineVariationalLDA(**QUICK).fit(X)
+    loaded = saved_and_loaded(model, path, mmap_mode="r")
+    expected = model.transform(X)
+    for backend in ("threading", "loky"):
+        answers = joblib.Parallel(2, backend=backend)(
+            joblib.delayed(loaded.transform)(X[i : i + 1]) for i in range(4)
+        )
+        assert_array_equal(np.vstack(answers), expected[:4])
+
+
+def test_digests_of_mapped_arrays_alone_can_be_skipped(path):
+    model = OnlineEMLDA(n_components=4, doc_topic_prior=np.full(4, 0.25), random_state=0).fit(X)
+    model.save(path)
+    content = path.read_bytes()
+    for name, array in (("fitted/_store", model._store), ("parameters/doc_topic_prior", np.full(4, 0.25))):
+        part = array[:1].tobytes() if array.ndim > 1 else array.tobytes()
+        at = content.index(part, content.index(f"{name}.npy".encode()))
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        for how in ({}, {"verify": False}, {"mmap_mode": "r"}):
+            with pytest.raises(ValueError, match=f"digest of the array {name} is wrong"):
+                sktopic.load(path, **how)
+        if name.startswith("parameters"):
+            with pytest.raises(ValueError, match="digest"):
+                sktopic.load(path, mmap_mode="r", verify=False)
+        else:
+            sktopic.load(path, mmap_mode="r", verify=False)
+
+
+# What is refused when a file is loaded
+
+
+def test_arguments_are_checked(path):
+    OnlineEMLDA(**QUICK).fit(X).save(path)
+    with pytest.raises(ValueError, match="mmap_mode='r\\+': None or 'r' is allowed"):
+        sktopic.load(path, mmap_mode="r+")
+    with pytest.raises(FileNotFoundError):
+        sktopic.load(path.parent / "none")
+    with pytest.raises(IsADirectoryError):
+        sktopic.load(path.parent)
+    with open(path, "rb") as file:
+        for other in (file, file.fileno()):
+            with pytest.raises(TypeError, match="PathLike"):
+                sktopic.load(other)
+
+
+def headers():
+    """Changes of a header, and what the error says; a change of None is a key that is removed."""
+    yield {"format": "another"}, "not of a topic model"
+    yield {"schema": 2}, "written by sktopic 0.* under schema 2, and this version reads those up to 1"
+    yield {"schema": 2, "class": "LaterLDA", "more": 1}, "under schema 2"
+    yield {"schema": "1"}, "schema is '1'"
+    yield {"schema": True}, "schema is True"
+    yield {"schema": 0}, "schema is 0"
+    yield {"versions": ["0.1"]}, "does not say of which versions"
+    yield {"class": "LatentDirichletAllocation"}, "class 'LatentDirichletAllocation' is unknown; known are"
+    yield {"class": "load"}, "class 'load' is unknown"
+    yield {"class": ["OnlineEMLDA"]}, "is unknown"
+    yield {"class": "HybridLDA"}, "parameters of HybridLDA are missing, unknown or there twice: 'average'"
+    yield {"more": 1}, "lacks, or should not have, 'more'"
+    yield {"names": None}, "lacks, or should not have, 'names'"
+    yield {"names": {"features": None, "topics": None}}, "names are those of 'features', 'topics'"
+    yield {"names": {"features": ["a"]}}, "has 1 names, of 25 features"
+    yield {"names": {"features": [1] * 25}}, "no list of strings"
+    yield {"output": "arrow"}, "output is 'arrow'"
+    yield {"parameters": []}, "parameters are no JSON object"
+    yield {"parameters.colour": 1}, "unknown or there twice: 'colour'"
+    yield {"parameters.tol": None}, "unknown or there twice: 'tol'"
+    yield {"parameters.tol": -1}, "'tol' parameter of OnlineEMLDA must be"
+    yield {"parameters.tol": "high"}, "'tol' parameter of OnlineEMLDA must be"
+    yield {"parameters.n_components": True}, "n_components=True"
+    yield {"parameters.tol": {"array": "fitted/_store"}}, "one of tuple, numpy, random_state is allowed"
+    yield {"parameters.tol": {"numpy": [], "tuple": []}}, "has the keys 'numpy', 'tuple'"
+    yield {"parameters.tol": {"tuple": "ab"}}, "a tuple is no list"
+    yield {"parameters.tol": {"numpy": ["<f8"]}}, "a NumPy scalar is"
+    yield {"parameters.tol": {"numpy": ["|O", 1]}}, "a NumPy scalar is"
+    yield {"parameters.batch_size": {"numpy": ["|u1", 256]}}, "256 is no uint8"
+    yield {"parameters.batch_size": {"numpy": ["<i8", 1.5]}}, "a NumPy scalar is"
+    yield {"parameters.random_state": {"random_state": []}}, "state of a RandomState is damaged"
+    yield {"parameters.random_state": {"random_state": [[0] * 624, 625, 0, 0.0]}}, "RandomState is damaged"
+    yield {"parameters.random_state": {"random_state": [[2**32] * 624, 1, 0, 0.0]}}, "RandomState is damaged"
+    yield {"fitted.components_": 1}, "fitted values are missing or unknown: 'components_'"
+    yield {"fitted._fitted_arrays": {"tuple": []}}, "missing or unknown: '_fitted_arrays'"
+    yield {"fitted._seed": None}, "missing or unknown: '_seed'"
+    yield {"fitted._seed": -1}, "damaged: _seed is -1"
+    yield {"fitted._seed": 2**63}, "damaged: _seed is 9223372036854775808"
+    yield {"fitted._seed": 0.5}, "damaged: _seed is 0.5"
+    yield {"fitted._seed": True}, "damaged: _seed is True"
+    yield {"fitted.n_features_in_": 26}, "_store is float64 \\(25, 4\\), where float64 \\(features=26"
+    yield {"fitted.n_components_": 5}, "doc_topic_prior_ is float64"
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.zip"
+    OnlineEMLDA(**QUICK).fit(X).save(path)
+    return content_of(path)
+
+
+@pytest.mark.parametrize(("changes", "message"), list(headers()), ids=str)
+def test_headers_that_are_not_right_raise(parts, path, changes, message):
+    header, arrays = json.loads(json.dumps(parts[0])), parts[1]
+    for name, value in changes.items():
+        *outer, name = name.split(".")
+        target = header[outer[0]] if outer else header
+        if value is None:
+            del target[name]
+        else:
+            target[name] = value
+    write(path, header, arrays)
+    with pytest.raises(ValueError, match=f"{path} cannot be loaded: .*{message}"):
+        sktopic.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("fitted/_store", None, "array fitted/_store is missing"),
+        ("fitted/_store", np.zeros((25, 4), np.float32), "<f4, where <f8 is needed"),
+        ("fitted/_store", np.zeros((25, 4), ">f8"), ">f8, where <f8 is needed"),
+        ("fitted/_store", np.zeros((25, 4), [("a", "f8")]), "where <f8 is needed"),
+        ("fitted/_store", np.zeros((25, 5)), "damaged: _store_totals is"),
+        ("fitted/_store", np.zeros(100), "damaged: _store is float64 \\(100,\\)"),
+        ("fitted/components_", np.zeros((4, 25)), "OnlineEMLDA has no arrays 'fitted/components_'"),
+        ("other/_store", np.zeros((4, 25)), "OnlineEMLDA has no arrays 'other/_store'"),
+        ("../_store", np.zeros((4, 25)), "OnlineEMLDA has no arrays '../_store'"),
+        ("parameters/tol", np.zeros(3), "there twice: 'tol'"),
+        ("parameters/colour", np.zeros(3), "unknown or there twice: 'colour'"),
+    ],
+)
+def test_arrays_that_are_not_right_raise(parts, path, name, array, message):
+    header, arrays = parts[0], dict(parts[1])
+    if array is None:
+        del arrays[name]
+    else:
+        arrays[name] = array
+    write(path, header, arrays)
+    for mmap_mode in (None, "r"):
+        with pytest.raises(ValueError, match=message):
+            sktopic.load(path, mmap_mode=mmap_mode)
+
+
+def test_parameters_that_are_arrays_are_of_numbers(parts, path):
+    header, arrays = json.loads(json.dumps(parts[0])), dict(parts[1])
+    del header["parameters"]["doc_topic_prior"]
+    arrays["parameters/doc_topic_prior"] = np.array(["a"] * 4)
+    write(path, header, arrays)
+    with pytest.raises(ValueError, match="doc_topic_prior is an array of '<U1', where numbers are allowed"):
+        sktopic.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"schema": NaN}', "has NaN, which is no JSON"),
+        ('{"schema": [-Infinity]}', "has -Infinity, which is no JSON"),
+        ('{"schema": 1e999}', "a number that is too large: 1e999"),
+        ('{"schema": 1' + "0" * 5000 + "}", "an integer of 5001 digits; at most 310"),
+        ('{"schema": 1, "schema": 1}', "a key twice, among \\['schema', 'schema'\\]"),
+        ('{"schema": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
+        ("[1]", "no JSON object"),
+        ('{"schema": 1', "Expecting"),
+        ('{"schema": "\xff"}', "can't decode"),
+        ('{"arrays": [1]}', "no object 'arrays'"),
+        ('{"arrays": {"a": {"dtype": "<f8", "shape": [1]}}}', "does not describe the array 'a'"),
+        ('{"arrays": {"a": {"dtype": "<f8", "shape": [-1], "sha256": ""}}}', "dtype, shape or digest"),
+        ('{"arrays": {"a": {"dtype": "<f8", "shape": [true], "sha256": ""}}}', "dtype, shape or digest"),
+        ('{"arrays": {"a": {"dtype": "<f8", "shape": [1], "sha256": ""}}}', "do not agree on 'a.npy'"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_json_that_is_not_right_raises(path, text, message):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", text.encode("latin-1"))
+    with pytest.raises(ValueError, match=message):
+        sktopic.load(path)
+
+
+# Files of earlier versions
+
+
+def golden_models():
+    """One model of each kind of training loop, small; `write_golden_files` has made the files of them."""
+    counts = X[:, :12]
+    yield "online_em", OnlineEMLDA(n_components=3, doc_topic_prior="auto", random_state=0).fit(counts)
+    named = pd.DataFrame(counts.toarray(), columns=[f"word {i}" for i in range(12)])
+    generator = np.random.RandomState(0)
+    variational = OnlineVariationalLDA(
+        n_components=3, doc_topic_prior=np.array([0.2, 0.3, 0.4]), early_stopping=True, random_state=generator
+    )
+    yield "variational", variational.set_output(transform="default").fit(named)
+    yield "collapsed_gibbs", CollapsedGibbsLDA(n_components=3, max_iter=20, random_state=0).fit(counts)
+    yield "hybrid_hdp", HybridHDP(n_components=6, random_state=0).fit(counts)
+    yield "direct_assignment_hdp", DirectAssignmentHDP(n_components=3, random_state=0).fit(counts)
+    yield "degenerate", DegenerateDirichletLDA(n_components=4, random_state=0).fit(counts)
+
+
+def write_golden_files():
+    """Make the files of the present schema: PYTHONPATH=. python -m tests.test_saving"""
+    for name, model in golden_models():
+        model.save(GOLDEN / f"{name}.schema{_model_files.SCHEMA}.zip")
+        expected = {"components": model.components_, "theta": np.asarray(model.transform(X[:, :12]))}
+        np.savez_compressed(GOLDEN / f"{name}.schema{_model_files.SCHEMA}.npz", **expected)
+
+
+FILES = sorted(GOLDEN.glob("*.schema*.zip"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_files_of_earlier_versions_are_read(path, mmap_mode):
+    model = sktopic.load(path, mmap_mode=mmap_mode)
+    with np.load(path.with_suffix(".npz"), allow_pickle=False) as expected:
+        assert_allclose(model.components_, expected["components"], rtol=0, atol=1e-6)
+        assert_allclose(model.transform(X[:, :12]), expected["theta"], rtol=0, atol=1e-6)
+    model.partial_fit(X[:, :12])
+
+
+def test_there_are_files_of_every_schema():
+    stems = {path.stem for path in FILES}
+    assert stems == {
+        f"{name}.schema{i + 1}" for name, _ in golden_models() for i in range(_model_files.SCHEMA)
+    }
+
+
+# The page
+
+
+def test_recipe_of_the_page_runs(tmp_path, monkeypatch):
+    """The second snippet in a process that has not run the first, as a server has not."""
+    section = PAGE.read_text().partition("Saving and serving\n---")[2].partition("\n.. _")[0]
+    snippets = [
+        textwrap.dedent(snippet.split("\n\n\n")[0])
+        for snippet in re.findall(r"code-block:: python\n\n((?:    .*\n|\n)+)", section)
+    ]
+    assert len(snippets) == 2
+    monkeypatch.chdir(tmp_path)
+    trained, served = {}, {}
+    exec(snippets[0], trained)
+    exec(snippets[1], served)
+    assert served["theta"].shape == (1, 50)
+    assert served["vectorizer"].transform(["sort the matrix"]).shape[1] == trained["X"].shape[1]
+
+
+if __name__ == "__main__":
+    write_golden_files()
