@@ -25,8 +25,8 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
         are used, and processes that serve the same file share them. `partial_fit` first copies the arrays
         that it changes. The file may be replaced or deleted meanwhile, but not changed in place.
     verify : bool, default=True
-        False skips the digests of arrays that are mapped, which take a second for each one or two gigabytes.
-        All else is checked.
+        False skips the digests of arrays that are mapped, for which the file is read once. All else is
+        checked.
 
     Returns
     -------
