@@ -289,10 +289,13 @@ def _decoded_scalar(content):
 
 
 def _cast(dtype, value):
+    # NumPy before 2 would take integers modulo the range.
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        raise ValueError(f"{value!r:.40} is no {dtype}")
     try:
         with np.errstate(over="ignore"):
             return dtype.type(value)
-    except OverflowError as error:
+    except OverflowError as error:  # of integers that no float comes near
         raise ValueError(f"{value!r:.40} is no {dtype}") from error
 
 

@@ -105,6 +105,7 @@ def test_metrics_say_it_too(metric):
     assert "X contains NaN" in message_of(lambda X: metric(fitted, X), COUNTS * np.nan)
 
 
+@pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # which old pandas calls
 def test_data_frames_with_texts_are_told_from_counts():
     pd = pytest.importorskip("pandas")
     fit = OnlineEMLDA(2).fit
