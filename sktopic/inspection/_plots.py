@@ -81,7 +81,7 @@ def plot_topics(
     ['apple', 'plum']
     >>> plt.close(fig)
     """
-    plt = _pyplot()
+    plt = import_pyplot()
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
     chosen = _check_topics(topics, len(words))
     if titles is None:
@@ -162,7 +162,7 @@ def plot_scores(
     'documents seen'
     >>> plt.close(ax.figure)
     """
-    plt = _pyplot()
+    plt = import_pyplot()
     x_label, y_label = "documents seen", "held-out nats per word"
     if scores is None:
         samples_seen, scores, x_label, y_label = _kept_scores(samples_seen)
@@ -219,7 +219,7 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
     ['number of topics', 'tokens seen']
     >>> plt.close(fig)
     """
-    plt = _pyplot()
+    plt = import_pyplot()
     from matplotlib.ticker import MaxNLocator
 
     estimator = last_step(model)
@@ -254,7 +254,8 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
     return fig
 
 
-def _pyplot():
+def import_pyplot():
+    """The module; ImportError that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sktopic._documents import canonical_counts
-from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_topics
-from sktopic.inspection._tables import proportions, word_names
+from sktopic._plug_in import column_names, plug_in_topics
+from sktopic.inspection._inferred import infer_documents
+from sktopic.inspection._tables import word_names
 
 
 def pyldavis_data(
@@ -61,21 +61,15 @@ def pyldavis_data(
     >>> import pyLDAvis  # doctest: +SKIP
     >>> pyLDAvis.save_html(pyLDAvis.prepare(**data), "topics.html")  # doctest: +SKIP
     """
-    topics, names = plug_in_topics(model), column_names(model)
-    model, X = after_pipeline(model, X)
-    theta = proportions(model, X)
-    counts = canonical_counts(check_documents(X, topics, names))
-    names = word_names(names, feature_names, counts.shape[1])
-    doc_lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
-    with_words = doc_lengths > 0
-    if not with_words.any():
-        raise ValueError("X has no document with words; at least one is needed.")
-    theta = theta[with_words].astype(np.float64)
+    documents = infer_documents(model, X)
+    names = word_names(column_names(model), feature_names, documents.counts.shape[1])
+    with_words = documents.lengths > 0
+    theta = documents.proportions[with_words].astype(np.float64)
     theta /= theta.sum(axis=1, keepdims=True)
     return {
-        "topic_term_dists": topics.components(),
+        "topic_term_dists": plug_in_topics(model).components(),
         "doc_topic_dists": theta,
-        "doc_lengths": doc_lengths[with_words],
+        "doc_lengths": documents.lengths[with_words],
         "vocab": names,
-        "term_frequency": np.asarray(counts.sum(axis=0, dtype=np.float64)).ravel(),
+        "term_frequency": np.asarray(documents.counts.sum(axis=0, dtype=np.float64)).ravel(),
     }

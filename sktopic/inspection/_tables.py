@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sktopic._compat import Interval, validate_params
 from sktopic._plug_in import column_names, plug_in_topics
 from sktopic._typing import FloatArray, FloatingArray, IntArray
+from sktopic.inspection._inferred import proportions
 
 
 @overload
@@ -118,16 +119,6 @@ def top_documents(model: object, X: object, *, n_documents: int = 5) -> tuple[In
     by_topic = proportions(model, X).T
     documents = largest(by_topic, n_documents)
     return documents, np.take_along_axis(by_topic, documents, axis=1)
-
-
-def proportions(model, X):
-    """Topic proportions of documents, ndarray of shape (n_samples, n_components)."""
-    if not hasattr(model, "transform"):
-        raise TypeError(
-            f"model is a {type(model).__name__}; only a fitted estimator with transform can infer the topic "
-            "proportions of documents."
-        )
-    return np.asarray(model.transform(X))
 
 
 def word_names(known_names, feature_names, n_features):

@@ -1,0 +1,332 @@
+"""How much of a corpus topics take over time."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit, stdtrit
+
+from sktopic._arrays import row_blocks
+from sktopic._compat import Interval, validate_params
+from sktopic.inspection._inferred import infer_documents
+from sktopic.inspection._labels import topic_labels
+from sktopic.inspection._pandas import import_pandas
+from sktopic.inspection._plots import import_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+    from pandas import DataFrame
+
+# Inches, of a panel.
+PANEL_WIDTH, PANEL_HEIGHT = 2.6, 1.5
+COLUMNS = ("period", "topic", "name", "share", "standard_error", "low", "high", "n_documents")
+
+
+@validate_params(
+    {
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+    }
+)
+def topics_over_time(
+    model: object,
+    X: object,
+    dates: ArrayLike,
+    freq: object = None,
+    *,
+    confidence_level: float = 0.95,
+) -> "DataFrame":
+    """The share of each topic in the tokens of each period, with confidence intervals.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts (or what else the pipeline takes). Documents without words are left out.
+    dates : array-like of shape (n_samples,)
+        When each document was written: dates and times as NumPy or pandas have them, strings that
+        ``pandas.to_datetime`` reads, or integers, such as years.
+    freq : str or pandas DateOffset, default=None
+        The length of a period as pandas calls it: "YS" (years), "10YS", "QS", "MS" (months), "W", "D".
+        Periods are called by the date that pandas gives them, of those with an S the first day. Integers are
+        then years. None: each distinct date is a period.
+    confidence_level : float, default=0.95
+        How often intervals contain the share that is estimated.
+
+    Returns
+    -------
+    table : DataFrame
+        A row for each period that has documents and each topic, in this order:
+
+        - period: the first day, or the integer;
+        - topic: its number;
+        - name: its name, if `name_topics` gave one, else "Topic 0" and so on;
+        - share: of the tokens of the period, those that are of the topic; they sum to one over topics;
+        - standard_error: of this share;
+        - low, high: the confidence interval;
+        - n_documents: those of the period that have words.
+
+        Of a period with a single document, standard error and interval are NaN.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    ValueError
+        If dates cannot be read, are missing, or are not one for each document; if no document has words.
+
+    See Also
+    --------
+    plot_topics_over_time : The same as a picture.
+
+    Notes
+    -----
+    With n_d tokens in document d and its topic proportions theta_d, the share of topic k in a period is the
+    ratio s = sum_d n_d theta_dk / sum_d n_d over its m documents. The standard error is that of the
+    jackknife over documents,
+
+        sqrt((m - 1) / m * sum_d (n_d (theta_dk - s) / (N - n_d))^2)   where N = sum_d n_d,
+
+    and the interval that of Student's t with m - 1 degrees of freedom on the logit scale, so that it stays
+    within 0 and 1. It says how much the share would vary had other documents been written in the period; the
+    topics and the proportions of the documents are taken as they were inferred.
+
+    Intervals for few documents are too short where a topic fills some documents and is absent from the
+    others. In simulations with 30 documents of unequal length, those of level 0.95 contained the true share in
+    91 to 95 of 100 cases for proportions from a symmetric Dirichlet distribution, but in 70 to 77 for a topic
+    with a mean proportion of 0.02 that has nearly all its tokens in a fiftieth of the documents.
+
+    Proportions of short documents are drawn towards the prior, and so are shares.
+
+    References
+    ----------
+    W. G. Cochran, "Sampling techniques", 3rd edition, Wiley, 1977, chapter 6: ratio estimators, and section
+    6.17: the jackknife.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.inspection import topics_over_time
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(100, random_state=0).data
+    >>> lda = OnlineEMLDA(n_components=10, random_state=0).fit(X)
+    >>> years = [2001] * 40 + [2002] * 60
+    >>> table = topics_over_time(lda, X, years)
+    >>> table.pivot(index="period", columns="topic", values="share").shape
+    (2, 10)
+    """
+    pandas = import_pandas()
+    documents = infer_documents(model, X)
+    periods, codes = _periods(pandas, dates, freq, len(documents.lengths))
+    used = np.flatnonzero(documents.lengths)
+    kept, codes = np.unique(codes[used], return_inverse=True)
+    share, error, n_documents = share_of_tokens(documents.lengths[used], documents.proportions[used], codes)
+    low, high = interval_of_share(share, error, n_documents, confidence_level)
+    n_periods, n_components = share.shape
+    values = (
+        periods[kept].repeat(n_components),
+        np.tile(np.arange(n_components), n_periods),
+        np.tile(np.array(topic_labels(model, n_components), dtype=object), n_periods),
+        *(array.ravel() for array in (share, error, low, high)),
+        n_documents.repeat(n_components),
+    )
+    return pandas.DataFrame(dict(zip(COLUMNS, values)))
+
+
+def plot_topics_over_time(
+    table: "DataFrame",
+    *,
+    topics: Sequence[int] | None = None,
+    n_columns: int = 4,
+    fig: "Figure | SubFigure | None" = None,
+) -> "Figure | SubFigure":
+    """Plot the shares of topics over time, one panel for each topic, with their confidence intervals.
+
+    Each panel has its own scale, from zero.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What `topics_over_time` returns.
+    topics : array-like of int, default=None
+        Numbers of the topics to plot, in this order. None: all.
+    n_columns : int, default=4
+        Panels side by side.
+    fig : matplotlib Figure or SubFigure, default=None
+        Where to plot. None: a new figure, as large as the panels need.
+
+    Returns
+    -------
+    fig : matplotlib Figure or SubFigure
+        With one axes for each topic.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed: ``pip install sktopic[plot]``.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.inspection import plot_topics_over_time, topics_over_time
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(100, random_state=0).data
+    >>> lda = OnlineEMLDA(n_components=10, random_state=0).fit(X)
+    >>> fig = plot_topics_over_time(topics_over_time(lda, X, [2001] * 40 + [2002] * 60))
+    >>> fig.axes[0].get_title(loc="left")
+    'Topic 0'
+    >>> plt.close(fig)
+    """
+    plt = import_pyplot()
+    by_topic = dict(list(_checked_table(table).groupby("topic")))
+    chosen = list(by_topic if topics is None else topics)
+    unknown = [topic for topic in chosen if topic not in by_topic]
+    if unknown or not chosen:
+        raise ValueError(f"topics={topics!r}; some of the numbers in the table are allowed.")
+    n_columns = min(n_columns, len(chosen))
+    n_rows = -(-len(chosen) // n_columns)
+    if fig is None:
+        size = PANEL_WIDTH * n_columns, PANEL_HEIGHT * n_rows
+        fig = plt.figure(figsize=size, layout="constrained")
+    panels = fig.subplots(n_rows, n_columns, squeeze=False, sharex=True).ravel()
+    for panel, topic in zip(panels, chosen):
+        _plot_shares(panel, by_topic[topic])
+    for panel in panels[max(0, len(chosen) - n_columns) : len(chosen)]:
+        panel.tick_params(labelbottom=True)  # the lowest of its column
+    for panel in panels[len(chosen) :]:
+        panel.remove()
+    return fig
+
+
+def _checked_table(table):
+    missing = [name for name in COLUMNS if name not in getattr(table, "columns", ())]
+    if missing:
+        raise TypeError(
+            f"table is a {type(table).__name__} without columns {', '.join(missing)}; a table of "
+            "topics_over_time is allowed."
+        )
+    return table
+
+
+def _plot_shares(panel, rows):
+    """Draw what a table says of one topic."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    periods = rows["period"].to_numpy()
+    panel.fill_between(periods, rows["low"], rows["high"], alpha=0.25, linewidth=0)
+    panel.plot(periods, rows["share"], marker=".", markersize=4, linewidth=1)
+    panel.set_ylim(bottom=0)
+    panel.set_title(rows["name"].iloc[0], fontsize="medium", loc="left", parse_math=False)
+    panel.yaxis.set_major_locator(MaxNLocator(2))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
+    if periods.dtype.kind in "iu":
+        panel.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+    else:
+        panel.xaxis.set_major_locator(_few_dates())
+    panel.tick_params(labelsize="x-small")
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def _few_dates():
+    from matplotlib.dates import AutoDateLocator
+
+    return AutoDateLocator(minticks=2, maxticks=4)
+
+
+def share_of_tokens(lengths, proportions, codes):
+    """Share of the tokens of each period that each topic has, and its standard error by the jackknife.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (n_documents,)
+        Tokens, positive.
+    proportions : ndarray of shape (n_documents, n_components)
+    codes : ndarray of shape (n_documents,)
+        The period of each document; each period has one.
+
+    Returns
+    -------
+    share, error : ndarray of shape (n_periods, n_components)
+        The error is NaN in periods of one document.
+    n_documents : ndarray of shape (n_periods,)
+    """
+    n_documents = np.bincount(codes)
+    tokens = np.bincount(codes, weights=lengths)
+    share = np.zeros((len(tokens), proportions.shape[1]))
+    squares = np.zeros_like(share)
+    for block in row_blocks(proportions):
+        by_period = _indicator(lengths[block], codes[block], len(tokens))
+        share += by_period @ proportions[block]
+    share /= tokens[:, None]
+    # Of a single document, nothing is left without it.
+    alone = n_documents == 1
+    others = np.where(alone[codes], np.inf, tokens[codes] - lengths)
+    for block in row_blocks(proportions):
+        by_period = _indicator((lengths[block] / others[block]) ** 2, codes[block], len(tokens))
+        squares += by_period @ (proportions[block] - share[codes[block]]) ** 2
+    with np.errstate(invalid="ignore"):
+        error = np.sqrt(np.where(alone, np.nan, (n_documents - 1) / n_documents)[:, None] * squares)
+    return share, error, n_documents
+
+
+def _indicator(values, codes, n_periods):
+    """The matrix of shape (n_periods, n_documents) with the value of each document in its period."""
+    n_documents = len(codes)
+    return sp.csc_array((values, codes, np.arange(n_documents + 1)), shape=(n_periods, n_documents))
+
+
+def interval_of_share(share, error, n_documents, confidence_level):
+    """Confidence intervals of shares on the logit scale, two ndarrays of the shape of the shares.
+
+    A share that does not vary over documents is its own interval.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quantile = stdtrit(n_documents - 1.0, 0.5 + confidence_level / 2)[:, None]
+        width = np.where(error == 0, 0, quantile * error / (share * (1 - share)))
+        middle = logit(share)
+    return expit(middle - width), expit(middle + width)
+
+
+def _periods(pandas, dates, freq, n_documents):
+    """Return the periods that documents may be in, a pandas Index in ascending order, and that of each."""
+    dates = _read_dates(pandas, dates, years=freq is not None)
+    if len(dates) != n_documents:
+        raise ValueError(f"dates has {len(dates)} entries, but X has {n_documents} documents.")
+    missing = np.flatnonzero(dates.isna())
+    if len(missing):
+        raise ValueError(
+            f"dates has {len(missing)} missing values, the first for document {missing[0]}; leave these "
+            "documents out."
+        )
+    codes, periods = dates.factorize(sort=True)
+    if freq is None:
+        return periods, codes
+    try:
+        groups = pandas.Series(0, index=periods).groupby(pandas.Grouper(freq=freq))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"freq={freq!r}: {error}") from error
+    return groups.size().index, groups.ngroup().to_numpy()[codes]
+
+
+def _read_dates(pandas, dates, years):
+    """The dates as a pandas Index of dates, or of integers if those are not to be read as years."""
+    dates = pandas.Index(dates if hasattr(dates, "__array__") else list(dates))
+    if isinstance(dates, pandas.PeriodIndex):
+        return dates.to_timestamp()
+    if pandas.api.types.is_bool_dtype(dates) or dates.dtype.kind == "f":
+        raise TypeError(f"dates has dtype {dates.dtype}; dates, strings and integers are allowed.")
+    if dates.dtype.kind not in "iu":
+        try:
+            return pandas.DatetimeIndex(pandas.to_datetime(dates))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"dates cannot be read by pandas.to_datetime: {error}") from error
+    if not years:
+        return dates
+    if len(dates) and not 1 <= dates.min() <= dates.max() <= 9999:
+        raise ValueError(f"dates has {dates.min()} to {dates.max()}; with freq, years 1 to 9999 are allowed.")
+    years_since_1970 = (dates.to_numpy(np.int64) - 1970).astype("datetime64[Y]")
+    return pandas.DatetimeIndex(years_since_1970.astype("datetime64[s]"))
