@@ -95,7 +95,7 @@ def topics_over_time(
     topics and the proportions of the documents are taken as they were inferred.
 
     Intervals for few documents are too short where a topic fills some documents and is absent from the
-    others. In simulations with 30 documents of unequal length, those of level 0.95 contained the true share in
+    others. In simulations with 30 documents of unequal length, those of level 0.95 had the true share in
     91 to 95 of 100 cases for proportions from a symmetric Dirichlet distribution, but in 70 to 77 for a topic
     with a mean proportion of 0.02 that has nearly all its tokens in a fiftieth of the documents.
 
