@@ -21,10 +21,21 @@ def in_main():
 
 
 def interrupt_in(seconds):
-    """A started thread that sends SIGINT."""
-    timer = threading.Timer(seconds, partial(os.kill, os.getpid(), signal.SIGINT))
-    timer.start()
-    return timer
+    """A thread that, once it is started, sends SIGINT."""
+    return threading.Timer(seconds, partial(os.kill, os.getpid(), signal.SIGINT))
+
+
+def assert_interrupted(run, seconds):
+    """Ctrl-C ends a run that takes longer than these seconds."""
+
+    def run_on_time():
+        timer.start()  # not before, since on a busy machine the signal may be there before the next line
+        run()
+
+    timer = interrupt_in(seconds)
+    with pytest.raises(KeyboardInterrupt):
+        run_on_time()
+    timer.join()
 
 
 def wait_for(condition):
@@ -119,7 +130,7 @@ def test_ctrl_c_is_raised_where_the_calling_thread_waits_for_others():
         begun.append(1)
         wait_for(lambda: len(begun) == 2)
         if in_main():
-            interrupt_in(0.05)
+            interrupt_in(0.05).start()
             return
         time.sleep(0.2)
         ended.append(1)
@@ -133,9 +144,7 @@ def test_ctrl_c_is_raised_where_the_calling_thread_waits_for_others():
 
 @pytest.mark.parametrize("n_helpers", [0, 2])
 def test_ctrl_c_is_raised_between_short_pieces(n_helpers):
-    interrupt_in(0.05)
-    with pytest.raises(KeyboardInterrupt):
-        Team(n_helpers).map(time.sleep, [(0.001,)] * 10_000)
+    assert_interrupted(partial(Team(n_helpers).map, time.sleep, [(0.001,)] * 10_000), 0.05)
 
 
 def test_a_piece_that_hands_out_pieces_works_alone():
@@ -172,11 +181,9 @@ def test_ctrl_c_leaves_no_thread_behind(count_threads):
 
     before = count_threads()
     for i in range(50):
-        team, timer = Team(2), interrupt_in(0.01 + 0.0001 * i)
-        with pytest.raises(KeyboardInterrupt):
-            work_on(team)
+        team = Team(2)
+        assert_interrupted(partial(work_on, team), 0.01 + 0.0001 * i)
         assert team.map(abs, [(-1,)] * 4) == [1] * 4
-        timer.join()
     del team
     wait_for(lambda: count_threads() <= before)  # some of an earlier test may have been ending
 
