@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -34,6 +35,7 @@ from sktopic._input_messages import explaining, warn_of_scaled_rows, warn_of_sma
 from sktopic._kernels._rng import combine_keys
 from sktopic._model_files import write_model
 from sktopic._parallel import Workers
+from sktopic._topic_names import renamed
 from sktopic._typing import FloatArray, FloatingArray, MatrixLike
 
 # Tells the streams of transform from those of fit.
@@ -75,6 +77,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     # Whether n_components is but the largest number of topics, or that at the start.
     _infers_number_of_topics = False
+    # Pairs of the identity of a topic and the name it was given (see _topic_names).
+    _topic_names: tuple[tuple[int, str], ...] = ()
 
     @classmethod
     @cache
@@ -160,6 +164,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         streamed : whether more documents may follow
         """
         begun, before = self._unfitted()
+        vars(begun).pop("_topic_names", None)
         X = begun._validate_documents(X, reset=True)
         if check is not None:
             check(X)
@@ -243,6 +248,58 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def _n_features_out(self):
         return self.n_components_
+
+    # Names of topics
+
+    @property
+    def topic_names_(self) -> NDArray[np.object_]:
+        """Names of the topics, ndarray of str of shape (n_components_,); only once there are any."""
+        if not self._topic_names:
+            raise AttributeError(
+                f"this {type(self).__name__} has no topic_names_: sktopic.inspection.name_topics gives names."
+            )
+        return self.get_feature_names_out()
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the topics, as columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str of shape (n_components_,), dtype object
+            The names that `sktopic.inspection.name_topics` gave; for topics without one, the name of the
+            class in lower case and the number of the topic.
+        """
+        model = self._read()
+        names = super(TopicModel, model).get_feature_names_out(input_features)
+        for topic, name in model._given_topic_names().items():
+            names[topic] = name
+        return names
+
+    def _topic_identities(self):
+        """What tells a topic from all that there were or will be: its number, unless topics come and go."""
+        return getattr(self, "topic_ids_", np.arange(self.n_components_)).tolist()
+
+    def _given_topic_names(self):
+        """The names that topics were given, by the numbers that topics have now."""
+        names = dict(self._topic_names)
+        if not names:
+            return {}
+        identities = enumerate(self._topic_identities())
+        return {topic: names[identity] for topic, identity in identities if identity in names}
+
+    def _give_topic_names(self, names):
+        """Give topics names (see `sktopic.inspection.name_topics`)."""
+        with updating(self):
+            model = self._read()
+            prefix = type(self).__name__.lower()
+            self._topic_names = renamed(self._topic_names, names, model._topic_identities(), prefix)
+
+    # What documents are inferred with
 
     def _answer(self, X, function):
         """function(inference, X, workers) of the Inference with the fitted model, X as_documents, workers."""

@@ -1,8 +1,8 @@
 """Fitted models in files: what the header of an archive says of a model, and which model it stands for.
 
 The classes declare what training sets (``_fitted_arrays``, ``_fitted_values``, ``_optional_arrays``); nothing
-else is written or read, so that a file can set no other attribute. Arrays are ``fitted/NAME`` and, of
-parameters, ``parameters/NAME``. What JSON cannot say of a parameter is an object with one key: "tuple",
+else but names is written or read, so that a file can set no other attribute. Arrays are ``fitted/NAME`` and,
+of parameters, ``parameters/NAME``. What JSON cannot say of a parameter is an object with one key: "tuple",
 "numpy" (a scalar) or "random_state". Numbers are finite: the ranges of parameters leave no others.
 """
 
@@ -16,6 +16,7 @@ import sklearn
 from sktopic._array_archive import ArrayArchive, write_archive
 from sktopic._files import write_file
 from sktopic._fitted_arrays import check_fitted_values
+from sktopic._topic_names import check_pairs
 
 FORMAT = "sktopic model"
 # Raised when files change such that older versions cannot read them; a later version reads all before it.
@@ -23,6 +24,8 @@ SCHEMA = 1
 KEYS = {"format", "schema", "class", "versions", "parameters", "fitted", "names", "output"}
 # Attributes that scikit-learn sets: the names of features, the container of set_output ...
 NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
+# ... names of topics, which users give ...
+TOPIC_NAMES = "_topic_names"
 # ... and callbacks, which belong to the process that trains.
 NOT_STORED = {"_skl_callbacks"}
 CONTAINERS = "default", "pandas", "polars"
@@ -94,7 +97,7 @@ def _described(model):
         if name in state:  # as all are but those that are optional
             arrays[f"fitted/{name}"] = state.pop(name)
     fitted = {name: _encoded(state.pop(name)) for name in cls._fitted_values}
-    names, output = state.pop(NAMES, None), state.pop(OUTPUT, {})
+    names, output = _described_names(state), state.pop(OUTPUT, {})
     header = {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -102,7 +105,7 @@ def _described(model):
         "versions": _versions(),
         "parameters": parameters,
         "fitted": fitted,
-        "names": {"features": None if names is None else names.tolist()},
+        "names": names,
         "output": output.get("transform"),
     }
     unknown = sorted(state.keys() - NOT_STORED)
@@ -112,6 +115,13 @@ def _described(model):
             "nor set by training"
         )
     return header, arrays
+
+
+def _described_names(state):
+    """What the header says of names, which leave the state; of topics, only if they have some."""
+    features, topics = state.pop(NAMES, None), state.pop(TOPIC_NAMES, ())
+    names = {"features": None if features is None else features.tolist()}
+    return {**names, "topics": topics} if topics else names
 
 
 def _versions():
@@ -225,8 +235,10 @@ def _set_fitted(model, archive, encoded, mapped, verify):
 
 def _set_names(model, names):
     names = _object(names, "names")
-    if names.keys() != {"features"}:
-        raise ValueError(f"its names are those of {_some(names)}; of features are allowed")
+    if not {"features"} <= names.keys() <= {"features", "topics"}:
+        raise ValueError(f"its names are those of {_some(names)}; of features and topics are allowed")
+    if "topics" in names:
+        setattr(model, TOPIC_NAMES, check_pairs(names["topics"]))
     features = names["features"]
     if features is None:
         return

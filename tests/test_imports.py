@@ -22,6 +22,7 @@ LAYERS = [
         "_interrupt",
         "_monitor",
         "_parallel",
+        "_topic_names",
         "_typing",
         "exceptions",
     },

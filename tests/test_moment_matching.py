@@ -909,7 +909,7 @@ def test_documented_names_are_those_of_parameters_and_attributes(estimator):
     assert named[0] == set(model.get_params())
     public = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert public - {"n_samples_seen_"} <= named[1]
-    assert all(hasattr(model, name) for name in named[1] - {"feature_names_in_"})
+    assert all(hasattr(model, name) for name in named[1] - {"feature_names_in_", "topic_names_"})
 
 
 @every_estimator

@@ -150,6 +150,8 @@ class CollapsedGibbsHDP(BatchSampler):
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where X had any.
+    topic_names_ : ndarray of shape (n_components_,)
+        Names of the topics, only once `sktopic.inspection.name_topics` was called.
     log_likelihood_ : ndarray of shape (n_evaluations,)
         Log joint probability in nats of words, topics and tables of the documents of the last call of `fit`
         or `partial_fit`, given those before; after every evaluate_every sweeps.

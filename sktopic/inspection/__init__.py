@@ -1,11 +1,13 @@
 """Looking at topics: their words and documents as tables, over time, plots, and the hand-over to pyLDAvis."""
 
+from sktopic.inspection._names import name_topics
 from sktopic.inspection._plots import plot_n_components, plot_scores, plot_topics
 from sktopic.inspection._pyldavis import pyldavis_data
 from sktopic.inspection._tables import top_documents, top_words
 from sktopic.inspection._time import plot_topics_over_time, topics_over_time
 
 __all__ = [
+    "name_topics",
     "plot_n_components",
     "plot_scores",
     "plot_topics",

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, validate_params
 from sktopic._plug_in import last_step
+from sktopic.inspection._labels import topic_labels
 from sktopic.inspection._tables import top_words
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def plot_topics(
     topics : array-like of int, default=None
         The topics to plot, in this order. None: all.
     titles : array-like of str, default=None
-        Titles of the panels, one for each plotted topic. None: "Topic 0" and so on.
+        Titles of the panels, one for each plotted topic. None: the names that `name_topics` gave, else
+        "Topic 0" and so on.
     n_words : int, default=10
         Words of each topic; all where the vocabulary has fewer.
     n_columns : int, default=4
@@ -85,7 +87,8 @@ def plot_topics(
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
     chosen = _check_topics(topics, len(words))
     if titles is None:
-        titles = [f"Topic {topic}" for topic in chosen]
+        labels = topic_labels(model_or_components, len(words))
+        titles = [labels[topic] for topic in chosen]
     if len(titles) != len(chosen):
         raise ValueError(f"titles has {len(titles)} entries; {len(chosen)} are needed, one for each topic.")
 

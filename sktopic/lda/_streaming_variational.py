@@ -81,6 +81,8 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where X had any.
+    topic_names_ : ndarray of shape (n_components_,)
+        Names of the topics, only once `sktopic.inspection.name_topics` was called.
     n_iter_ : int
         Passes made by `fit`.
     n_batch_iter_ : int

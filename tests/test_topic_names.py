@@ -1,0 +1,161 @@
+"""Names of topics: who shows them, who keeps them, and that they stay with their topics."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+import sktopic
+from sktopic._topic_names import renamed
+from sktopic.datasets import make_bars
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
+from sktopic.inspection import name_topics, topics_over_time
+from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
+from sktopic.moment_matching import DegenerateDirichletLDA
+
+X = make_bars(120, random_state=0).data
+NAMES = ["left", "right", "top", "bottom"]
+
+
+@pytest.fixture
+def lda():
+    return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(X)
+
+
+def names_of(model):
+    return model.topic_names_.tolist()
+
+
+def test_names_are_those_of_the_columns_of_transform(lda):
+    pd = pytest.importorskip("pandas")
+    assert not hasattr(lda, "topic_names_")
+    name_topics(lda, NAMES)
+    assert lda.get_feature_names_out().tolist() == NAMES
+    assert lda.topic_names_.dtype == object and names_of(lda) == NAMES
+    assert lda.set_output(transform="pandas").transform(X).columns.tolist() == NAMES
+    assert topics_over_time(lda, X, [2001] * X.shape[0])["name"].tolist() == NAMES
+    pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2)).fit(["cat dog", "sun sky"])
+    name_topics(pipeline, pd.Series(["animals", "weather"]))
+    assert pipeline.get_feature_names_out().tolist() == ["animals", "weather"]
+
+
+def test_a_dict_names_some_topics_and_leaves_the_others(lda):
+    name_topics(lda, {1: "right"})
+    assert names_of(lda) == ["onlineemlda0", "right", "onlineemlda2", "onlineemlda3"]
+    name_topics(lda, {np.int64(3): np.str_("bottom")})
+    assert names_of(lda) == ["onlineemlda0", "right", "onlineemlda2", "bottom"]
+    name_topics(lda, {1: "bottom", 3: "right"})
+    assert names_of(lda) == ["onlineemlda0", "bottom", "onlineemlda2", "right"]
+    name_topics(lda, lda.get_feature_names_out())
+    assert names_of(lda) == ["onlineemlda0", "bottom", "onlineemlda2", "right"]
+    name_topics(lda, [f"onlineemlda{topic}" for topic in range(4)])
+    assert not hasattr(lda, "topic_names_")
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        (NAMES[:3], ValueError, "names has 3 entries, but the model has 4 topics; give a dict"),
+        ([*NAMES[:3], "left"], ValueError, "names has 'left' for two topics"),
+        ({0: "bottom"}, ValueError, "names has 'bottom' for two topics"),
+        ([*NAMES[:3], " "], ValueError, "names has ' ' for topic 3; a name has characters"),
+        ([*NAMES[:3], None], TypeError, "names has None for topic 3; strings are allowed"),
+        ({4: "more"}, ValueError, "a name for topic 4; the model has topics 0 to 3"),
+        ({True: "more"}, ValueError, "a name for topic True"),
+        ({-1: "more"}, ValueError, "a name for topic -1"),
+        ("left", TypeError, "names is a str"),
+        (None, TypeError, "names is a NoneType"),
+        ({0: "onlineemlda3"}, ValueError, "so is topic 3 called without a name"),
+    ],
+)
+def test_names_that_cannot_be_are_refused_and_those_before_stay(lda, names, error, message):
+    name_topics(lda, NAMES)
+    with pytest.raises(error, match=message):
+        name_topics(lda, names)
+    assert names_of(lda) == NAMES
+
+
+def test_models_without_topics_or_of_other_libraries_are_refused():
+    with pytest.raises(NotFittedError):
+        name_topics(OnlineEMLDA(), {0: "left"})
+    with pytest.raises(TypeError, match="model is a LatentDirichletAllocation"):
+        name_topics(LatentDirichletAllocation(2).fit(X), NAMES)
+
+
+@pytest.mark.parametrize("cls", [OnlineEMLDA, CollapsedGibbsLDA, HybridHDP, DegenerateDirichletLDA])
+def test_names_are_kept_by_all_but_fit_and_clone(cls, tmp_path):
+    model = cls(n_components=4, random_state=0).fit(X)
+    name_topics(model, {0: "first"})
+    model.save(tmp_path / "model.zip")
+    loaded = sktopic.load(tmp_path / "model.zip")
+    copies = [loaded, copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    for kept in (*copies, model.partial_fit(X[:10])):
+        assert names_of(kept)[0] == "first"
+    name_topics(loaded, {0: "other"})
+    assert names_of(model)[0] == "first"
+    assert not hasattr(clone(model), "topic_names_")
+    with pytest.raises(ValueError, match="expects"):
+        model.fit(["text"])
+    assert names_of(model)[0] == "first"
+    assert not hasattr(model.fit(X), "topic_names_")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CollapsedGibbsHDP(random_state=0, max_iter=10),
+        DirectAssignmentHDP(n_components=12, random_state=0, batch_size=20),
+        OnlineEMHDP(n_components=2, random_state=0, batch_size=20),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_names_stay_with_topics_where_others_are_added(model):
+    model = clone(model).partial_fit(X[:20])
+    named = [f"topic {identity}" for identity in model.topic_ids_]
+    before = model.topic_ids_
+    name_topics(model, named)
+    for seed in range(4):
+        model.partial_fit(make_bars(30, random_state=seed).data)
+        expected = [
+            f"topic {identity}" if identity in before else f"{type(model).__name__.lower()}{topic}"
+            for topic, identity in enumerate(model.topic_ids_)
+        ]
+        assert model.get_feature_names_out().tolist() == expected
+    assert model.topic_ids_.tolist() != before.tolist()  # else this test shows nothing
+
+
+@pytest.mark.parametrize(
+    ("cls", "after"),
+    [
+        (OnlineVariationalHDP, ["left", "east", "top", "bottom"]),
+        # A topic that comes back is another one in the same column.
+        (HybridHDP, ["hybridhdp0", "east", "hybridhdp2", "bottom"]),
+    ],
+)
+def test_names_stay_with_topics_that_come_and_go(monkeypatch, cls, after):
+    model = cls(n_components=4, random_state=0).fit(X)
+    name_topics(model, NAMES)
+
+    def let_be_in_use(columns):
+        monkeypatch.setattr(cls, "_columns_in_use", lambda self: np.isin(range(4), columns))
+        model._report_topics()
+
+    let_be_in_use([1, 3])
+    assert names_of(model) == ["right", "bottom"]
+    name_topics(model, {0: "east"})
+    let_be_in_use([0, 1, 2, 3])
+    assert names_of(model) == after
+
+
+def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
+    pairs = ((7, "left"), (9, "right"))
+    assert renamed(pairs, {0: "left"}, [9, 11], "hdp") == ((9, "left"),)
+    assert renamed(pairs, {1: "top"}, [9, 11], "hdp") == (*pairs, (11, "top"))
+    with pytest.raises(ValueError, match="'right' for two topics"):
+        renamed(pairs, {1: "right"}, [9, 11], "hdp")
