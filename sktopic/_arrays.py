@@ -38,3 +38,17 @@ def columns_of(array, columns, width=None):
     for some in row_blocks(array):
         out[some, :n] = array[some][:, columns]
     return out
+
+
+def largest(values, n):
+    """Columns of the n largest values of each row, largest first; of equal ones the first.
+
+    ndarray of shape (n_rows, min(n, n_columns)).
+    """
+    n = min(n, values.shape[1])
+    columns = np.empty((len(values), n), dtype=np.intp)
+    for row, chosen in zip(values, columns):
+        smallest = np.partition(row, -n)[-n]
+        candidates = np.flatnonzero(row >= smallest)
+        chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:n]]
+    return columns

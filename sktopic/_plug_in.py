@@ -56,6 +56,21 @@ def column_names(model_or_components):
     return getattr(model, "feature_names_in_", None) if _is_estimator(model) else _text_columns(model)
 
 
+def word_names(known_names, feature_names, n_features):
+    """Names of the columns, ndarray of shape (n_features,), dtype object; those known if none are given."""
+    if feature_names is None:
+        feature_names = known_names
+    if feature_names is None:
+        feature_names = [f"x{column}" for column in range(n_features)]
+    names = np.asarray(feature_names, dtype=object)
+    if names.shape != (n_features,):
+        raise ValueError(
+            f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "
+            "is allowed."
+        )
+    return names
+
+
 def _text_columns(table):
     """The columns of a data frame that has names for all of them, else None."""
     columns = getattr(table, "columns", None)

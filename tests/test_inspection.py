@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
+from sktopic._arrays import largest
 from sktopic.datasets import make_bars
 from sktopic.inspection import (
     plot_n_components,
@@ -22,7 +23,6 @@ from sktopic.inspection import (
     top_documents,
     top_words,
 )
-from sktopic.inspection._tables import largest
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import DegenerateDirichletLDA
 

@@ -5,6 +5,7 @@ from sktopic.inspection._plots import plot_n_components, plot_scores, plot_topic
 from sktopic.inspection._pyldavis import pyldavis_data
 from sktopic.inspection._tables import top_documents, top_words
 from sktopic.inspection._time import plot_topics_over_time, topics_over_time
+from sktopic.inspection._topic_table import topic_table
 
 __all__ = [
     "name_topics",
@@ -15,5 +16,6 @@ __all__ = [
     "pyldavis_data",
     "top_documents",
     "top_words",
+    "topic_table",
     "topics_over_time",
 ]

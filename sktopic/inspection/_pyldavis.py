@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sktopic._plug_in import column_names, plug_in_topics
+from sktopic._plug_in import column_names, plug_in_topics, word_names
 from sktopic.inspection._inferred import infer_documents
-from sktopic.inspection._tables import word_names
 
 
 def pyldavis_data(

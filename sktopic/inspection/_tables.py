@@ -6,8 +6,9 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sktopic._arrays import largest
 from sktopic._compat import Interval, validate_params
-from sktopic._plug_in import column_names, plug_in_topics
+from sktopic._plug_in import column_names, plug_in_topics, word_names
 from sktopic._typing import FloatArray, FloatingArray, IntArray
 from sktopic.inspection._inferred import proportions
 
@@ -119,32 +120,3 @@ def top_documents(model: object, X: object, *, n_documents: int = 5) -> tuple[In
     by_topic = proportions(model, X).T
     documents = largest(by_topic, n_documents)
     return documents, np.take_along_axis(by_topic, documents, axis=1)
-
-
-def word_names(known_names, feature_names, n_features):
-    """Names of the columns, ndarray of shape (n_features,), dtype object; those known if none are given."""
-    if feature_names is None:
-        feature_names = known_names
-    if feature_names is None:
-        feature_names = [f"x{column}" for column in range(n_features)]
-    names = np.asarray(feature_names, dtype=object)
-    if names.shape != (n_features,):
-        raise ValueError(
-            f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "
-            "is allowed."
-        )
-    return names
-
-
-def largest(values, n):
-    """Columns of the n largest values of each row, largest first; of equal ones the first.
-
-    ndarray of shape (n_rows, min(n, n_columns)).
-    """
-    n = min(n, values.shape[1])
-    columns = np.empty((len(values), n), dtype=np.intp)
-    for row, chosen in zip(values, columns):
-        smallest = np.partition(row, -n)[-n]
-        candidates = np.flatnonzero(row >= smallest)
-        chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:n]]
-    return columns

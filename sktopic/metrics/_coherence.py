@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
+from sktopic._arrays import largest
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._documents import canonical_counts
 from sktopic._plug_in import (
@@ -17,9 +18,9 @@ from sktopic._plug_in import (
     check_documents,
     column_names,
     plug_in_topics,
+    word_names,
 )
 from sktopic._typing import FloatArray
-from sktopic.inspection._tables import largest, word_names
 
 # The windows of Roeder et al. (2015), in tokens.
 WINDOW_SIZES = {"c_v": 110, "c_npmi": 10}

@@ -1,0 +1,209 @@
+"""What there is to say of each topic, in one table."""
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sktopic._arrays import largest
+from sktopic._compat import Interval, validate_params
+from sktopic._plug_in import column_names, last_step, plug_in_topics, word_names
+from sktopic.inspection._inferred import infer_documents
+from sktopic.inspection._labels import topic_labels
+from sktopic.inspection._pandas import import_pandas
+from sktopic.metrics._coherence import coherence
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Words of a topic that are ranked at first, for each that is wanted, to find those with the largest FREX.
+FREQUENT = 16
+WEIGHT = Interval(Real, 0, 1, closed="both")
+
+
+@validate_params(
+    {
+        "n_words": [Interval(Integral, 2, None, closed="left")],
+        "n_documents": [Interval(Integral, 1, None, closed="left")],
+        "relevance_weight": [WEIGHT],
+        "frex_weight": [WEIGHT],
+    }
+)
+def topic_table(
+    model: object,
+    X: object = None,
+    feature_names: ArrayLike | None = None,
+    *,
+    n_words: int = 10,
+    n_documents: int = 3,
+    relevance_weight: float = 0.6,
+    frex_weight: float = 0.5,
+) -> "DataFrame":
+    """Size, words, coherence and most typical documents of each topic.
+
+    Parameters
+    ----------
+    model : fitted estimator or array-like of shape (n_components, n_features)
+        As in `top_words`; with X, an estimator with ``transform`` or a pipeline or search that ends in one.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Word counts (or what else the pipeline takes) of the documents that say how large topics are, usually
+        those of training. Those without words are left out. None: the table has no column that needs
+        documents.
+    feature_names : array-like of str of shape (n_features,), default=None
+        The words, as in `top_words`.
+    n_words : int, default=10
+        Words in each list, and words of a topic of which the coherence is taken; all where the vocabulary has
+        fewer.
+    n_documents : int, default=3
+        Typical documents of each topic; all where there are fewer.
+    relevance_weight : float, default=0.6
+        Weight of the probability of a word in its relevance, from 0 to 1; 1 is the order of "words".
+    frex_weight : float, default=0.5
+        Weight of the frequency of a word in FREX, from 0 to 1, against its exclusivity.
+
+    Returns
+    -------
+    table : DataFrame
+        A row for each topic, in the order of their numbers, with the columns
+
+        - topic: its number;
+        - name: its name, if `name_topics` gave one, else "Topic 0" and so on;
+        - share: of the tokens of X, those that are of the topic; sums to one. Needs X;
+        - n_documents: of the documents, those of which it is the largest topic. Needs X;
+        - words: list of the most probable words;
+        - relevant_words: list of the words of most relevance. Needs X;
+        - frex_words: list of the words that are both frequent and exclusive;
+        - coherence: NPMI of the most probable words over the documents, as in `sktopic.metrics.coherence`.
+          Needs X;
+        - typical_documents: list of the rows of X that have the largest proportions of the topic. Needs X.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    ValueError
+        If no document has words.
+
+    See Also
+    --------
+    top_words, top_documents : The same lists as arrays, with their weights.
+    topics_over_time : Shares of topics for each period.
+
+    Notes
+    -----
+    With phi_kw the probability of word w in topic k and lambda the `relevance_weight`, its relevance is
+
+        lambda log phi_kw + (1 - lambda) log(phi_kw / p_w)   where p_w = sum_k share_k phi_kw,
+
+    so that words that are frequent everywhere come later. FREX needs no documents: the harmonic mean of the
+    ranks of a word in the topic by frequency and by exclusivity,
+
+        1 / (f / F_k(phi_kw) + (1 - f) / E_k(phi_kw / sum_j phi_jw)),
+
+    where f is the `frex_weight`, F_k(x) the share of the words of which the probability in topic k is at most
+    x, and E_k likewise of the exclusivity.
+
+    References
+    ----------
+    J. M. Bischof and E. M. Airoldi, "Summarizing topical content with word frequency and exclusivity", ICML
+    2012, section 2.3: FREX.
+
+    C. Sievert and K. Shirley, "LDAvis: a method for visualizing and interpreting topics", Workshop on
+    Interactive Language Learning, Visualization, and Interfaces, 2014, section 3.1: relevance.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.inspection import topic_table
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(100, random_state=0).data
+    >>> table = topic_table(OnlineEMLDA(n_components=10, random_state=0).fit(X), X)
+    >>> table.shape
+    (10, 9)
+    """
+    pandas = import_pandas()
+    components = plug_in_topics(model).components()
+    n_components, n_features = components.shape
+    names = word_names(column_names(model), feature_names, n_features)
+    n_words = min(n_words, n_features)
+    table = {
+        "topic": np.arange(n_components),
+        "name": topic_labels(model, n_components),
+        "words": _lists(names[largest(components, n_words)]),
+        "frex_words": _lists(names[largest_frex(components, frex_weight, n_words)]),
+    }
+    if X is None:
+        return pandas.DataFrame(table)
+    documents = infer_documents(model, X)
+    with_words = np.flatnonzero(documents.lengths)
+    theta = documents.proportions[with_words]
+    tokens = documents.lengths[with_words] @ theta
+    share = tokens / tokens.sum()
+    relevant = most_relevant(components, share, relevance_weight, n_words)
+    typical = with_words[largest(np.ascontiguousarray(theta.T), n_documents)]
+    of_documents = {
+        "share": share,
+        "n_documents": np.bincount(theta.argmax(axis=1), minlength=n_components),
+        "relevant_words": _lists(names[relevant]),
+        "coherence": coherence(last_step(model), documents.counts, n_words=n_words, per_topic=True),
+        "typical_documents": _lists(typical),
+    }
+    order = ["topic", "name", "share", "n_documents", "words", "relevant_words", "frex_words", "coherence"]
+    return pandas.DataFrame({**table, **of_documents})[[*order, "typical_documents"]]
+
+
+def most_relevant(components, share, weight, n):
+    """Columns of the n most relevant words of each topic, ndarray of shape (n_components, n).
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_components, n_features)
+        Probabilities of words.
+    share : ndarray of shape (n_components,)
+        Shares of topics in all tokens.
+    weight : float
+        Of the probability.
+    n : int
+    """
+    p = share @ components
+    lift = np.divide(1.0, p ** (1 - weight), out=np.zeros_like(p), where=p > 0)
+    # Of the exponentials of the relevance, which are zero for words that are not in the topic.
+    return np.array([largest((row * lift)[None], n)[0] for row in components])
+
+
+def largest_frex(components, weight, n):
+    """Columns of the n words of each topic with the largest FREX; parameters as in `most_relevant`."""
+    totals = components.sum(axis=0)
+    totals[totals == 0] = 1  # words that are in no topic
+    return np.array([_largest_frex(row, row / totals, weight, n) for row in components])
+
+
+def _largest_frex(frequency, exclusivity, weight, n):
+    """The same of one topic, without the ranks of all words: only frequent ones can have a large FREX."""
+    n_features, n_frequent = len(frequency), FREQUENT * n
+    exclusivities = np.sort(exclusivity)
+    while True:
+        n_frequent = min(n_frequent, n_features)
+        smallest = np.partition(frequency, -n_frequent)[-n_frequent]
+        words = np.flatnonzero(frequency >= smallest)
+        # The ranks by frequency begin behind the words that are less frequent than these.
+        n_less = n_features - len(words)
+        by_frequency = (n_less + _ranks(frequency[words], np.sort(frequency[words]))) / n_features
+        by_exclusivity = _ranks(exclusivity[words], exclusivities) / n_features
+        frex = 1 / (weight / by_frequency + (1 - weight) / by_exclusivity)
+        found = largest(frex[None], n)[0]
+        # What it could be for a less frequent word that no topic shares.
+        if n_less == 0 or frex[found[-1]] > 1 / (weight * n_features / n_less + 1 - weight):
+            return words[found]
+        n_frequent *= 4
+
+
+def _ranks(values, ordered):
+    """How many of the values in ascending order are not larger than each of some."""
+    return np.searchsorted(ordered, values, side="right")
+
+
+def _lists(array):
+    """The rows of an array as the entries of a column."""
+    return [row.tolist() for row in array]

@@ -1,0 +1,99 @@
+"""The table of topics: its columns, and its words against the formulas."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.stats import rankdata
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sktopic._arrays import largest
+from sktopic.datasets import make_bars
+from sktopic.inspection import name_topics, top_documents, top_words, topic_table
+from sktopic.inspection._topic_table import largest_frex, most_relevant
+from sktopic.lda import OnlineEMLDA
+from sktopic.metrics import coherence
+
+pytest.importorskip("pandas")
+X = make_bars(60, random_state=0).data
+WITHOUT_DOCUMENTS = ["topic", "name", "words", "frex_words"]
+
+
+@pytest.fixture(scope="module")
+def lda():
+    return OnlineEMLDA(n_components=4, max_iter=2, random_state=0).fit(X)
+
+
+def random_topics(seed, n_components, n_features, exponent=1.0):
+    """Topics of which many words have equal probabilities, as those that no document has."""
+    rng = np.random.default_rng(seed)
+    counts = np.floor(rng.pareto(exponent, (n_components, n_features)) * 3)
+    counts[:, 0] = 1
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("shape", [(1, 30), (7, 500), (3, 4000)])
+def test_words_of_largest_frex_are_those_of_the_formula(weight, shape):
+    components = random_topics(3, *shape)
+    totals = components.sum(axis=0)
+    exclusivity = np.divide(components, totals, out=np.zeros_like(components), where=totals > 0)
+    by_frequency, by_exclusivity = (
+        rankdata(values, "max", axis=1) / shape[1] for values in (components, exclusivity)
+    )
+    expected = largest(1 / (weight / by_frequency + (1 - weight) / by_exclusivity), 5)
+    assert_array_equal(largest_frex(components, weight, 5), expected)
+
+
+def test_words_of_most_relevance_are_those_of_the_formula():
+    components = np.random.default_rng(0).dirichlet(np.full(300, 0.2), 5)
+    share = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
+    for weight in (0.0, 0.6, 1.0):
+        values = weight * np.log(components) + (1 - weight) * np.log(components / (share @ components))
+        assert_array_equal(most_relevant(components, share, weight, 20), largest(values, 20))
+
+
+def test_table_has_what_the_single_functions_say(lda):
+    table = topic_table(lda, X, n_words=5, n_documents=2)
+    assert table["topic"].tolist() == [0, 1, 2, 3]
+    assert table["words"].tolist() == top_words(lda, n_words=5).tolist()
+    assert_allclose(table["coherence"], coherence(lda, X, n_words=5, per_topic=True))
+    assert table["typical_documents"].tolist() == top_documents(lda, X, n_documents=2)[0].tolist()
+    theta = lda.transform(X)
+    tokens = np.asarray(X.sum(axis=1)).ravel() @ theta
+    assert_allclose(table["share"], tokens / tokens.sum())
+    assert table["n_documents"].tolist() == np.bincount(theta.argmax(axis=1), minlength=4).tolist()
+    relevant = topic_table(lda, X, n_words=5, relevance_weight=1)["relevant_words"]
+    assert relevant.tolist() == table["words"].tolist()
+
+
+def test_without_documents_there_are_no_columns_that_need_them(lda):
+    expected = topic_table(lda, X)[WITHOUT_DOCUMENTS]
+    for model in (lda, lda.components_):
+        table = topic_table(model)
+        assert table.columns.tolist() == WITHOUT_DOCUMENTS
+        assert table.equals(expected)
+    with pytest.raises(TypeError, match="only a fitted estimator with transform"):
+        topic_table(lda.components_, X)
+
+
+def test_documents_without_words_are_left_out(lda):
+    padded = sparse.vstack([sparse.csr_array((3, X.shape[1]), dtype=X.dtype), X]).tocsr()
+    table, expected = topic_table(lda, padded), topic_table(lda, X)
+    first = [[row - 3 for row in rows] for rows in table.pop("typical_documents")]
+    assert first == expected.pop("typical_documents").tolist()
+    assert_allclose(table.pop("coherence"), coherence(lda, padded, per_topic=True))  # for which they count
+    del expected["coherence"]
+    assert table.equals(expected)
+
+
+def test_pipelines_bring_their_words_and_models_their_names():
+    texts = ["cat dog cat", "dog cat", "sun sky", "sky sun sky"]
+    pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
+    name_topics(pipeline, {1: "other"})
+    table = topic_table(pipeline, texts, n_words=10)
+    assert {*table["words"][0]} == {"cat", "dog", "sky", "sun"}
+    assert table["name"].tolist() == ["Topic 0", "other"]
+    named = topic_table(pipeline, texts, [*"abcd"])
+    assert {*named["frex_words"][0]} == {*"abcd"}
