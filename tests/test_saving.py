@@ -2,8 +2,6 @@
 
 import io
 import json
-import re
-import textwrap
 import threading
 import zipfile
 from pathlib import Path
@@ -27,7 +25,6 @@ from sktopic.moment_matching import DegenerateDirichletLDA
 from .hostile.tools import fingerprint
 
 GOLDEN = Path(__file__).parent / "golden"
-PAGE = Path(__file__).parents[1] / "doc" / "getting_started.rst"
 X = make_bars(30, random_state=0).data
 ESTIMATORS = [
     getattr(sktopic, name)(n_components=3, random_state=0)
@@ -509,26 +506,6 @@ def test_there_are_files_of_every_schema():
     assert stems == {
         f"{name}.schema{i + 1}" for name, _ in golden_models() for i in range(_model_files.SCHEMA)
     }
-
-
-# The page
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the pages are in the checkout only")
-def test_recipe_of_the_page_runs(tmp_path, monkeypatch):
-    """The second snippet in a process that has not run the first, as a server has not."""
-    section = PAGE.read_text().partition("Saving and serving\n---")[2].partition("\n.. _")[0]
-    snippets = [
-        textwrap.dedent(snippet.split("\n\n\n")[0])
-        for snippet in re.findall(r"code-block:: python\n\n((?:    .*\n|\n)+)", section)
-    ]
-    assert len(snippets) == 2
-    monkeypatch.chdir(tmp_path)
-    trained, served = {}, {}
-    exec(snippets[0], trained)
-    exec(snippets[1], served)
-    assert served["theta"].shape == (1, 50)
-    assert served["vectorizer"].transform(["sort the matrix"]).shape[1] == trained["X"].shape[1]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,155 @@
+"""Snippets of the pages run as a reader would copy them, without a warning, in an empty folder.
+
+A snippet is complete in itself, or goes on from those above it on the page that have ``:class: preamble``.
+One that needs another library says so, as in ``:class: needs-gensim``: it is run where that is installed,
+and checked everywhere for names that do not exist. Files that a snippet writes are there for those after it
+on the page. Doctests of a page go on from its preamble too, one from the other.
+"""
+
+import ast
+import builtins
+import copy
+import doctest
+import functools
+import importlib
+import inspect
+import re
+import textwrap
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import sktopic
+from sktopic.datasets import load_docstrings
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").glob("*.rst"))]
+
+if not (ROOT / "doc").is_dir():
+    pytest.skip("the pages are in the checkout only", allow_module_level=True)
+
+# An indented block below its directive, or the lines between fences.
+DIRECTIVE = re.compile(
+    r"^\.\. code-block:: python\n(?:   :class: (?P<classes>.+)\n)?\n(?P<text>(?:(?: {4}.*)?\n)+)", re.M
+)
+FENCES = re.compile(r"^```python(?P<classes>)\n(?P<text>.*?)^```$", re.M | re.S)
+ANY_FORM = re.compile(
+    r"^ *(?:```py|\.\. (?:(?:source)?code(?:-block)?:: *(?:py|ipy)|ipython|testcode))", re.M
+)
+
+
+@dataclass
+class Snippet:
+    page: Path
+    first_line: int  # in the page, counted from 0
+    text: str
+    classes: list[str]
+
+    @property
+    def needs(self):
+        return [name.removeprefix("needs-") for name in self.classes if name.startswith("needs-")]
+
+    @property
+    def missing(self):
+        return [library for library in self.needs if find_spec(library) is None]
+
+    @property
+    def tree(self):
+        """The parsed snippet, with the lines of the page, which a traceback then shows."""
+        return ast.increment_lineno(ast.parse(self.text, str(self.page)), self.first_line)
+
+    def run(self, namespace):
+        exec(compile(self.tree, str(self.page), "exec"), namespace)
+
+
+def snippets(page):
+    content = page.read_text(encoding="utf-8")
+    form = FENCES if page.suffix == ".md" else DIRECTIVE
+    return [
+        Snippet(
+            page=page,
+            first_line=content.count("\n", 0, match.start("text")),
+            text=textwrap.dedent(match["text"]),
+            classes=(match["classes"] or "").split(),
+        )
+        for match in form.finditer(content)
+    ]
+
+
+def copy_of(namespace):
+    """What a snippet may change without those after it seeing it."""
+    return {
+        name: value if isinstance(value, ModuleType) else copy.deepcopy(value)
+        for name, value in namespace.items()
+        if name != "__builtins__"
+    }
+
+
+def names_in(snippet):
+    """Names that are read, and those that are bound."""
+    nodes = list(ast.walk(snippet.tree))
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    bound |= {
+        (alias.asname or alias.name).split(".")[0]
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return read, bound
+
+
+def check_names(snippet, known):
+    """All names are known, and what is imported from sktopic exists and has the parameters it is given."""
+    read, bound = names_in(snippet)
+    unknown = read - bound - known - set(dir(builtins))
+    assert not unknown, f"{snippet.page.name}, line {snippet.first_line}: {sorted(unknown)} undefined"
+    ours = {}
+    for node in ast.walk(snippet.tree):
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "sktopic":
+            module = importlib.import_module(node.module)
+            ours |= {alias.asname or alias.name: getattr(module, alias.name) for alias in node.names}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ours:
+            given = dict.fromkeys(keyword.arg for keyword in node.keywords)
+            inspect.signature(ours[node.func.id]).bind_partial(**given)
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """An empty folder, no windows, and one reading of the corpus for all pages."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sktopic.datasets, "load_docstrings", read_once)
+    yield
+    plt.close("all")
+
+
+read_once = functools.cache(load_docstrings)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
+def test_snippets_run(page, reader):
+    preamble, known = {}, set()
+    for snippet in snippets(page):
+        check_names(snippet, known)
+        if "preamble" in snippet.classes:
+            known |= names_in(snippet)[1]
+        if snippet.missing:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if snippet.needs else "error")
+            snippet.run(preamble if "preamble" in snippet.classes else copy_of(preamble))
+    failures, _ = doctest.testfile(str(page), module_relative=False, globs=copy_of(preamble))
+    assert not failures
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_snippet_is_found(page):
+    assert len(snippets(page)) == len(ANY_FORM.findall(page.read_text(encoding="utf-8")))
