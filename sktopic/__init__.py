@@ -27,7 +27,7 @@ from sktopic.lda import (
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 if TYPE_CHECKING:
-    from sktopic import datasets, inspection, metrics
+    from sktopic import datasets, features, inspection, metrics
 
 __version__ = "0.1.0"
 
@@ -52,6 +52,7 @@ __all__ = [
     "TriangularDirichletLDA",
     "TruncationFreeHDP",
     "datasets",
+    "features",
     "hdp",
     "inspection",
     "lda",
@@ -61,7 +62,7 @@ __all__ = [
 ]
 
 # Imported when they are first asked for: they need more than the models do.
-_MODULES = "datasets", "inspection", "metrics"
+_MODULES = "datasets", "features", "inspection", "metrics"
 
 
 def __getattr__(name):

@@ -52,3 +52,12 @@ def largest(values, n):
         candidates = np.flatnonzero(row >= smallest)
         chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:n]]
     return columns
+
+
+def rows_and_more(array, n):
+    """A copy of the array, with n rows of zeros behind its own."""
+    out = np.zeros((len(array) + n, *array.shape[1:]), dtype=array.dtype)
+    own = out[: len(array)]
+    for some in row_blocks(array):
+        own[some] = array[some]
+    return out

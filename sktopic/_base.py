@@ -37,6 +37,7 @@ from sktopic._model_files import write_model
 from sktopic._parallel import Workers
 from sktopic._topic_names import renamed
 from sktopic._typing import FloatArray, FloatingArray, MatrixLike
+from sktopic._vocabulary import GrowingVocabulary
 
 # Tells the streams of transform from those of fit.
 TRANSFORM_KEY = 0x7472616E
@@ -51,7 +52,7 @@ def _check_bool(name, value, constraints):
         raise ValueError(f"{name}={value}: {allowed} is allowed.")
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of all topic models.
 
     A subclass has parameters ``n_jobs`` and ``random_state``, has ``doc_topic_prior_``,

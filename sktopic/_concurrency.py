@@ -17,7 +17,7 @@ import numpy as np
 
 from sktopic._interrupt import uninterrupted
 
-# fit and partial_fit.
+# fit and partial_fit, and what else changes a fitted model.
 Training = TypeVar("Training", bound=Callable[..., object])
 # What fitted attributes are.
 PLAIN = np.ndarray, np.generic, int, float, str, type(None)
@@ -90,14 +90,14 @@ def _guard_of(model):
 
 
 def trains(method: Training) -> Training:
-    """Decorator of fit and partial_fit: no second training call of the object at the same time.
+    """Decorator of methods that change the fitted state: no two such calls of the object at the same time.
 
     The locks are entered by ``with`` alone, which no signal can cut in two: a call that ends in an exception
     leaves no mark.
     """
 
     @wraps(method)
-    def call(self, X, y=None):
+    def call(self, *given, **named):
         guard = _guard_of(self)
         last_call = guard.last_call
         if not guard.training.locked():
@@ -108,10 +108,10 @@ def trains(method: Training) -> Training:
                         if guard.in_use():  # readers go on with the arrays there are
                             vars(self).update(_own_arrays(vars(self).copy()))  # others may set some meanwhile
                             guard.readers = []
-                    return method(self, X, y)
+                    return method(self, *given, **named)
         raise RuntimeError(
-            f"this {type(self).__name__} is being trained by another call of fit or partial_fit, which must "
-            "end first; train copies (sklearn.base.clone, copy.deepcopy) side by side."
+            f"this {type(self).__name__} is being trained by another call of a method that changes it, "
+            "which must end first; train copies (sklearn.base.clone, copy.deepcopy) side by side."
         )
 
     return cast(Training, call)

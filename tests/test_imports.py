@@ -38,10 +38,11 @@ LAYERS = [
         "_step_size",
         "_token_counts",
         "_topics",
+        "_vocabulary",
     },
     {"_document_steps"},
     {"_base", "_statistics_updates", "_topic_posteriors"},
-    {"_batch_sampler", "_minibatch", "_plug_in"},
+    {"_batch_sampler", "_minibatch", "_plug_in", "features"},
     {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching"},
     {"_loading"},
 ]
@@ -79,7 +80,7 @@ def test_modules_import_from_their_layer_and_those_below():
     assert not found
 
 
-@pytest.mark.parametrize("name", ["datasets", "inspection", "metrics"])
+@pytest.mark.parametrize("name", ["datasets", "features", "inspection", "metrics"])
 def test_modules_are_imported_when_they_are_asked_for(name):
     program = (
         f"import sys, sktopic; assert 'sktopic.{name}' not in sys.modules; assert '{name}' in dir(sktopic); "

@@ -254,5 +254,10 @@ class LangevinLDA(MinibatchLDA):
     def _topic_means(self, total_samples):
         return self._statistics.probabilities(1.0, 0.0)
 
+    def _add_words(self, n):
+        super()._add_words(n)
+        self._store[-n:] = self.topic_word_prior_  # their mean under the prior
+        self._store_totals = self._store_totals + n * self.topic_word_prior_
+
     def _global_work(self, batch_counts, update):
         return super()._global_work(batch_counts, update) + 4 * self._statistics.size  # noise for every entry

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sktopic._arrays import by_blocks, columns_of, row_blocks
+from sktopic._arrays import by_blocks, columns_of, row_blocks, rows_and_more
 from sktopic._compat import CallbackSupportMixin, StrOptions, with_callbacks
 from sktopic._concurrency import trains, updating
 from sktopic._constraints import POSITIVE, SHARED
@@ -246,6 +246,18 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             self._prior = check_prior(self.doc_topic_prior, self.n_components)
         if self._learns_prior != (len(self._average_moments) > 0):
             self._start_learning()
+
+    def _add_words(self, n):
+        """Of a new word, the parameter is topic_word_prior; None stands for that of all words together."""
+        self.topic_word_prior_ = self._given_topic_word_prior(self.n_features_in_ + n)
+        sums = self._sums + n * self.topic_word_prior_
+        store = rows_and_more(self._store, n)
+        factor = self._scale * self._sums / sums
+        for rows in row_blocks(store):
+            store[rows] *= factor
+        store[-n:] = self.topic_word_prior_ / sums
+        self._store, self._scale, self._sums = store, np.ones_like(self._scale), sums
+        self._spread = 1.0 - by_blocks(np.square, store).sum(axis=0)
 
     def _number_prior(self):
         """gamma and lag (see _kernels._moment_matching) before the first token."""
