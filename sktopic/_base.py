@@ -170,6 +170,8 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         if check is not None:
             check(X)
         begun._warn_of_doubtful(X, streamed)
+        for name in begun._optional_arrays:
+            vars(begun).pop(name, None)
         begun._start(X.shape[1])
         self._take(begun, before)
         return X

@@ -2,29 +2,35 @@
 
 from abc import abstractmethod
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
+from sktopic._editing import EditableTopics
 from sktopic._fitted_arrays import COUNT, FLOAT
 from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._prior import check_topic_word_prior
+from sktopic._statistics import frozen_columns
+from sktopic._token_counts import add_tokens
 from sktopic._typing import MatrixLike
 
+# Times that the counts of frozen topics are as large during a sweep: with any prior that is allowed, they are
+# far beyond the tokens of a corpus then.
+MANY = 2.0**200
 # Tell the streams of one seed apart.
 ASSIGNMENT_KEY = 0x61737369676E
 SWEEP_KEY = 0x7377656570
 
 
-class BatchSampler(CallbackSupportMixin, TopicModel):
+class BatchSampler(CallbackSupportMixin, EditableTopics):
     """Base class of the Gibbs samplers of a corpus.
 
     Documents of one call are swept ``max_iter`` times; those of earlier calls are in the counts, and never
@@ -45,7 +51,7 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
         "_totals": (FLOAT, "topics"),
         "log_likelihood_": (FLOAT, None),
     }
-    _fitted_values = {**TopicModel._fitted_values, "n_iter_": COUNT, "_n_sweeps": COUNT}  # noqa: RUF012
+    _fitted_values = {**EditableTopics._fitted_values, "n_iter_": COUNT, "_n_sweeps": COUNT}  # noqa: RUF012
 
     # Fitted arrays with an entry for every evaluate_every sweeps of a call.
     _traces: ClassVar[tuple[str, ...]] = ("log_likelihood_",)
@@ -221,7 +227,9 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
                     self._assign_at_random(call)
                 self._enter(call)
                 self._clear_traces()
+            self._raise(call)
             self._sweep(call, workers)
+            self._hold(call)
             self.n_iter_ = sweep
             self._n_sweeps += 1
 
@@ -238,6 +246,70 @@ class BatchSampler(CallbackSupportMixin, TopicModel):
 
     def _end_call(self, call):
         """Do what comes after the last complete sweep, if there is anything."""
+
+    # Edits of topics
+
+    def _has_topics(self):
+        return bool(self._totals.any())
+
+    def _freeze_columns(self, columns):
+        frozen = np.full((2, len(self._totals)), np.nan)
+        frozen[:, columns] = [[1.0], [self.topic_word_prior_]]
+        held = np.intersect1d(columns, self._held)
+        if len(held):
+            frozen[:, held] = self._frozen[:, held]
+        vars(self).pop("_frozen", None)
+        if len(columns):
+            self._frozen = frozen
+
+    @property
+    def _held(self):
+        """The columns of frozen topics."""
+        return frozen_columns(vars(self).get("_frozen"))
+
+    def _edit_counts(self, edit):
+        """Carry out an edit of the topics in all columns."""
+        self._counts, self._totals = edit.sums(self._counts), edit.sums(self._totals)
+        frozen = vars(self).pop("_frozen", None)
+        if frozen is not None:
+            frozen = edit.left(frozen, np.nan)
+        if len(frozen_columns(frozen)):
+            self._frozen = frozen
+
+    def _hold(self, call):
+        """Let the counts of frozen topics be those of before the call."""
+        held = self._held
+        if len(held):
+            self._counts[call.words[:, None], held] = call.counts_before[:, held]
+            self._totals[held] = call.totals_before[held]
+
+    def _raise(self, call):
+        """Let frozen topics have so many tokens that those of the call are nothing beside them.
+
+        Numbers that are larger by more than 2 ** 53 do not change when tokens are added or removed. What a
+        word weighs in these topics, (n_kw + beta) / (n_k + V beta), is then what it was, since the factor is
+        a power of two.
+        """
+        held = self._held
+        if len(held):
+            beta = self._frozen[1, held]
+            self._counts[call.words[:, None], held] = MANY * (call.counts_before[:, held] + beta)
+            self._totals[held] = MANY * (call.totals_before[held] + len(self._counts) * beta)
+
+    def _log_frozen(self, call, documents):
+        """Log probability of the words in frozen topics; documents: a list of what has their tokens."""
+        held = self._held
+        if not len(held):
+            return 0.0
+        beta, column = self._frozen[1, held], np.full(len(self._totals), -1, dtype=np.int32)
+        column[held] = np.arange(len(held))
+        tokens = np.zeros((len(self._counts), len(held)))
+        for some in documents:
+            add_tokens(replace(some, z=column[some.z]), tokens)
+        tokens, counts = tokens[call.words], self._counts[call.words][:, held]
+        present = tokens > 0
+        log_phi = np.log(counts + beta) - np.log(self._totals[held] + len(self._counts) * beta)
+        return float((tokens[present] * log_phi[present]).sum())
 
     # Traces
 

@@ -22,7 +22,8 @@ def check_fitted_arrays(model):
     if "n_components_" in vars(model):
         sizes["components"] = model.n_components_
     arrays = vars(model)
-    for name, (dtype, *shape) in model._fitted_arrays.items():
+    optional = {name: wanted for name, wanted in model._optional_arrays.items() if name in arrays}
+    for name, (dtype, *shape) in (model._fitted_arrays | optional).items():
         array = arrays.get(name)
         if not isinstance(array, np.ndarray):
             raise _damaged(model, f"{name} is {type(array).__name__}, no array")

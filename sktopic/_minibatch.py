@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sktopic._base import TopicModel
 from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import DenseCounts
 from sktopic._documents import GROUP_SIZE, DocumentReader
+from sktopic._editing import EditableTopics
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys, position_keys
@@ -54,7 +54,7 @@ class Update:
     memory: dict[str, Any] = field(default_factory=dict)
 
 
-class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
+class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     """Base class of models trained on one mini-batch after another.
 
     A subclass defines `_adopt_settings`, and three hooks: `_initialize` (fitted state before the first
@@ -85,7 +85,7 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "doc_topic_prior_": (FLOAT, "components"),
     }
     _fitted_values = {  # noqa: RUF012
-        **TopicModel._fitted_values,
+        **EditableTopics._fitted_values,
         "n_components_": COUNT,
         "n_iter_": COUNT,
         "n_batch_iter_": COUNT,
@@ -93,8 +93,11 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         "_corpus_size": COUNT,
         "_n_topic_updates": COUNT,
     }
-    # With early stopping alone.
-    _optional_arrays = {"validation_scores_": (FLOAT, None)}  # noqa: RUF012
+    # The scores with early stopping alone.
+    _optional_arrays = {  # noqa: RUF012
+        **EditableTopics._optional_arrays,
+        "validation_scores_": (FLOAT, None),
+    }
 
     # Whether the document step, or the update, has to see a batch as a whole. If not, one of more than
     # GROUP_SIZE documents is summed group by group, into DenseCounts.
@@ -234,7 +237,12 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     def _statistics(self):
         """The topic-word statistics: a view of the fitted arrays, which it changes in place."""
         return TopicWordStatistics(
-            self._store, self._store_totals, self._store_scale, self._store_averaged, self._average_weight
+            self._store,
+            self._store_totals,
+            self._store_scale,
+            self._store_averaged,
+            self._average_weight,
+            frozen=vars(self).get("_frozen"),
         )
 
     @_statistics.setter
@@ -244,11 +252,28 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         self._store_scale = statistics.scale
         self._store_averaged = statistics.averaged
         self._average_weight = statistics.average_weight
+        if statistics.frozen is not None:
+            self._frozen = statistics.frozen
+        else:
+            vars(self).pop("_frozen", None)
 
     @property
     def _n_trained(self):
         """Topics in training, of which n_components_ are in use."""
         return len(self._store_totals)
+
+    @property
+    def _pseudo_count(self):
+        """What is added to the statistics of every word when topics are read."""
+        return self.topic_word_prior_
+
+    def _has_topics(self):
+        return self._n_topic_updates > 0
+
+    def _freeze_columns(self, columns):
+        self._statistics = self._statistics.freezing(
+            columns, self._unit(self.total_samples_), self._pseudo_count
+        )
 
     def _fits_whole_corpus(self):
         """Whether each update of fit is to see all documents."""
@@ -273,7 +298,6 @@ class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
         self.n_batch_iter_ = 0
         self.n_samples_seen_ = 0
         self._corpus_size = 0
-        vars(self).pop("validation_scores_", None)
 
     def _key(self, *names):
         return combine_keys(self._seed, *names)

@@ -1,6 +1,7 @@
 """Topic-word statistics, stored word by word, which mini-batches update."""
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -45,6 +46,11 @@ def no_average(n_components):
     return np.empty((0, n_components)), np.empty(0)
 
 
+def frozen_columns(frozen):
+    """The columns of frozen topics (see TopicWordStatistics); frozen may be None."""
+    return np.empty(0, dtype=np.int64) if frozen is None else np.flatnonzero(~np.isnan(frozen[0]))
+
+
 def part_bounds(n_rows):
     """Bounds of the fixed parts that rows are dealt in."""
     return np.arange(N_PARTS + 1, dtype=np.int64) * n_rows // N_PARTS
@@ -70,6 +76,9 @@ class TopicWordStatistics:
         Sum of 1 / totals over the updates since the scale was last folded in.
     n_features : int or None
         Words of the whole vocabulary; None: the store has them all.
+    frozen : ndarray of shape (2, n_components) or None
+        Of topics that nothing may change: what a unit of their column stands for, in tokens, and their
+        topic_word_prior, whatever those of the others are by now. NaN for topics that are not frozen.
     """
 
     store: np.ndarray
@@ -78,6 +87,7 @@ class TopicWordStatistics:
     averaged: np.ndarray
     average_weight: np.ndarray
     n_features: int | None = None
+    frozen: np.ndarray | None = None
 
     def __post_init__(self):
         if self.n_features is None:
@@ -99,32 +109,84 @@ class TopicWordStatistics:
         return cls(store, totals, np.ones(1), averaged, np.zeros(n_components))
 
     @classmethod
-    def of_counts(cls, counts, totals):
+    def of_counts(cls, counts, totals, frozen=None):
         """Counts of words in topics, and their sums, as they are."""
         averaged, average_weight = no_average(len(totals))
-        return cls(counts, totals, np.ones(1), averaged, average_weight)
+        return cls(counts, totals, np.ones(1), averaged, average_weight, frozen=frozen)
+
+    def start_from(self, components):
+        """Let the first topics be given ones (n_given, n_features); they weigh what noise of mean 1 does."""
+        n = len(components)
+        self.store[:, :n] = components.T * len(self.store)
+        self.totals[:n] = self.store[:, :n].sum(axis=0)
 
     def writable(self):
         """The same on arrays that can be written to: copies of those that a memory map protects."""
         arrays = (self.store, self.totals, self.scale, self.averaged, self.average_weight)
         return TopicWordStatistics(
-            *(np.require(array, requirements="W") for array in arrays), self.n_features
+            *(np.require(array, requirements="W") for array in arrays), self.n_features, self.frozen
         )
 
     def duplicate(self):
         """The same in arrays of its own."""
         arrays = (self.store, self.totals, self.scale, self.averaged, self.average_weight)
-        return TopicWordStatistics(*(by_blocks(np.copy, array) for array in arrays), self.n_features)
+        return TopicWordStatistics(
+            *(by_blocks(np.copy, array) for array in arrays), self.n_features, self.frozen
+        )
 
     def of_words(self, words):
         """A copy that has the rows of some words only, and no average; totals stay those of all words."""
         store, totals, scale = np.array(self.store[words]), self.totals.copy(), self.scale.copy()
-        return TopicWordStatistics(store, totals, scale, *no_average(len(totals)), self.n_features)
+        return TopicWordStatistics(
+            store, totals, scale, *no_average(len(totals)), self.n_features, self.frozen
+        )
 
     def of_topics(self, topics, n_spare=0):
         """A copy that has some topics only, and columns of zeros behind them; without the average."""
-        n_topics = len(self.totals[topics])
-        return self._without_average(columns_of(self.store, topics, n_topics + n_spare))
+        store = columns_of(self.store, topics, len(self.totals[topics]) + n_spare)
+        totals, frozen = store.sum(axis=0), None
+        if self.frozen is not None:  # whose totals may be sums in another order
+            frozen = np.pad(self.frozen[:, topics], [(0, 0), (0, n_spare)], constant_values=np.nan)
+            held = frozen_columns(frozen)
+            totals[held] = self.totals[topics][held]
+        averaged, _ = no_average(store.shape[1])
+        return TopicWordStatistics(
+            store, totals, self.scale.copy(), averaged, np.zeros(len(totals)), frozen=frozen
+        )
+
+    def edited(self, edit):
+        """A copy after a TopicEdit; merged topics have the sums, and no average."""
+        frozen = None if self.frozen is None else edit.left(self.frozen, np.nan)
+        if not len(frozen_columns(frozen)):
+            frozen = None
+        return TopicWordStatistics(
+            edit.sums(self.store),
+            edit.sums(self.totals),
+            self.scale.copy(),
+            edit.left(self.averaged),
+            edit.left(self.average_weight),
+            frozen=frozen,
+        )
+
+    def freezing(self, topics, weight, topic_word_prior):
+        """The same with these topics frozen, and no others; arrays that this changes are copies.
+
+        A topic that is not frozen any more has the tokens that it had.
+        """
+        now = weight * self.scale[0]
+        frozen = np.full((2, len(self.totals)), np.nan)
+        frozen[:, topics] = [[now], [topic_word_prior]]
+        held = frozen_columns(self.frozen)
+        freed = np.setdiff1d(held, topics)
+        thawed = self.duplicate() if len(freed) else replace(self)
+        if len(held):
+            still = np.intersect1d(held, topics)
+            frozen[:, still] = self.frozen[:, still]
+            factor = self.frozen[0, freed] / now
+            thawed.store[:, freed] *= factor
+            thawed.totals[freed] *= factor
+        thawed.frozen = frozen if len(topics) else None
+        return thawed
 
     def merged(self, kept, into, totals):
         """A copy of the kept topics, without the average; the others are added to those they go into.
@@ -149,15 +211,11 @@ class TopicWordStatistics:
         divided = self.of_topics(slice(None), n_spare=len(topics))
         for i, k in enumerate(topics):
             divided.store[words, n + i] = np.minimum(tokens[i] / unit, self.store[words, k])
-        divided.totals[:] = divided.store.sum(axis=0)
+        divided.totals[n:] = divided.store.sum(axis=0)[n:]
         for i, k in enumerate(topics):
             divided.store[words, k] -= divided.store[words, n + i]
             divided.totals[k] = divided.store[:, k].sum()
         return divided
-
-    def _without_average(self, store):
-        totals, (averaged, _) = store.sum(axis=0), no_average(store.shape[1])
-        return TopicWordStatistics(store, totals, self.scale.copy(), averaged, np.zeros(len(totals)))
 
     def multiply(self, factor):
         """Multiply every entry, in the store itself."""
@@ -170,6 +228,26 @@ class TopicWordStatistics:
         self.totals[topics] = 0.0
 
     @property
+    def _free(self):
+        """Index of the topics that may change."""
+        return slice(None) if self.frozen is None else np.isnan(self.frozen[0])
+
+    @contextmanager
+    def holding(self, words=slice(None)):
+        """Let frozen topics be what they were after a block that changes the rows of some words."""
+        held = frozen_columns(self.frozen)
+        if not len(held):
+            yield
+            return
+        store, totals = self.store[words][:, held], self.totals[held]
+        yield
+        self.totals[held] = totals
+        if isinstance(words, slice):
+            self.store[words, held] = store
+        else:
+            self.store[words[:, None], held] = store
+
+    @property
     def size(self):
         """Entries of the store."""
         return self.store.size
@@ -179,17 +257,20 @@ class TopicWordStatistics:
         return len(self.averaged) > 0
 
     def set_total(self, total):
-        """Rescale so that all entries sum to the total."""
-        self.scale[0] = total / self.totals.sum()
+        """Rescale so that all entries of topics that may change sum to the total, if there is anything."""
+        present = self.totals[self._free].sum()
+        if present > 0.0:
+            self.scale[0] = total / present
 
     def decay(self, factor):
         """Multiply every entry by the factor, in [0, 1]."""
         if factor == 0.0:
             if self.averages:
                 self._fold_average()
+            free = self._free
             for rows in row_blocks(self.store):
-                self.store[rows] = 0.0
-            self.totals[:] = 0.0
+                self.store[rows][:, free] = 0.0
+            self.totals[free] = 0.0
             self.scale[0] = 1.0
             return
         self.scale[0] *= factor
@@ -200,8 +281,9 @@ class TopicWordStatistics:
         """Add factor times the expected counts of a document step, at the rows of its words."""
         totals = np.zeros((N_PARTS, len(self.totals)))
         target = CountsTarget(self.store, totals, self.averaged, self.average_weight)
-        counts.add_to(target, words, factor / self.scale[0], workers)
-        self.totals += totals.sum(axis=0)
+        with self.holding(words):
+            counts.add_to(target, words, factor / self.scale[0], workers)
+            self.totals += totals.sum(axis=0)
 
     def count_average(self):
         """Let the present state enter the average once."""
@@ -211,35 +293,51 @@ class TopicWordStatistics:
 
     # What is read from the statistics: weight is what one unit of them stands for, in tokens.
 
+    def _weights(self, weight, topics=slice(None)):
+        """What a unit of the store stands for, in tokens: a number; with frozen topics, one a topic."""
+        weight = weight * self.scale[0]
+        if self.frozen is None:
+            return weight
+        frozen = self.frozen[0, topics]
+        return np.where(np.isnan(frozen), weight, frozen)
+
+    def _priors(self, topic_word_prior):
+        """topic_word_prior; with frozen topics, one a topic."""
+        if self.frozen is None:
+            return topic_word_prior
+        return np.where(np.isnan(self.frozen[1]), topic_word_prior, self.frozen[1])
+
     def tokens(self, weight, totals=None):
         """Expected tokens of each topic, ndarray of shape (n_components,); totals, if not those there are."""
-        return weight * self.scale[0] * (self.totals if totals is None else totals)
+        return self._weights(weight) * (self.totals if totals is None else totals)
 
     def expected_counts(self, weight, topics=slice(None)):
         """weight * s of some topics, ndarray of shape (n_features, n_topics)."""
-        return self.store[:, topics] * (weight * self.scale[0])
+        return self.store[:, topics] * self._weights(weight, topics)
 
     def expected_counts_of(self, words, topics, weight):
         """weight * s of some words and topics, ndarray of shape (n_words, n_topics)."""
-        counts = rows_of(self.store[:, topics], words)
+        counts, weights = rows_of(self.store[:, topics], words), self._weights(weight, topics)
         for rows in row_blocks(counts):
-            counts[rows] *= weight * float(self.scale[0])
+            counts[rows] *= weights
         return counts
 
     def probabilities(self, weight, topic_word_prior):
         """phi proportional to weight * s + topic_word_prior."""
-        weight = weight * self.scale[0]
+        weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
         return self._normalised(self.store, weight, weight * self.totals, topic_word_prior)
 
     def geometric(self, weight, topic_word_prior):
         """exp E[log phi] of topics under Dirichlet posteriors of parameters weight * s + topic_word_prior."""
-        weight = weight * self.scale[0]
+        weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
         ones = np.ones(len(self.totals))
         norm = digamma(weight * self.totals + self.n_features * topic_word_prior)
         return GeometricTopics(self.store, weight * ones, topic_word_prior * ones, norm)
 
     def mean_log_probability(self, weight, topic_word_prior, workers):
-        """The mean of E[log phi] over words and topics under the same posteriors."""
+        """The mean of E[log phi] over words and topics under the same posteriors; frozen topics left out."""
+        if self.frozen is not None and self._free.any():
+            return self.of_topics(self._free).mean_log_probability(weight, topic_word_prior, workers)
         topics = self.geometric(weight, topic_word_prior)
         bounds = part_bounds(len(self.store))
         pieces = [(a, b, self.store, topics.scale, topic_word_prior) for a, b in pairwise(bounds)]
@@ -248,7 +346,7 @@ class TopicWordStatistics:
 
     def posterior_bound(self, weight, topic_word_prior):
         """E[log p(phi)] - E[log q(phi)] of the same posteriors, p being their prior."""
-        weight = weight * self.scale[0]
+        weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
         totals, words = weight * self.totals + self.n_features * topic_word_prior, 0.0
         for first in range(0, len(self.store), 1024):  # a copy of all would take several times the memory
             lambda_ = self.store[first : first + 1024] * weight + topic_word_prior
@@ -282,7 +380,8 @@ class TopicWordStatistics:
     def _fold_scale(self):
         if self.averages:
             self._fold_average()
+        free = self._free
         for rows in row_blocks(self.store):
-            self.store[rows] *= self.scale[0]
-        self.totals *= self.scale[0]
+            self.store[rows][:, free] *= self.scale[0]
+        self.totals[free] *= self.scale[0]
         self.scale[0] = 1.0

@@ -41,7 +41,7 @@ LAYERS = [
         "_vocabulary",
     },
     {"_document_steps"},
-    {"_base", "_statistics_updates", "_topic_posteriors"},
+    {"_base", "_editing", "_statistics_updates", "_topic_posteriors"},
     {"_batch_sampler", "_minibatch", "_plug_in", "features"},
     {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching"},
     {"_loading"},

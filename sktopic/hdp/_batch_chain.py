@@ -8,6 +8,7 @@ from sktopic._arrays import columns_of
 from sktopic._document_steps import DenseCounts
 from sktopic._kernels._hdp_gibbs import draw_tables
 from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._prior import SMALLEST
 from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
 
 # Weights below this would be taken for those of a spare column.
@@ -25,6 +26,15 @@ def best_sticks(tables, concentration):
     """Beta parameters (2, n_topics) that follow from the tables of topics in a corpus."""
     after = tables[::-1].cumsum()[::-1] - tables
     return np.array([1.0 + tables, concentration + after])
+
+
+def edited_sticks(sticks, edit):
+    """The same after a TopicEdit: tables go where topics go, and leave the sticks before them."""
+    tables, after = sticks[0] - 1.0, sticks[1].copy()
+    for k in np.flatnonzero(~edit.stays):
+        after[:k] -= tables[k]
+        after[: max(edit.into[k], 0)] += tables[k]
+    return np.array([1.0 + edit.sums(tables), np.maximum(edit.left(after), SMALLEST)])
 
 
 class BatchChain:

@@ -329,8 +329,18 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _topic_probabilities(self):
         used = self._topic_columns()
-        statistics = TopicWordStatistics.of_counts(columns_of(self._counts, used), self._totals[used])
+        frozen = vars(self).get("_frozen")
+        frozen = None if frozen is None else frozen[:, used]
+        statistics = TopicWordStatistics.of_counts(columns_of(self._counts, used), self._totals[used], frozen)
         return statistics.probabilities(1.0, self.topic_word_prior_)
+
+    def _columns(self):
+        return self._topic_columns()
+
+    def _edit_topics(self, edit):
+        edit = edit.of_columns(self._topic_columns(), len(self._ids), keeps_columns=True)
+        self._edit_counts(edit)
+        self._tables, self._ids = edit.sums(self._tables), edit.left(self._ids, gone=-1)
 
     def _allocate(self, n_features):
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
@@ -373,12 +383,14 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _undo(self, call):
         counts, before, z = self._counts, call.counts_before, call.documents.z.copy()
+        held = self._held
         small = [(array, array.copy()) for array in (self._totals, self._tables, self._ids)]
 
         def undo():
             counts[call.words] = before
             call.documents.z[:] = z
             call.documents.add_to(counts)
+            counts[call.words[:, None], held] = before[:, held]
             for array, values in small:
                 array[:] = values
 
@@ -406,6 +418,7 @@ class CollapsedGibbsHDP(BatchSampler):
         self._counts[call.words] = call.counts_before
         call.documents.add_to(self._counts)
         self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
+        self._hold(call)
 
     def _arrange(self, call, kept, size):
         """Keep the topics in some columns only, in that order, and have size columns."""
@@ -420,6 +433,9 @@ class CollapsedGibbsHDP(BatchSampler):
                 small = array.ndim == 1
                 setattr(owner, name, padded(array[kept], size) if small else columns_of(array, kept, size))
         self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
+        if len(self._held):
+            spare = np.full((2, size - len(kept)), np.nan)
+            self._frozen = np.hstack([self._frozen[:, kept], spare])
         call.documents.rename(position)
 
     def _sweep_weights(self, call, key):
@@ -537,6 +553,7 @@ class CollapsedGibbsHDP(BatchSampler):
         b0, b1 = self.topic_concentration_, self.doc_concentration_
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
         total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
+        total += self._log_frozen(call, [documents])
         total += _log_root(self._tables, b0) - _log_root(call.tables_before, b0)
         total += log_seatings(**documents.lists) + (self._tables - call.tables_before).sum() * np.log(b1)
         return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()

@@ -9,7 +9,7 @@ from scipy.special import digamma, polygamma
 from sktopic._arrays import by_blocks
 from sktopic._document_steps import VariationalStep
 from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
-from sktopic._statistics import TopicWordStatistics
+from sktopic._statistics import TopicWordStatistics, frozen_columns
 from sktopic.hdp._minibatch import are_in_use
 
 # Least weight of a topic, and of all that are out of reach; and the largest of these.
@@ -56,6 +56,12 @@ class CorpusTopics:
     def rest(self):
         """The prior parameter of what no topic has."""
         return self.alpha * self.weight_left()
+
+    def are_frozen(self):
+        """Whether no move may change each topic, (n_topics,)."""
+        frozen = np.zeros(self.n_topics, dtype=bool)
+        frozen[frozen_columns(self.statistics.frozen)] = True
+        return frozen
 
     def prior(self):
         """Dirichlet parameters of proportions, (n_topics,)."""

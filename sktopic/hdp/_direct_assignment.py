@@ -287,6 +287,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     def _topic_weights(self):
         return self._weights
 
+    def _edit_columns(self, edit):
+        super()._edit_columns(edit)
+        self._weights, self._births = edit.sums(self._weights), edit.left(self._births)
+
     def _corpus_topics(self, total_samples):
         given = self._statistics, self._weights, self._ids, self._births, self._next_id
         parameters = {name: getattr(self, f"{parameter}_") for name, parameter in PARAMETERS.items()}

@@ -287,6 +287,10 @@ class HybridHDP(MinibatchHDP):
         super()._report_topics()
         self._name_anew(self._in_use[is_new[self._in_use]])
 
+    def _edit_columns(self, edit):
+        super()._edit_columns(edit)
+        self._tables = edit.sums(self._tables)
+
     # Updates
 
     def _document_step(self, batch, keys, update, workers):

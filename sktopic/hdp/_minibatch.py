@@ -141,6 +141,22 @@ class MinibatchHDP(MinibatchTopicModel):
         unit = self._unit(self.total_samples_)
         return self._statistics_in_use().probabilities(unit, self.topic_word_prior_)
 
+    # Edits of topics
+
+    # Whether the column of a topic that goes stays, for another one.
+    _keeps_columns = True
+
+    def _columns(self):
+        return self._in_use
+
+    def _edit_topics(self, edit):
+        self._edit_columns(edit.of_columns(self._in_use, self._n_trained, self._keeps_columns))
+        self._report_topics()
+
+    def _edit_columns(self, edit):
+        """Carry out an edit of the topics in all columns."""
+        self._statistics = self._statistics.edited(edit)
+
     # An update
 
     def _sampled(self, step, batch, prior, keys, update, workers):
@@ -160,5 +176,11 @@ class MinibatchHDP(MinibatchTopicModel):
 class GrowingHDP(MinibatchHDP):
     """Base class of those that add columns as they need them: n_components is only the start."""
 
+    _keeps_columns = False
+
     def _check_continuation(self):
         """n_components may be anything later."""
+
+    def _edit_columns(self, edit):
+        super()._edit_columns(edit)
+        self._ids = edit.left(self._ids)

@@ -59,7 +59,8 @@ class Moves:
             young, n_pairs = np.zeros(corpus.n_topics, dtype=bool), PAIRS_PER_TOPIC * corpus.n_topics
         else:
             young, n_pairs = self._t - corpus.births < min(GRACE_PASSES * self._scale, GRACE_UPDATES), TRIED
-        merges = propose_merges(batch_topics, corpus.weights, corpus.expected_counts, young, n_pairs)
+        given = corpus.expected_counts, young | corpus.are_frozen(), n_pairs
+        merges = propose_merges(batch_topics, corpus.weights, *given)
         totals, weights = corpus.statistics.totals.copy(), corpus.weights.copy()
         tokens, kept = batch_topics.tokens.copy(), np.ones(len(totals), dtype=bool)
         into, made = np.arange(len(totals)), []
@@ -93,6 +94,8 @@ class Moves:
             kept = np.arange(corpus.n_topics) != k
             if not kept.any():
                 break
+            if corpus.are_frozen()[k]:
+                continue
             without = self._inferred_without(counts, kept)
             gain, error = self._drop_gain(k, counts, without)
             if is_significant(gain, error):
@@ -129,8 +132,8 @@ class Moves:
 
         before, best : (n_topics,) weights before this update, and the best for the batch; rho : its step size
         """
-        given = self.batch_topics(counts), before, best, rho, self.topics.expected_counts, n_splits, cursor
-        return propose_splits(*given, self._workers)
+        given = self.batch_topics(counts), before, best, rho, self.topics.expected_counts
+        return propose_splits(*given, self.topics.are_frozen(), n_splits, cursor, self._workers)
 
     def split(self, splits, counts, words):
         """Take the second parts of topics out of them, when the batch is in the statistics.

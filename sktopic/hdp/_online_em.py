@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._compat import Interval
 from sktopic._document_steps import GibbsInference, GibbsStep
+from sktopic._editing import TopicEdit
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import uniforms
 from sktopic._prior import PRIOR_INERTIA, SMALLEST
@@ -231,7 +232,7 @@ class OnlineEMHDP(GrowingHDP):
     def _adopt_settings(self):
         super()._adopt_settings()
         if self._n_trained - len(self._alpha) != self.max_births:
-            self._select_columns(np.arange(len(self._alpha)))
+            self._select_columns(len(self._alpha), [])
 
     @property
     def _prior(self):
@@ -241,10 +242,24 @@ class OnlineEMHDP(GrowingHDP):
     def _prior(self, prior):
         self._alpha, self._log_theta = prior.alpha, prior.log_theta
 
-    def _select_columns(self, topics):
-        """Keep some columns, and have empty ones behind them."""
+    def _select_columns(self, n_known, born):
+        """Keep the columns of known topics and of those that are born, and have empty ones behind them."""
+        topics = np.append(np.arange(n_known), born).astype(np.int64)
         self._statistics = self._statistics.of_topics(topics, n_spare=self.max_births)
-        self._ids = np.arange(self._n_trained)
+        known = self._ids[:n_known]
+        self._ids = np.append(known, self._first_new_id(known) + np.arange(self._n_trained - n_known))
+
+    def _first_new_id(self, known):
+        """The number of the next topic that is born; known: those of the topics that there are."""
+        return max(self._next_id, int(known.max(initial=-1)) + 1)
+
+    def _edit_columns(self, edit):
+        # Spare columns have no parameters.
+        n = len(self._alpha)
+        born, alpha = TopicEdit(edit.into[:n]), self._alpha
+        self._next_id = self._first_new_id(self._ids[:n])  # no other topic gets the number of one that goes
+        super()._edit_columns(edit)
+        self._prior = GrowingPrior(born.sums(alpha), born.log_means(self._log_theta, alpha))
 
     def _columns_in_use(self):
         return super()._columns_in_use()[: len(self._alpha)]
@@ -289,4 +304,4 @@ class OnlineEMHDP(GrowingHDP):
             return
         u = uniforms(self._key(BIRTH_KEY, update.number), len(born))
         self._prior = self._prior.with_born(u, left, self.topic_concentration_)
-        self._select_columns(np.append(np.arange(n), born))
+        self._select_columns(n, born)

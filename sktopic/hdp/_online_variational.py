@@ -259,6 +259,10 @@ class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
         self.topic_weights_ = self.topic_weights_ / self.topic_weights_.sum()
         self.doc_topic_prior_ = self._doc_topic_prior(self.topic_weights_)
 
+    def _edit_columns(self, edit):
+        super()._edit_columns(edit)
+        self._atoms = edit.sums(self._atoms)
+
     def _topic_probabilities(self):
         topics = self._statistics.probabilities(self._unit(self.total_samples_), self.topic_word_prior_)
         return topics if self.n_components_ == self._n_trained else topics.of_topics(self._in_use)

@@ -12,7 +12,7 @@ from sktopic._minibatch import FIT_KEY
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import CountPosteriors
-from sktopic.hdp._batch_chain import BatchChain, best_sticks, stick_weights
+from sktopic.hdp._batch_chain import BatchChain, best_sticks, edited_sticks, stick_weights
 from sktopic.hdp._minibatch import GrowingHDP, are_in_use
 
 START_KEY = 0x7374617274
@@ -232,6 +232,10 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
 
     def _topic_weights(self):
         return stick_weights(self._sticks)
+
+    def _edit_columns(self, edit):
+        super()._edit_columns(edit)
+        self._sticks = edited_sticks(self._sticks, edit)
 
     def _select_topics(self, kept):
         """Give up the other topics."""

@@ -245,7 +245,7 @@ def propose_merges(topics, weights, column, young, most):
     topics : BatchTopics
     weights : (n_topics,) beta
     column : function that gives the expected tokens of topic k in the corpus, (n_features,)
-    young : (n_topics,) bool, topics that are not merged yet
+    young : (n_topics,) bool, topics that are not merged, or not yet
     most : pairs to try
     """
     known, merges, taken = {}, [], set()
@@ -261,7 +261,7 @@ def propose_merges(topics, weights, column, young, most):
     return merges
 
 
-def propose_splits(topics, old, hat, rho, column, most, cursor, workers):
+def propose_splits(topics, old, hat, rho, column, frozen, most, cursor, workers):
     """Topics whose division raises the bound, and where to go on next time.
 
     Topics are tried in descending order of weight, TRIED of them from the cursor on.
@@ -272,11 +272,13 @@ def propose_splits(topics, old, hat, rho, column, most, cursor, workers):
     old, hat : (n_topics,) beta before, and the best for the batch
     rho : step size of the update
     column : as in propose_merges
+    frozen : (n_topics,) bool, topics that are not split
     most : splits to return, > 0
     cursor : number of topics tried already
     workers : Workers
     """
     order, splits = np.argsort(-((1.0 - rho) * old + rho * hat), kind="stable"), []
+    order = order[~frozen[order]]
     tried = [int(order[(cursor + i) % len(order)]) for i in range(min(len(order), TRIED))]
 
     def divided(k):

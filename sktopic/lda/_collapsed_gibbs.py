@@ -28,6 +28,7 @@ from sktopic._prior import (
 from sktopic._statistics import TopicWordStatistics
 from sktopic._token_counts import counts_exactly, leaves_none_negative, log_rising_change
 from sktopic._typing import FloatArray
+from sktopic.lda._editing import EditableLDA
 from sktopic.lda._shards import Shard
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
@@ -66,7 +67,7 @@ class Call:
         return sum(len(shard.lengths) for shard in self.shards)
 
 
-class CollapsedGibbsLDA(BatchSampler):
+class CollapsedGibbsLDA(EditableLDA, BatchSampler):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
     A Markov chain over the topics of all tokens of a corpus, with topics and proportions integrated
@@ -198,6 +199,7 @@ class CollapsedGibbsLDA(BatchSampler):
         "_gains": (FLOAT, None),
         "doc_topic_prior_": (FLOAT, "components"),
     }
+    _optional_arrays = {**BatchSampler._optional_arrays, **EditableLDA._optional_arrays}  # noqa: RUF012
     _fitted_values = {**BatchSampler._fitted_values, "n_components_": COUNT}  # noqa: RUF012
 
     def __init__(
@@ -245,7 +247,7 @@ class CollapsedGibbsLDA(BatchSampler):
         check_prior(self.doc_topic_prior, self.n_components)
 
     def _check_continuation(self):
-        self._check_same_number(len(self._totals))
+        self._check_same_number(self._n_started)
 
     # The state
 
@@ -259,7 +261,7 @@ class CollapsedGibbsLDA(BatchSampler):
 
     def _adopt_settings(self):
         if not self._learns_prior:
-            self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
+            self.doc_topic_prior_ = self._given_doc_topic_prior()
         if self.topic_word_prior is None:
             self.topic_word_prior_ = default_topic_word_prior(self.n_components)
         elif self.topic_word_prior != "auto":
@@ -270,8 +272,14 @@ class CollapsedGibbsLDA(BatchSampler):
         return isinstance(self.doc_topic_prior, str)
 
     def _topic_probabilities(self):
-        statistics = TopicWordStatistics.of_counts(self._counts, self._totals)
+        statistics = TopicWordStatistics.of_counts(self._counts, self._totals, vars(self).get("_frozen"))
         return statistics.probabilities(1.0, self.topic_word_prior_)
+
+    def _edit_topics(self, edit):
+        self._edit_counts(edit)
+        self._note_edit(edit)
+        self.doc_topic_prior_ = edit.sums(self.doc_topic_prior_)
+        self._gains = np.append(edit.sums(self._gains[:-1]), self._gains[-1])
 
     # A sweep
 
@@ -321,6 +329,7 @@ class CollapsedGibbsLDA(BatchSampler):
         for shard in call.shards:
             shard.recount(self._counts)
         self._sum_totals(call)
+        self._hold(call)
 
     def _sum_totals(self, call):
         self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
@@ -336,6 +345,7 @@ class CollapsedGibbsLDA(BatchSampler):
                 shard.add_to(self._counts)
                 if entered and self._learns_prior:  # from the documents' topics
                     shard.list_topics()
+            self._hold(call)
 
         return undo
 
@@ -352,6 +362,7 @@ class CollapsedGibbsLDA(BatchSampler):
         if call.n_draws > 1:
             self._counts[call.words] = call.draws_sum / call.n_draws
             self._totals = self._counts.sum(axis=0)
+            self._hold(call)
         elif call.none_negative and not call.exact:  # else there is nothing to recount, or it is done
             rows = self._counts[call.words]
 
@@ -384,11 +395,14 @@ class CollapsedGibbsLDA(BatchSampler):
             if gains[-1] == 0.0:  # there are no words
                 break
             self.doc_topic_prior_ = learner.mode(gains, 1.0)
-        for _ in range(PRIOR_ITERATIONS if self.topic_word_prior == "auto" and self._totals.any() else 0):
-            beta, size = self.topic_word_prior_, len(self._counts)
-            present = self._counts[self._counts > 0]
+        counts, totals = self._counts, self._totals
+        if len(self._held):
+            counts, totals = (np.delete(array, self._held, axis=-1) for array in (counts, totals))
+        for _ in range(PRIOR_ITERATIONS if self.topic_word_prior == "auto" and totals.any() else 0):
+            beta, size = self.topic_word_prior_, len(counts)
+            present = counts[counts > 0]
             above = (digamma(present + beta) - digamma(beta)).sum()
-            below = size * (digamma(self._totals + size * beta) - digamma(size * beta)).sum()
+            below = size * (digamma(totals + size * beta) - digamma(size * beta)).sum()
             if not below > 0.0:  # the counts are too small to tell
                 break
             self.topic_word_prior_ = float(np.clip(beta * above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
@@ -398,6 +412,7 @@ class CollapsedGibbsLDA(BatchSampler):
         prior, beta, size = self.doc_topic_prior_, self.topic_word_prior_, len(self._counts)
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
         total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
+        total += self._log_frozen(call, call.shards)
         for shard in call.shards:
             _, topic, weight = shard.topics.used()
             total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()

@@ -59,8 +59,9 @@ class LangevinUpdate:
             key=self.key,
             totals=totals,
         )
-        workers.map_here(step, workers.ranges(N_PARTS))
-        statistics.totals[:] = totals.sum(axis=0)
+        with statistics.holding():
+            workers.map_here(step, workers.ranges(N_PARTS))
+            statistics.totals[:] = totals.sum(axis=0)
 
     def discards(self, rho, is_first):
         return False
@@ -251,8 +252,9 @@ class LangevinLDA(MinibatchLDA):
         super()._initialize(n_features, seed)
         self._statistics.multiply(self.topic_word_prior_)  # the chain starts around the mean of its prior
 
-    def _topic_means(self, total_samples):
-        return self._statistics.probabilities(1.0, 0.0)
+    @property
+    def _pseudo_count(self):
+        return 0.0
 
     def _add_words(self, n):
         super()._add_words(n)

@@ -21,9 +21,10 @@ from sktopic._prior import (
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic._typing import FloatArray
+from sktopic.lda._editing import EditableLDA
 
 
-class MinibatchLDA(MinibatchTopicModel):
+class MinibatchLDA(EditableLDA, MinibatchTopicModel):
     """Base class of the mini-batch methods for LDA: a random start, and priors, which may be learned.
 
     A method says with which step documents are inferred (`_training_step`, `_transform_step`), how the
@@ -37,6 +38,10 @@ class MinibatchLDA(MinibatchTopicModel):
     _fitted_arrays = {  # noqa: RUF012
         **MinibatchTopicModel._fitted_arrays,
         "_prior_averages": (FLOAT, None),
+    }
+    _optional_arrays = {  # noqa: RUF012
+        **MinibatchTopicModel._optional_arrays,
+        **EditableLDA._optional_arrays,
     }
     _fitted_values = {  # noqa: RUF012
         **MinibatchTopicModel._fitted_values,
@@ -77,7 +82,7 @@ class MinibatchLDA(MinibatchTopicModel):
     def _adopt_settings(self):
         self.topic_word_prior_ = self._given_topic_word_prior()
         if not self._learns_prior:
-            self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
+            self.doc_topic_prior_ = self._given_doc_topic_prior()
             self._prior_rule = None
         elif self._prior_rule != self.prior_update:
             self._prior_rule = self.prior_update
@@ -95,7 +100,7 @@ class MinibatchLDA(MinibatchTopicModel):
     # Topics
 
     def _topic_means(self, total_samples):
-        return self._statistics.probabilities(self._unit(total_samples), self.topic_word_prior_)
+        return self._statistics.probabilities(self._unit(total_samples), self._pseudo_count)
 
     def _topics(self, total_samples):
         """The topics that documents are inferred with: their means, unless a method has its own."""
@@ -147,6 +152,21 @@ class MinibatchLDA(MinibatchTopicModel):
 
     def _prior_learner(self):
         return PriorLearner(self.doc_topic_prior, self.prior_update, self.prior_shape, self.prior_rate)
+
+    # Edits of topics
+
+    def _check_continuation(self):
+        self._check_same_number(self._n_started)
+
+    def _edit_topics(self, edit):
+        prior, averages = self.doc_topic_prior_, self._prior_averages
+        self._statistics = self._statistics.edited(edit)
+        self._note_edit(edit)
+        self.doc_topic_prior_ = edit.sums(prior)
+        if self._prior_rule == "gamma":  # averages of expected tables, and one of all topics
+            self._prior_averages = np.append(edit.sums(averages[:-1]), averages[-1])
+        elif self._prior_rule is not None:
+            self._prior_averages = edit.log_means(averages, prior)
 
 
 class ExpectedCountsLDA(MinibatchLDA):

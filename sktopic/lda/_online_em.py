@@ -253,6 +253,18 @@ class OnlineEMLDA(ExpectedCountsLDA):
                 "to start anew."
             )
 
+    def _edit_topics(self, edit):
+        if self._statistics.averages and edit.merged.any():
+            raise ValueError("average=True: the past topics that are averaged cannot be merged.")
+        super()._edit_topics(edit)
+
+    def _freeze_columns(self, columns):
+        if self._statistics.averages and len(columns):
+            raise ValueError(
+                "average=True: what is reported is the mean of past topics, and cannot be frozen."
+            )
+        super()._freeze_columns(columns)
+
     def _topic_probabilities(self):
         if not self._statistics.averages or self._n_topic_updates == 0:
             return super()._topic_probabilities()

@@ -1,0 +1,45 @@
+"""What edits of topics mean where their number is a parameter."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sktopic._editing import EditableTopics
+from sktopic._fitted_arrays import INT
+from sktopic._prior import check_prior
+
+
+class EditableLDA(EditableTopics):
+    """Base class of models with n_components topics, of which some may have been merged or dropped since.
+
+    ``_topic_of_start`` has, of each topic at the start, the one that it is in by now, or -1. It is there only
+    after an edit.
+    """
+
+    _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {
+        **EditableTopics._optional_arrays,
+        "_topic_of_start": (INT, None),
+    }
+
+    @property
+    def _n_started(self):
+        """Topics at the start, which the parameters speak of."""
+        edited = vars(self).get("_topic_of_start")
+        return self.n_components_ if edited is None else len(edited)
+
+    def _note_edit(self, edit):
+        """Keep account of where the topics of the start are, and of how many there are."""
+        topics = vars(self).get("_topic_of_start", np.arange(self._n_started))
+        self._topic_of_start = np.where(topics < 0, -1, edit.columns[topics])
+        self.n_components_ = edit.n_left
+
+    def _given_doc_topic_prior(self):
+        """doc_topic_prior of the topics that there are: merged ones have the sums."""
+        prior, topics = (
+            check_prior(self.doc_topic_prior, self.n_components),
+            vars(self).get("_topic_of_start"),
+        )
+        if topics is None:
+            return prior
+        left = topics >= 0
+        return np.bincount(topics[left], weights=prior[left], minlength=self.n_components_)
