@@ -41,6 +41,8 @@ from sktopic._vocabulary import GrowingVocabulary
 
 # Tells the streams of transform from those of fit.
 TRANSFORM_KEY = 0x7472616E
+# Parameters that nothing reads but fit, and that can be as large as the model.
+READ_BY_FIT = {"components_init"}
 # Of the largest integers that become a float.
 MOST_BITS = 1023
 
@@ -401,7 +403,8 @@ class Inference:
     def settings(self):
         """The parameters by name."""
         state = vars(self.model)
-        return {name: state[name] for name in self.model._parameter_constraints if name in state}
+        names = [name for name in self.model._parameter_constraints if name not in READ_BY_FIT]
+        return {name: state[name] for name in names if name in state}
 
     def _given(self):
         """What documents are inferred with: topics, prior, document step and key."""

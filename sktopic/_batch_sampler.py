@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._compat import CallbackSupportMixin, with_callbacks
@@ -19,7 +20,8 @@ from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._prior import check_topic_word_prior
 from sktopic._statistics import frozen_columns
-from sktopic._token_counts import add_tokens
+from sktopic._token_counts import add_tokens, tokens_of_words
+from sktopic._topics import check_components_init
 from sktopic._typing import MatrixLike
 
 # Times that the counts of frozen topics are as large during a sweep: with any prior that is allowed, they are
@@ -45,6 +47,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
     evaluate_every: int
     topic_word_prior: float | str | None
     verbose: int
+    components_init: ArrayLike | None
 
     _fitted_arrays = {  # noqa: RUF012
         "_counts": (FLOAT, "features", "topics"),
@@ -232,6 +235,20 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
             self._hold(call)
             self.n_iter_ = sweep
             self._n_sweeps += 1
+
+    def _initial_topics(self, documents, draws):
+        """Topics (n_clumps,) of the tokens of documents, sorted by words, from uniform random numbers."""
+        if self.components_init is None:
+            return (draws * self.n_components).astype(np.int32)
+        given = check_components_init(self.components_init, len(self._counts), self.n_components)
+        z, first = np.empty(len(draws), dtype=np.int32), 0
+        for w, n in zip(documents.words, tokens_of_words(documents)):
+            weights = given[:, w] if given[:, w].any() else np.ones(len(given))
+            cumulative = np.cumsum(weights)
+            tokens = slice(first, first + n)
+            z[tokens] = np.searchsorted(cumulative[:-1], draws[tokens] * cumulative[-1], side="right")
+            first += n
+        return z
 
     def _sweep_key(self):
         return combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)

@@ -25,6 +25,8 @@ SHARED = {
     # The model
     "doc_topic_prior": [None, StrOptions(set(LEARNED)), POSITIVE, "array-like"],
     "topic_word_prior": [NON_NEGATIVE, None],
+    # The start
+    "components_init": ["array-like", None],
     # The loop over mini-batches
     "learning_decay": [Interval(Real, 0, 1, closed="both")],
     "learning_offset": [NON_NEGATIVE],

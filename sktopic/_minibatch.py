@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._compat import CallbackSupportMixin, with_callbacks
@@ -21,6 +22,7 @@ from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
 from sktopic._statistics_updates import BatchCounts, DocumentAverage, StatisticsUpdate
 from sktopic._step_size import StepSize, whole_step
+from sktopic._topics import check_components_init
 from sktopic._typing import MatrixLike
 
 # Entries of statistics that a global step visits without a look for Ctrl-C: some tenths of a second.
@@ -72,6 +74,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     early_stopping: bool
     validation_fraction: float
     verbose: int
+    # Topics to start from; not a parameter of all methods.
+    components_init: ArrayLike | None = None
     # Of methods with the step size that `_step_size` returns by default:
     learning_offset: float
     learning_decay: float
@@ -298,6 +302,17 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         self.n_batch_iter_ = 0
         self.n_samples_seen_ = 0
         self._corpus_size = 0
+
+    def _initial_statistics(self, n_features, seed, average=False):
+        """Topics that are random, but for those given."""
+        n, given = self.n_components, self.components_init
+        if given is not None:
+            given = check_components_init(given, n_features, most=n)
+        key = combine_keys(seed, INITIAL_KEY)
+        statistics = TopicWordStatistics.random(n_features, n, key, average)
+        if given is not None:
+            statistics.start_from(given)
+        return statistics
 
     def _key(self, *names):
         return combine_keys(self._seed, *names)

@@ -20,7 +20,9 @@ from sktopic._topic_names import check_pairs
 
 FORMAT = "sktopic model"
 # Raised when files change such that older versions cannot read them; a later version reads all before it.
-SCHEMA = 1
+SCHEMA = 2
+# Parameters that files of the schemas before do not have: their models have the default.
+LATER_PARAMETERS = {2: {"components_init"}}
 KEYS = {"format", "schema", "class", "versions", "parameters", "fitted", "names", "output"}
 # Attributes that scikit-learn sets: the names of features, the container of set_output ...
 NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
@@ -186,7 +188,7 @@ def _model_of(archive, classes, mapped, verify):
         raise ValueError(
             f"its class {header['class']!r:.80} is unknown; known are {', '.join(sorted(classes))}"
         )
-    model = cls(**_parameters(archive, header["parameters"], cls))
+    model = cls(**_parameters(archive, header["parameters"], cls, schema))
     _set_fitted(model, archive, header["fitted"], mapped, verify)
     unread = [name for name in archive.declared if not _is_read(name, cls)]
     if unread:
@@ -203,10 +205,13 @@ def _is_read(name, cls):
     return folder == "fitted" and (attribute in cls._fitted_arrays or attribute in cls._optional_arrays)
 
 
-def _parameters(archive, encoded, cls):
+def _parameters(archive, encoded, cls, schema):
     prefix = "parameters/"
     stored = {name.removeprefix(prefix) for name in archive.declared if name.startswith(prefix)}
     given, wanted = _object(encoded, "parameters"), set(cls._get_param_names())
+    for later, names in LATER_PARAMETERS.items():
+        if schema < later:
+            wanted -= names
     if given.keys() & stored or given.keys() | stored != wanted:
         names = (given.keys() & stored) | ((given.keys() | stored) ^ wanted)
         raise ValueError(f"parameters of {cls.__name__} are missing, unknown or there twice: {_some(names)}")

@@ -5,6 +5,7 @@ from scipy.special import gammaln
 
 from sktopic._arrays import row_blocks
 from sktopic._kernels._collapsed_gibbs import transfer_counts
+from sktopic._kernels._documents import clump_bounds
 
 # Sums of tokens below this are exact, whatever is added and removed: large counts are divided by 64.
 LARGEST_EXACT_TOTAL = 2.0**53 / 64
@@ -36,6 +37,11 @@ def log_rising_change(counts, before, beta):
 def _log_rising(counts, beta):
     present = counts[counts > 0]
     return (gammaln(present + beta) - gammaln(beta)).sum()
+
+
+def tokens_of_words(documents):
+    """Numbers of tokens (clumps) of each word of documents."""
+    return np.diff(clump_bounds(documents.cell_count)[documents.word_indptr])
 
 
 def add_tokens(documents, counts):

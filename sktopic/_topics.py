@@ -114,6 +114,31 @@ def _gather(kernel, store, words, given, workers, dtype):
     return gathered
 
 
+def check_components_init(value, n_features, n_needed=None, most=None):
+    """Return topics to start from as ndarray of shape (n_given, n_features), rows summing to one.
+
+    n_needed, most : how many there have to be, or may be
+    """
+    try:
+        components = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        components = np.empty(0)
+    n = f"{n_needed}" if most is None else f"1 to {most}"
+    fits = components.ndim == 2 and components.shape[1] == n_features
+    if not fits or not (len(components) == n_needed if most is None else 1 <= len(components) <= most):
+        raise ValueError(
+            f"components_init has shape {components.shape}; {n} topics of {n_features} words are allowed."
+        )
+    # The largest number of each row is one before they are summed, which then cannot overflow.
+    largest = components.max(axis=1, keepdims=True)
+    if not (np.all(components >= 0.0) and np.all((largest > 0.0) & np.isfinite(largest))):
+        raise ValueError(
+            "components_init: entries must be non-negative and finite, and one of each row above zero."
+        )
+    components /= largest
+    return components / components.sum(axis=1, keepdims=True)
+
+
 def check_finite(finite):
     """Raise ValueError unless logarithms of probabilities of words are neither NaN nor plus infinity."""
     if not finite:

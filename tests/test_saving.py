@@ -75,7 +75,7 @@ def test_any_zip_program_and_numpy_can_read_a_file(path):
         assert_array_equal(arrays["fitted/_store"], model._store)
     header, arrays = content_of(path)
     assert header["class"] == "OnlineEMLDA"
-    assert header["schema"] == 1
+    assert header["schema"] == 2
     assert header["versions"]["sktopic"] == sktopic.__version__
     assert header["parameters"].keys() == model.get_params().keys()
     assert {name.partition("/")[2] for name in arrays} == set(model._fitted_arrays)
@@ -107,6 +107,8 @@ def test_all_that_training_sets_is_declared(estimator, path):
             continue
         model.set_params(**{name: value})
     model.fit(pd.DataFrame(X.toarray()).add_prefix("word "))
+    if hasattr(model, "freeze_topics"):
+        model.drop_topics([0]).freeze_topics([0])
     declared = {*model._fitted_arrays, *model._fitted_values, *model._optional_arrays, "feature_names_in_"}
     assert vars(model).keys() - model.get_params().keys() == declared
     assert fingerprint(vars(saved_and_loaded(model, path))) == fingerprint(vars(model))

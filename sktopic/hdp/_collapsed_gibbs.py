@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from sktopic._arrays import columns_of, rows_of
@@ -117,6 +118,10 @@ class CollapsedGibbsHDP(BatchSampler):
         Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=20
         Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+    components_init : None or array-like of shape (n_components, n_features), default=None
+        Topics that the first documents start from: rows of non-negative numbers, each divided by its sum. The
+        topic of a token is drawn by the probabilities of its word, instead of with equal ones. They weigh
+        nothing beyond that start.
     n_jobs : int or None, default=None
         Threads that work on `transform` and `score`; sampling uses one. The results are the same for any
         number.
@@ -264,6 +269,7 @@ class CollapsedGibbsHDP(BatchSampler):
         evaluate_every: int = 10,
         transform_burn_in: int = 10,
         transform_sweeps: int = 20,
+        components_init: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -281,6 +287,7 @@ class CollapsedGibbsHDP(BatchSampler):
         self.evaluate_every = evaluate_every
         self.transform_burn_in = transform_burn_in
         self.transform_sweeps = transform_sweeps
+        self.components_init = components_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -370,7 +377,7 @@ class CollapsedGibbsHDP(BatchSampler):
     def _assign_at_random(self, call):
         documents = call.documents
         draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY), len(documents.z))
-        documents.assign((draws * self.n_components).astype(np.int32))
+        documents.assign(self._initial_topics(documents, draws))
         self._recount(call)
         self._tables[:] = documents.tables(len(self._ids))
 

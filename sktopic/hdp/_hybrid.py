@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sktopic._compat import StrOptions
 from sktopic._document_steps import GibbsInference, GibbsStep
@@ -84,6 +85,10 @@ class HybridHDP(MinibatchHDP):
         Passes without improvement before early stopping.
     tol : float, default=1e-3
         Nats per word that count as an improvement.
+    components_init : None or array-like of shape (n_given, n_features), default=None
+        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
+        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
+        that each update forgets a part of: they say where training starts, not where it ends.
     n_jobs : int or None, default=None
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
@@ -213,6 +218,7 @@ class HybridHDP(MinibatchHDP):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 2,
         tol: float = 1e-3,
+        components_init: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -240,6 +246,7 @@ class HybridHDP(MinibatchHDP):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.components_init = components_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -258,7 +265,7 @@ class HybridHDP(MinibatchHDP):
         return default_topic_word_prior(self.n_components)
 
     def _initialize(self, n_features, seed):
-        self._start_at_random(n_features, seed)
+        self._start_from(self._initial_statistics(n_features, seed))
         n = self.n_components
         self.topic_concentration_, self.doc_concentration_ = 1.0, n * default_prior(n)
         self._tables, self._growth = np.full(n, 1.0 / n), 0.0  # see Root

@@ -9,10 +9,8 @@ import numpy as np
 from sktopic._compat import Interval
 from sktopic._constraints import SHARED
 from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
-from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
+from sktopic._minibatch import MinibatchTopicModel
 from sktopic._prior import LARGEST, SMALLEST, check_topic_word_prior
-from sktopic._statistics import TopicWordStatistics
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
@@ -88,11 +86,6 @@ class MinibatchHDP(MinibatchTopicModel):
         super()._check_settings()
         check_topic_word_prior(self.topic_word_prior)
         check_concentration_priors(self)
-
-    def _start_at_random(self, n_features, seed):
-        """Set the state from which training starts, with random topics."""
-        key = combine_keys(seed, INITIAL_KEY)
-        self._start_from(TopicWordStatistics.random(n_features, self.n_components, key, average=False))
 
     def _start_from(self, statistics):
         """Set the state that all methods have."""

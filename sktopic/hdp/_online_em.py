@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
 from sktopic._document_steps import GibbsInference, GibbsStep
@@ -72,6 +73,10 @@ class OnlineEMHDP(GrowingHDP):
         Passes without improvement before early stopping.
     tol : float, default=1e-3
         Nats per word that count as an improvement.
+    components_init : None or array-like of shape (n_given, n_features), default=None
+        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
+        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
+        that each update forgets a part of: they say where training starts, not where it ends.
     n_jobs : int or None, default=None
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
@@ -182,6 +187,7 @@ class OnlineEMHDP(GrowingHDP):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 2,
         tol: float = 1e-3,
+        components_init: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -205,6 +211,7 @@ class OnlineEMHDP(GrowingHDP):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.components_init = components_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -221,7 +228,7 @@ class OnlineEMHDP(GrowingHDP):
         return 0.02
 
     def _initialize(self, n_features, seed):
-        self._start_at_random(n_features, seed)
+        self._start_from(self._initial_statistics(n_features, seed))
         n = self.n_components
         # As after a table for each.
         share = float(self.doc_concentration) / (n + float(self.topic_concentration))

@@ -106,6 +106,10 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
     transform_sweeps : int, default=6
         Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+    components_init : None or array-like of shape (n_components, n_features), default=None
+        Topics that the first documents start from: rows of non-negative numbers, each divided by its sum. The
+        topic of a token is drawn by the probabilities of its word, instead of with equal ones. They weigh
+        nothing beyond that start.
     n_jobs : int or None, default=None
         Threads: how many shards are swept at once, and how many work on `transform` and `score`. The
         results are the same for any number.
@@ -216,6 +220,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         n_shards: int = 1,
         transform_burn_in: int = 4,
         transform_sweeps: int = 6,
+        components_init: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -231,6 +236,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         self.n_shards = n_shards
         self.transform_burn_in = transform_burn_in
         self.transform_sweeps = transform_sweeps
+        self.components_init = components_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -303,7 +309,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         self._counts[:] = 0.0
         for i, shard in enumerate(call.shards):
             draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY, i), len(shard.z))
-            shard.assign((draws * len(self._totals)).astype(np.int32), self._counts)
+            shard.assign(self._initial_topics(shard, draws), self._counts)
         self._totals[:] = self._counts.sum(axis=0)
 
     def _sweep(self, call, workers):

@@ -94,6 +94,10 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         Passes without improvement before early stopping.
     tol : float, default=1e-3
         Nats per word that count as an improvement.
+    components_init : None or array-like of shape (n_given, n_features), default=None
+        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
+        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
+        that each update forgets a part of: they say where training starts, not where it ends.
     n_jobs : int or None, default=None
         Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
         same for any number.
@@ -196,6 +200,7 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 2,
         tol: float = 1e-3,
+        components_init: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -216,6 +221,7 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.components_init = components_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from sktopic._constraints import SHARED
 from sktopic._document_steps import TrainingStep
 from sktopic._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME
-from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import INITIAL_KEY, MinibatchTopicModel
+from sktopic._minibatch import MinibatchTopicModel
 from sktopic._prior import (
     PRIOR_INERTIA,
     PriorLearner,
@@ -18,7 +17,6 @@ from sktopic._prior import (
     check_topic_word_prior,
     default_topic_word_prior,
 )
-from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic._typing import FloatArray
 from sktopic.lda._editing import EditableLDA
@@ -70,9 +68,7 @@ class MinibatchLDA(EditableLDA, MinibatchTopicModel):
         check_topic_word_prior(self.topic_word_prior)
 
     def _initialize(self, n_features, seed):
-        self._statistics = TopicWordStatistics.random(
-            n_features, self.n_components, combine_keys(seed, INITIAL_KEY), self.average
-        )
+        self._statistics = self._initial_statistics(n_features, seed, self.average)
         self.n_components_ = self.n_components
         self.total_samples_ = 0.0
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
