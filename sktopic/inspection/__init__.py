@@ -1,5 +1,6 @@
-"""Looking at topics: their words and documents as tables, over time, plots, and the hand-over to pyLDAvis."""
+"""Looking at topics: in a browser, as tables, over time, in plots, and the hand-over to pyLDAvis."""
 
+from sktopic.inspection._explorer import Explorer, explore
 from sktopic.inspection._names import name_topics
 from sktopic.inspection._plots import plot_n_components, plot_scores, plot_topics
 from sktopic.inspection._pyldavis import pyldavis_data
@@ -8,6 +9,8 @@ from sktopic.inspection._time import plot_topics_over_time, topics_over_time
 from sktopic.inspection._topic_table import topic_table
 
 __all__ = [
+    "Explorer",
+    "explore",
     "name_topics",
     "plot_n_components",
     "plot_scores",

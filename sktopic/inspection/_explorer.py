@@ -1,0 +1,247 @@
+"""Topics to be looked at in a browser: one page that needs nothing else."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from numbers import Integral
+from os import PathLike
+from string import Template
+
+from numpy.typing import ArrayLike
+
+from sktopic._compat import Interval, validate_params
+from sktopic._files import write_file
+from sktopic.inspection._explorer_data import explorer_data
+
+# Parts of the one script of the page, in this order.
+SCRIPTS = (
+    "elements.js",
+    "topics.js",
+    "map.js",
+    "list.js",
+    "words.js",
+    "documents.js",
+    "shares.js",
+    "search.js",
+    "main.js",
+)
+# Pixels of the page within a notebook.
+HEIGHT = 860
+
+# What must not stand in the data as it is: what an HTML parser could take for a tag, and half characters,
+# which no file can hold.
+_ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+class Explorer:
+    """A page on the topics of a model, which `explore` makes.
+
+    As the last value of a cell, a notebook shows it in a frame of its own. It is one HTML file that loads
+    nothing: its content security policy forbids the network.
+
+    Parameters
+    ----------
+    data : dict
+        What the page shows.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    """
+
+    html: str
+
+    def __init__(self, data: dict[str, object]) -> None:
+        self.html = _page(data)
+        self._n_topics = len(data["topics"])  # type: ignore[arg-type]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file, which any browser opens.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, such as "topics.html". One that is there is replaced in one step.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        page = self.html.encode()
+        write_file(path, lambda file: file.write(page))
+
+    def __repr__(self) -> str:
+        megabytes = len(self.html.encode()) / 1e6
+        return f"<Explorer of {self._n_topics} topics, {megabytes:.1f} MB: save(path) writes the page>"
+
+    def _repr_html_(self) -> str:
+        # In a frame that may run its script, and nothing else: it cannot reach the page around it.
+        page = self.html.replace("&", "&amp;").replace('"', "&quot;")
+        return (
+            f'<iframe title="Topics" sandbox="allow-scripts" srcdoc="{page}" width="100%" height="{HEIGHT}" '
+            'style="border: 0; border-radius: 8px"></iframe>'
+        )
+
+
+@validate_params(
+    {
+        "title": [str],
+        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "n_documents": [Interval(Integral, 0, None, closed="left")],
+        "n_characters": [Interval(Integral, 0, None, closed="left")],
+        "word_of": [callable],
+    }
+)
+def explore(
+    model: object,
+    X: object,
+    feature_names: ArrayLike | None = None,
+    texts: Sequence[str] | None = None,
+    dates: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    *,
+    freq: object = None,
+    title: str = "Topics",
+    n_words: int = 30,
+    n_documents: int = 10,
+    n_characters: int = 3000,
+    word_of: Callable[[str], str] = str.lower,
+) -> Explorer:
+    """Look at the topics of a model in a browser: their words, documents, map, course and groups.
+
+    The page has a map on which topics are near to those of similar words; the words of the chosen topic by
+    relevance; its documents, with each word in the colour of the topic that it is most probably of; search
+    over words, topics and the documents of the page; and where dates or groups are given, the shares of the
+    topic in these. It can be used by keyboard and screen reader, on a telephone and in the dark.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts (or what else the pipeline takes) of the documents that say how frequent topics are,
+        usually those of training.
+    feature_names : array-like of str of shape (n_features,), default=None
+        The words, as in `top_words`.
+    texts : sequence of str of length n_samples, default=None
+        The documents as they were written. None: documents are shown by their words and counts.
+    dates : array-like of shape (n_samples,), default=None
+        When each document was written, as in `topics_over_time`, which needs pandas.
+    groups : array-like of shape (n_samples,), default=None
+        The group of each document, such as its source or label.
+    freq : str or pandas DateOffset, default=None
+        The length of a period, as in `topics_over_time`. None: integers are periods themselves, and so are
+        dates where at most 60 differ; of more dates, the shortest of days, weeks, months, quarters, years and
+        tens of years that makes no more periods than that.
+    title : str, default="Topics"
+        The heading of the page.
+    n_words : int, default=30
+        Words of each topic; all where the vocabulary has fewer.
+    n_documents : int, default=10
+        Documents of each topic, those with the largest proportions.
+    n_characters : int, default=3000
+        How much of each text is in the page.
+    word_of : function of str that returns str, default=str.lower
+        How words are found in texts: what feature_names call a word, where they do not have it as it is
+        written. A stemmer, say, for stems.
+
+    Returns
+    -------
+    explorer : Explorer
+        Shown by a notebook; ``save("topics.html")`` writes it to a file.
+
+    Raises
+    ------
+    ImportError
+        If dates are given and pandas is not installed.
+    ValueError
+        If no document has words, or texts, dates or groups are not one for each document.
+
+    See Also
+    --------
+    pyldavis_data : The arrays that pyLDAvis takes.
+
+    Notes
+    -----
+    The relevance of word w in topic k is lambda log p(w|k) + (1 - lambda) log(p(w|k) / p(w)), where p(w) is
+    the share of the word that the model expects in X: the mean of the topics, weighted by their shares of
+    tokens. A slider sets lambda.
+
+    Distances of topics are Hellinger's. The map is found by metric multidimensional scaling from the
+    classical solution, after which circles that overlap are pushed apart.
+
+    A word of a document is of topic k with a probability proportional to the topic's proportion in the
+    document times the word's probability in the topic; it has the colour of the most probable one.
+
+    Of a large corpus, the page leaves out most. It has n_documents documents of each topic, and n_characters
+    characters of each text or, without texts, the 45 to 300 most frequent words of a document (fewer beyond
+    1000 documents); for the search, the 20,000 most frequent words and up to three topics of each; the 60
+    groups with most tokens. This is 1.5 MB for 100 topics of 20,000 words and a thousand documents without
+    texts, and 3.5 MB with texts.
+
+    References
+    ----------
+    C. Sievert and K. Shirley, "LDAvis: a method for visualizing and interpreting topics", Workshop on
+    Interactive Language Learning, Visualization, and Interfaces, 2014.
+
+    J. de Leeuw, "Applications of convex analysis to multidimensional scaling", Recent Developments in
+    Statistics, 1977.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.inspection import explore
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> X = make_bars(100, random_state=0).data
+    >>> explorer = explore(OnlineEMLDA(n_components=10, random_state=0).fit(X), X)
+    >>> explorer.save("topics.html")  # doctest: +SKIP
+    """
+    return Explorer(
+        explorer_data(
+            model,
+            X,
+            feature_names,
+            texts,
+            dates,
+            groups,
+            freq=freq,
+            title=title,
+            n_words=n_words,
+            n_documents=n_documents,
+            n_characters=n_characters,
+            word_of=word_of,
+        )
+    )
+
+
+def _page(data):
+    """The page with its style, script and data."""
+    folder = files("sktopic.inspection") / "explorer"
+    style = (folder / "style.css").read_text(encoding="utf-8")
+    script = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    template = Template((folder / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        policy=f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'",
+        title=html.escape(data["title"].encode(errors="replace").decode()),
+        style=style,
+        script=script,
+        data=as_json(data),
+    )
+
+
+def _digest(content):
+    """What a content security policy calls the only content that is allowed."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def as_json(data):
+    """JSON that can stand in a script element of an HTML page in UTF-8, whatever strings it has."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,0 +1,73 @@
+// What is shown, and what is chosen: the state of the page and the views that follow it.
+
+const data = JSON.parse(byId("data").textContent);
+const { topics, words } = data;
+
+// How many topics of the documents at hand have a colour of their own beside the chosen one's.
+const N_COLOURS = 7;
+
+// Topics by share, the largest first, and the place of each in this order.
+const bySize = topics.map((_, k) => k).sort((a, b) => topics[b].share - topics[a].share || a - b);
+const placeOf = new Map(bySize.map((k, place) => [k, place]));
+
+const state = { topic: bySize[0], word: null, lambda: 0.6, single: null };
+const views = [];
+
+// Take over what changed, and let every view follow; those that did not change look at `changed`.
+function update(change) {
+  const changed = new Set(Object.keys(change).filter((name) => change[name] !== state[name]));
+  if (changed.has("topic") && !("single" in change)) {
+    change = { ...change, single: null };
+    changed.add("single");
+  }
+  Object.assign(state, change);
+  if (changed.size) for (const view of views) view(changed);
+}
+
+// Words of a topic by relevance (Sievert and Shirley, 2014), the first ones of those in the page.
+function relevantWords(k, lambda, n = data.words_shown) {
+  const topic = topics[k];
+  return topic.words
+    .map((word, i) => {
+      const p = topic.probabilities[i];
+      const overall = Math.max(words.tokens[word], Number.MIN_VALUE) / data.n_tokens;
+      return { word, p, relevance: Math.log(p) - (1 - lambda) * Math.log(overall) };
+    })
+    .sort((a, b) => b.relevance - a.relevance)
+    .slice(0, n);
+}
+
+const isNamed = topics.map((topic, k) => topic.name !== `Topic ${k}`);
+const firstWords = topics.map((_, k) => relevantWords(k, 0.6, 4).map(({ word }) => words.names[word]));
+
+// What a topic is called where there is room for a few words.
+function titleOf(k) {
+  return isNamed[k] ? topics[k].name : firstWords[k].slice(0, 3).join(", ");
+}
+
+function describe(k) {
+  return `Topic ${k}, ${titleOf(k)}, ${percent(topics[k].share)} of tokens`;
+}
+
+// The number of the colour of each topic: 0 for the chosen one, then those it shares its documents with.
+let colours = new Map();
+
+function assignColours() {
+  const totals = new Map();
+  for (const d of topics[state.topic].documents) {
+    for (const [k, proportion] of data.documents[d].topics) {
+      totals.set(k, (totals.get(k) ?? 0) + proportion);
+    }
+  }
+  totals.delete(state.topic);
+  const others = [...totals].sort((a, b) => b[1] - a[1]).slice(0, N_COLOURS).map(([k]) => k);
+  colours = new Map([state.topic, ...others].map((k, i) => [k, i]));
+}
+
+function colourClass(k) {
+  return colours.has(k) ? `colour-${colours.get(k)}` : "colour-none";
+}
+
+views.push((changed) => {
+  if (changed.has("topic")) assignColours();
+});

@@ -1,0 +1,292 @@
+"""The explorer's page: its numbers, what is kept out of it, and that its text cannot leave its place."""
+
+import html.parser
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import sktopic
+from sktopic.datasets import make_bars
+from sktopic.inspection import explore
+from sktopic.inspection._marked_texts import find_words, units
+from sktopic.inspection._topic_map import hellinger, topic_map
+from sktopic.lda import OnlineEMLDA
+from tests.test_docstrings import NAMES
+
+# What a corpus can have that a page must show and nothing else.
+HOSTILE = [
+    "</script><script>window.hacked = 1</script>",
+    "<!--<script>",
+    "<img src=x onerror='window.hacked = 1'>",
+    "\"quoted\" 'and' `so` ${window.hacked = 1} &amp; &lt;",
+    "\u202eright to left\u202c שלום עולם مرحبا",
+    "👩‍🔬 emoji 🎉 \U0001d4b3",
+    "nul\x00bell\x07escape\x1b",
+    "half \ud83d and \ude00 characters",
+    "line\u2028paragraph\u2029",
+]
+
+
+class ScriptReader(html.parser.HTMLParser):
+    """Collects the elements of a page, and what stands in scripts."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes, self.scripts, self.script = [], [], [], None
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        if tag == "script":
+            self.script = len(self.scripts)
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self.script = None
+
+    def handle_data(self, data):
+        if self.script is not None:
+            self.scripts[self.script] += data
+
+
+def read(explorer):
+    """The elements of the page and its data."""
+    reader = ScriptReader()
+    reader.feed(explorer.html)
+    return reader, json.loads(reader.scripts[0])
+
+
+def data_of(explorer):
+    return read(explorer)[1]
+
+
+@pytest.fixture(scope="module")
+def bars():
+    return make_bars(60, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def lda(bars):
+    return OnlineEMLDA(n_components=5, max_iter=2, random_state=0).fit(bars)
+
+
+def test_words_are_those_most_relevant_at_any_position_of_the_slider(lda, bars):
+    data = data_of(explore(lda, bars, n_words=3))
+    theta, lengths = lda.transform(bars), np.asarray(bars.sum(axis=1)).ravel()
+    shares = lengths @ theta / lengths.sum()
+    expected = shares @ lda.components_
+    for k, topic in enumerate(data["topics"]):
+        assert topic["share"] == pytest.approx(shares[k], rel=1e-3)
+        names = [data["words"]["names"][word] for word in topic["words"]]
+        wanted = set()
+        for weight in np.linspace(0, 1, 21):
+            log_p = np.log(lda.components_[k])
+            relevance = weight * log_p + (1 - weight) * (log_p - np.log(expected))
+            wanted |= {f"x{word}" for word in np.argsort(-relevance, kind="stable")[:3]}
+        assert set(names) == wanted
+        columns = [int(name[1:]) for name in names]
+        np.testing.assert_allclose(topic["probabilities"], lda.components_[k, columns], rtol=1e-3)
+    columns = [int(name[1:]) for name in data["words"]["names"]]
+    np.testing.assert_allclose(data["words"]["tokens"], lengths.sum() * expected[columns], rtol=1e-3)
+    for column, pairs in zip(columns, data["words"]["topics"]):
+        given = shares * lda.components_[:, column] / expected[column]
+        assert pairs[::2] == np.argsort(-given, kind="stable")[: len(pairs) // 2].tolist()
+        np.testing.assert_allclose(np.divide(pairs[1::2], 100), given[pairs[::2]], atol=0.005)
+
+
+def test_words_of_documents_have_their_most_probable_topic(lda, bars):
+    data = data_of(explore(lda, bars, n_documents=2))
+    theta = lda.transform(bars)
+    for k, topic in enumerate(data["topics"]):
+        rows = [data["documents"][d]["row"] for d in topic["documents"]]
+        np.testing.assert_array_equal(rows, np.argsort(-theta[:, k], kind="stable")[:2])
+    for entry in data["documents"]:
+        document = bars[[entry["row"]]].toarray()[0]
+        cells = np.reshape(entry["words"], (-1, 3))
+        columns = [int(data["words"]["names"][word][1:]) for word in cells[:, 0]]
+        assert sorted(columns) == np.flatnonzero(document).tolist() and entry["omitted"] == 0
+        np.testing.assert_array_equal(cells[:, 1], document[columns])
+        given = theta[entry["row"]][:, None] * lda.components_[:, columns]
+        np.testing.assert_array_equal(cells[:, 2], given.argmax(axis=0))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_topics_are_those_in_use_of_every_estimator(name, bars):
+    cls = getattr(sktopic, name)
+    model = cls(n_components=4, random_state=0).set_params(
+        **({"max_iter": 3} if hasattr(cls(), "max_iter") else {})
+    )
+    model.fit(bars)
+    data = data_of(explore(model, bars, groups=np.arange(60) % 2))
+    assert len(data["topics"]) == len(model.components_)
+    assert sum(topic["share"] for topic in data["topics"]) == pytest.approx(1, abs=1e-3)
+    np.testing.assert_allclose(np.sum(data["groups"]["shares"], axis=0), 1, atol=2e-3)
+
+
+def test_pipelines_searches_and_other_libraries():
+    texts = ["space orbit moon", "orbit space rocket", "ice puck goal", "goal puck team"] * 5
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, max_iter=2, random_state=0))
+    search = GridSearchCV(pipe, {"onlineemlda__n_components": [2, 3]}, cv=2).fit(texts)
+    data = data_of(explore(search, texts, texts=texts))
+    assert set(data["words"]["names"]) == {*" ".join(texts).split()}
+    for entry in data["documents"]:
+        assert entry["text"] == texts[entry["row"]] and len(entry["marks"]) == 9
+    X = CountVectorizer().fit_transform(texts)
+    theirs = LatentDirichletAllocation(n_components=2, random_state=0).fit(X)
+    assert len(data_of(explore(theirs, X))["topics"]) == 2
+
+
+def test_small_corpora():
+    one_word = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
+    data = data_of(explore(one_word, [[2]]))
+    assert data["topics"][0]["share"] == 1 and data["documents"][0]["words"] == [0, 2, 0]
+    model = OnlineEMLDA(n_components=2, random_state=0).fit([[3, 1]])
+    data = data_of(explore(model, [[0, 0], [1, 2], [0, 0]], texts=["", "x1 x0 x1", ""], dates=[1, 2, 3]))
+    assert [entry["row"] for entry in data["documents"]] == [1] and data["time"]["names"] == ["2"]
+    assert data["time"]["low"] == [[None], [None]]
+    assert data_of(explore(model, [[1, 2]], n_documents=0))["documents"] == []
+
+
+def test_periods_are_few_unless_freq_says_otherwise(lda, bars):
+    pytest.importorskip("pandas")
+    days = np.datetime64("2020-01-30") + 20 * np.arange(60)
+    names = data_of(explore(lda, bars[np.arange(120) % 60], dates=np.repeat(days, 2)))["time"]["names"]
+    assert len(names) == 60
+    days = np.concatenate([days, [np.datetime64("2024-02-01")]])
+    names = data_of(explore(lda, bars[np.arange(61) % 60], dates=days))["time"]["names"]
+    assert names[:2] == ["2020-01-01", "2020-02-01"] and names[-1] == "2024-02-01"
+    years = data_of(explore(lda, bars, dates=days[:60], freq="YS"))["time"]["names"]
+    assert years == ["2020-01-01", "2021-01-01", "2022-01-01", "2023-01-01"]
+
+
+def test_groups_of_most_tokens_are_kept(lda, bars):
+    groups = [f"g{i}" for i in range(60)] + ["large"] * 60 + ["small"]
+    X = np.concatenate([bars.toarray(), bars.toarray(), 1 * (np.arange(bars.shape[1]) == 0)[None]])
+    shown = data_of(explore(lda, X, groups=groups))["groups"]
+    assert shown["names"][0] == "large" and "small" not in shown["names"]
+    assert len(shown["names"]) == 60 and shown["omitted"] == 2 and shown["n_documents"][0] == 60
+
+
+class Given(BaseEstimator):
+    """A model of a hundred topics of 20,000 words, as it would be after training."""
+
+    def __init__(self):
+        self.components_ = np.random.RandomState(0).dirichlet(np.full(20_000, 0.01), 100)
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.random.RandomState(0).dirichlet(np.full(100, 0.05), X.shape[0])
+
+
+def test_a_hundred_topics_take_less_than_two_megabytes():
+    X = sparse.random(1000, 20_000, density=0.01, format="csr", random_state=0)
+    X.data = np.ceil(10 * X.data)
+    names = [f"reasonable{word}" for word in range(20_000)]
+    explorer = explore(Given(), X, names, groups=np.arange(1000) % 60, dates=np.arange(1000) % 60)
+    data = data_of(explorer)
+    assert len(data["documents"]) > 550 and len(data["time"]["names"]) == len(data["groups"]["names"]) == 60
+    assert 1e6 < len(explorer.html.encode()) < 2e6
+
+
+def test_the_page_loads_nothing_and_its_text_stays_text(tmp_path):
+    texts = [f"{text} word" for text in HOSTILE]
+    names = ["word", *HOSTILE]
+    X = np.eye(len(texts), len(names), k=1, dtype=int) + (np.arange(len(names)) == 0)
+    model = OnlineEMLDA(n_components=2, random_state=0).fit(X)
+    explorer = explore(model, X, names, texts=texts, groups=HOSTILE, title=HOSTILE[0])
+    page, data = read(explorer)
+    assert page.tags.count("script") == 2 and "img" not in page.tags
+    assert not {"src", "href", "style"} & {name for name, _ in page.attributes}
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert "http" not in explorer.html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert data["title"] == HOSTILE[0]
+    assert {entry["row"]: entry["text"] for entry in data["documents"]} == dict(enumerate(texts))
+    assert set(data["words"]["names"]) == set(names) and set(data["groups"]["names"]) == set(HOSTILE)
+    explorer.save(tmp_path / "topics.html")
+    assert (tmp_path / "topics.html").read_text(encoding="utf-8") == explorer.html
+    frame = ScriptReader()
+    frame.feed(explorer._repr_html_())
+    assert frame.tags == ["iframe"] and dict(frame.attributes)["srcdoc"] == explorer.html
+    assert dict(frame.attributes)["sandbox"] == "allow-scripts"
+    assert re.match(r"<Explorer of 2 topics, 0\.1 MB", repr(explorer))
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "found"),
+    [
+        ("The NASA shuttle", ["nasa", "the"], ["The", "NASA"]),
+        ("The NASA shuttle, nasa", ["NASA"], ["NASA"]),
+        ("new york, New York City", ["new", "new york", "new york city"], ["new york", "New York City"]),
+        ("C++ and C", ["c", "c++"], ["C++", "C"]),
+        ("don't e-mail", ["don't", "mail"], ["don't", "mail"]),
+        ("🎉 x 🎉🎉", ["🎉"], ["🎉", "🎉", "🎉"]),
+        ("a b", [], []),
+        ("", ["a"], []),
+        (" ", ["", " "], []),
+    ],
+)
+def test_words_are_found_in_texts(text, features, found):
+    places = list(find_words(text, dict.fromkeys(features, 0), str.lower))
+    assert [text[start:end] for start, end, _ in places] == found
+    assert all(feature in features for *_, feature in places)
+
+
+def test_words_are_found_by_what_they_are_called():
+    assert [place[2] for place in find_words("Ponies ran", {"pony": 0}, lambda word: "pony")] == ["pony"] * 2
+    assert units("a🎉\ud83d") == 4
+
+
+def test_the_map_has_the_distances_of_topics():
+    components = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])
+    distances = hellinger(components)
+    roots = np.sqrt(components)
+    np.testing.assert_allclose(
+        distances, np.sqrt(((roots[:, None] - roots) ** 2).sum(axis=2) / 2), atol=1e-12
+    )
+    centres, _ = topic_map(components, np.full(3, 1e-4))
+    on_map = np.sqrt(((centres[:, None] - centres) ** 2).sum(axis=2))
+    np.testing.assert_allclose(on_map / on_map.max(), distances / distances.max(), atol=1e-3)
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 3, 40])
+@pytest.mark.parametrize("equal", [False, True])
+def test_circles_do_not_overlap(n_topics, equal):
+    rng = np.random.RandomState(0)
+    components = np.full((n_topics, 50), 0.02) if equal else rng.dirichlet(np.full(50, 0.1), n_topics)
+    shares = rng.dirichlet(np.full(n_topics, 0.5))
+    centres, radii = topic_map(components, shares)
+    distances = np.sqrt(((centres[:, None] - centres) ** 2).sum(axis=2))
+    distances[np.diag_indices(n_topics)] = np.inf
+    assert np.all(distances > radii[:, None] + radii)
+    np.testing.assert_array_equal(topic_map(components, shares)[0], centres)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"texts": ["a"]}, ValueError, "texts has 1 entries, but X has 2 documents"),
+        ({"texts": "ab"}, TypeError, "texts is a str; a list or array"),
+        ({"texts": ["a", None]}, TypeError, "texts has a NoneType for document 1; str is allowed"),
+        ({"groups": [1]}, ValueError, "groups has 1 entries, but X has 2 documents"),
+        ({"dates": [1]}, ValueError, "dates has 1 entries, but X has 2 documents"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names has shape"),
+        ({"n_words": 0}, ValueError, "n_words"),
+        ({"title": None}, ValueError, "title"),
+        ({"X": np.zeros((2, 2))}, ValueError, "X has no document with words"),
+        ({"model": np.eye(2)}, TypeError, "only a fitted estimator with transform"),
+    ],
+)
+def test_errors_say_what_is_allowed(arguments, error, message):
+    given = {"model": OnlineEMLDA(n_components=2, random_state=0).fit(np.eye(2)), "X": np.eye(2)}
+    with pytest.raises(error, match=message):
+        explore(**given | arguments)

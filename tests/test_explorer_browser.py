@@ -1,0 +1,264 @@
+"""The explorer's page in a real browser: Chromium without a window, driven by playwright.
+
+Skipped where one of them is missing, unless the environment variable SKTOPIC_BROWSER names the browser.
+"""
+
+import json
+import os
+import re
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sktopic.datasets import make_bars
+from sktopic.inspection import explore
+from sktopic.lda import OnlineEMLDA
+from tests.test_explorer import HOSTILE
+
+VARIABLE = "SKTOPIC_BROWSER"
+BROWSER = os.environ.get(VARIABLE) or next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+)
+if VARIABLE in os.environ:
+    from playwright.sync_api import expect, sync_playwright
+else:
+    if not BROWSER:
+        pytest.skip("no Chromium is installed", allow_module_level=True)
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    expect, sync_playwright = playwright.expect, playwright.sync_playwright
+
+WORDS = [f"word{number}" for number in range(25)]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def show(chromium, tmp_path):
+    """Open a page; at the end, it must have loaded nothing and reported no error."""
+    contexts, complaints = [], []
+
+    def open_page(explorer, address="", **options):
+        path = tmp_path / "topics.html"
+        explorer.save(path)
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(5000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("request", lambda request: complaints.append(request.url))
+        page.goto(path.as_uri() + address)
+        complaints.remove(path.as_uri())
+        return page
+
+    open_page.complaints = complaints
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def bars():
+    """A model with documents of everything that a page can show."""
+    X = make_bars(120, random_state=0).data
+    counts = X.toarray().astype(int)
+    return SimpleNamespace(
+        model=OnlineEMLDA(n_components=6, random_state=0).fit(X),
+        X=X,
+        texts=[" ".join(np.repeat(WORDS, row)) for row in counts],
+        years=2000 + np.arange(120) // 10,
+        groups=np.array(["north", "south", "east"])[np.arange(120) % 3],
+    )
+
+
+@pytest.fixture(scope="module")
+def full(bars):
+    return explore(bars.model, bars.X, WORDS, bars.texts, bars.years, bars.groups, title="Bars")
+
+
+def by_size(bars):
+    lengths = np.asarray(bars.X.sum(axis=1)).ravel()
+    return np.argsort(-(lengths @ bars.model.transform(bars.X))).tolist()
+
+
+def test_all_parts_are_there_and_have_names(show, full, bars):
+    page = show(full)
+    expect(page).to_have_title("Bars")
+    expect(page.get_by_role("heading", name="Bars")).to_be_visible()
+    for name in "Map of topics", "Topics":
+        options = page.get_by_role("listbox", name=name, exact=True).get_by_role("option")
+        expect(options).to_have_count(6)
+    largest = by_size(bars)[0]
+    expect(page.get_by_role("option", name=f"Topic {largest},", selected=True)).to_have_count(2)
+    expect(page.get_by_role("combobox", name="Search words, topics and documents")).to_be_visible()
+    expect(page.get_by_role("slider", name="Relevance")).to_be_visible()
+    expect(page.get_by_role("img", name=f"Share of topic {largest} from 2000")).to_be_visible()
+    expect(page.locator("#group-list li")).to_have_count(3)
+    expect(page.get_by_role("article")).to_have_count(10)
+    has_name = "all => all.map((e) => Boolean(e.ariaLabel || e.innerText || e.labels?.length))"
+    assert all(page.locator("button, input").evaluate_all(has_name))
+
+
+def test_words_follow_the_slider(show, full, bars):
+    page = show(full, f"#topic={3}")
+    theta, lengths = bars.model.transform(bars.X), np.asarray(bars.X.sum(axis=1)).ravel()
+    expected = lengths @ theta / lengths.sum() @ bars.model.components_
+    for weight in 0.6, 0.0, 1.0:
+        page.get_by_role("slider").fill(str(weight))
+        log_p = np.log(bars.model.components_[3])
+        order = np.argsort(-(log_p - (1 - weight) * np.log(expected)))
+        shown = page.locator("#word-list bdi").all_text_contents()
+        assert shown[:4] == [WORDS[word] for word in order[:4]]
+
+
+def test_words_of_texts_have_the_colour_of_their_topic(show, full, bars):
+    page = show(full, "#topic=2")
+    theta = bars.model.transform(bars.X)
+    row = int(theta[:, 2].argmax())
+    marks = page.locator(f"#document-{row} .mark")
+    topics = (theta[row][:, None] * bars.model.components_).argmax(axis=0)
+    shown = marks.evaluate_all("marks => marks.map((m) => [m.textContent, Number(m.dataset.topic)])")
+    assert shown == [[word, topics[WORDS.index(word)]] for word in bars.texts[row].split()]
+    expect(page.locator(f"#document-{row} .mark.colour-0").first).to_be_visible()
+    page.locator("#legend button").first.click()
+    expect(page.locator("#document-list.singles .single").first).to_have_class("mark colour-0 single")
+
+
+def test_keyboard(show, full, bars):
+    order = by_size(bars)
+    page = show(full)
+    heading = page.locator("#topic-number")
+    page.keyboard.press("ArrowRight")
+    expect(heading).to_have_text(f"Topic {order[1]}")
+    page.keyboard.press("ArrowLeft")
+    expect(heading).to_have_text(f"Topic {order[0]}")
+    page.get_by_role("listbox", name="Topics", exact=True).get_by_role("option", selected=True).focus()
+    page.keyboard.press("End")
+    expect(heading).to_have_text(f"Topic {order[-1]}")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert page.evaluate("location.hash") == f"#topic={order[-1]}"
+    page.get_by_role("listbox", name="Map of topics").get_by_role("option", selected=True).focus()
+    for key in "ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown":
+        page.keyboard.press(key)
+    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused.startswith(heading.text_content() + ",")
+    assert focused == page.locator("#plane [aria-selected=true]").get_attribute("aria-label")
+    page.keyboard.press("/")
+    page.keyboard.type("word7")
+    expect(page.locator("#results [aria-selected=true]")).to_contain_text("word7")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.locator("#word-topics")).to_contain_text("word7: ")
+    expect(page.get_by_role("button", name="word7", pressed=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#word-topics")).to_be_hidden()
+
+
+def test_search_finds_topics_words_and_documents(show, full, bars):
+    page = show(full)
+    results = page.get_by_role("listbox", name="Search results")
+    search = page.get_by_role("combobox")
+    search.fill("topic 3")
+    results.get_by_role("option").first.click()
+    expect(page.locator("#topic-number")).to_have_text("Topic 3")
+    row = int(bars.model.transform(bars.X)[:, 5].argmax())
+    search.fill(str(row))
+    results.get_by_role("option", name=f"Document {row}").click()
+    assert page.evaluate("document.activeElement.id") == f"document-{row}"
+    search.fill("nowhere")
+    expect(results).to_have_text("Nothing found in this page")
+    search.press("Escape")
+    expect(results).to_be_hidden()
+
+
+def test_hostile_text_is_shown_as_it_is_and_does_nothing(show):
+    texts = [f"{text} WORD" for text in HOSTILE] + ["word <b>" + "x" * 10_000_000]
+    names = ["word", *HOSTILE, "x"]
+    X = np.eye(len(texts), len(names), k=1, dtype=int) + (np.arange(len(names)) == 0)
+    model = OnlineEMLDA(n_components=2, max_iter=1, random_state=0).fit(X)
+    explorer = explore(model, X, names, texts, groups=[*HOSTILE, "plain"], n_documents=20, title=HOSTILE[0])
+    assert len(explorer.html) < 1e6
+    page = show(explorer)
+    for row, text in enumerate(texts):
+        body = page.locator(f"#document-{row} .text")
+        assert json.loads(body.evaluate("node => JSON.stringify(node.textContent)")) == text.strip()[:3000]
+        assert "WORD" in body.locator(".mark").all_text_contents() or text is texts[-1]
+    expect(page.get_by_text("more characters not in this page")).to_have_count(1)
+    shown = page.locator("#group-list .name").evaluate_all(
+        "all => JSON.stringify(all.map((e) => e.textContent))"
+    )
+    assert sorted(json.loads(shown)) == sorted([*HOSTILE, "plain"])
+    shown = page.locator("#word-list bdi").evaluate_all(
+        "all => JSON.stringify(all.map((e) => e.textContent))"
+    )
+    assert set(json.loads(shown)) == set(names)
+    for text in "<img", "<script", "שלום", "🎉":
+        page.get_by_role("combobox").fill(text)
+        expect(page.get_by_role("option").filter(has_text=text).first).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.querySelectorAll('img, b, script').length") == 2
+
+
+def test_policy_forbids_other_scripts_and_the_network(show, full):
+    page = show(full)
+    page.evaluate(
+        "const script = document.createElement('script'); script.textContent = 'window.hacked = 1';"
+        "document.body.append(script)"
+    )
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("fetch('https://example.org').then(() => 'fetched', () => 'refused')") == "refused"
+    assert len(show.complaints) == 3 and all(
+        "Content Security Policy" in text for text in show.complaints[:2]
+    )
+    show.complaints.clear()
+
+
+def test_narrow_dark_and_still(show, full):
+    page = show(full, viewport={"width": 390, "height": 800}, color_scheme="dark", reduced_motion="reduce")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    red, green, blue = page.evaluate(
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+    )
+    assert max(red, green, blue) < 64
+    duration = "getComputedStyle(document.querySelector('circle')).transitionDuration"
+    assert page.evaluate(duration) == "0s"
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    boxes = page.locator("#plane circle").evaluate_all(
+        "all => all.map((c) => c.getBoundingClientRect().toJSON())"
+    )
+    assert all(0 <= box["left"] and box["right"] <= 390 for box in boxes)
+
+
+def test_notebooks_show_it_in_a_frame_of_its_own(show, full, chromium):
+    page = chromium.new_page()
+    page.set_content(f"<h1>Notebook</h1><script>var data = 1</script>{full._repr_html_()}")
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", name="Bars")).to_be_visible()
+    before = frame.locator("#topic-number").text_content()
+    frame.get_by_role("button", name="Next topic").click()
+    expect(frame.locator("#topic-number")).not_to_have_text(before)
+    assert page.evaluate("data") == 1 and page.url == "about:blank"
+    page.close()
+
+
+def test_the_smallest_page(show):
+    model = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
+    page = show(explore(model, [[2]], n_documents=0))
+    expect(page.locator("#topic-number")).to_have_text("Topic 0")
+    expect(page.locator("#word-list li")).to_have_count(1)
+    for part in "#documents", "#time", "#groups":
+        expect(page.locator(part)).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    page.locator("#plane .topic").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#topic-number")).to_have_text("Topic 0")
