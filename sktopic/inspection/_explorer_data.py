@@ -51,8 +51,8 @@ def explorer_data(
     lengths, proportions = inferred.lengths, _normalised(inferred.proportions)
     if proportions.shape[1] != len(components):
         raise ValueError(
-            f"transform of the model returns {proportions.shape[1]} proportions for a document, but the model "
-            f"has {len(components)} topics."
+            f"transform of the model returns {proportions.shape[1]} proportions a document, but it has "
+            f"{len(components)} topics."
         )
     texts = _one_for_each(texts, "texts", len(lengths))
     groups = _one_for_each(groups, "groups", len(lengths))
