@@ -97,7 +97,7 @@ doc: $(VENV)/.kernels $(VENV)/.extra-doc
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
 	@echo "The documentation is in doc/_build/html/index.html"
 
-dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets test lint doc)
+dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets test browser lint doc)
 	@echo "Ready: the package is installed editable in $(VENV), try 'make test'."
 
 $(VENV)/.created:

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sktopic._plug_in import column_names, plug_in_topics
+from sktopic._arrays import largest
+from sktopic._plug_in import column_names, plug_in_topics, word_names
 from sktopic.inspection._inferred import infer_documents
 from sktopic.inspection._labels import topic_labels
 from sktopic.inspection._marked_texts import find_words, units
 from sktopic.inspection._pandas import import_pandas
-from sktopic.inspection._tables import largest, word_names
 from sktopic.inspection._time import _periods, interval_of_share, share_of_tokens
 from sktopic.inspection._topic_map import topic_map
+from sktopic.inspection._topic_table import most_relevant
 
 # Positions of the slider of relevance: 0, 0.05, ..., 1.
 LAMBDAS = np.linspace(0, 1, 21)
@@ -60,7 +61,7 @@ def explorer_data(
     n_tokens = lengths.sum()
     shares = lengths @ proportions / n_tokens
     expected = shares @ components
-    relevant = [_relevant_words(topic, expected, n_words) for topic in components]
+    relevant = _relevant_words(components, shares, n_words)
     shown = _documents_by_topic(proportions, lengths, n_documents)
     kept = sorted({document for documents in shown for document in documents})
     documents = ShownDocuments(inferred.counts, proportions, components, kept)
@@ -199,15 +200,14 @@ def _one_for_each(values, name, n_documents):
     return values if isinstance(values, Sequence) else np.asarray(values, dtype=object)
 
 
-def _relevant_words(topic, expected, n_words):
-    """Words among the n_words most relevant of a topic at any position of the slider, most probable first."""
-    words = np.flatnonzero(topic > 0)
-    log_p = np.log(topic[words])
-    # Words that no document is expected to have are as rare as the rarest that one has.
-    log_expected = np.log(np.maximum(expected[words], expected[expected > 0].min()))
-    relevance = log_p - (1 - LAMBDAS[:, None]) * log_expected
-    chosen = np.unique(largest(relevance, n_words))
-    return words[chosen[np.argsort(-log_p[chosen], kind="stable")]]
+def _relevant_words(components, shares, n_words):
+    """The n_words most relevant words of each topic at any position of the slider, most probable first."""
+    found = np.hstack([most_relevant(components, shares, weight, n_words) for weight in LAMBDAS])
+    relevant = []
+    for topic, words in zip(components, found):
+        words = np.unique(words[topic[words] > 0])
+        relevant.append(words[np.argsort(-topic[words], kind="stable")])
+    return relevant
 
 
 def _documents_by_topic(proportions, lengths, n_documents):

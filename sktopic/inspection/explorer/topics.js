@@ -42,7 +42,7 @@ const firstWords = topics.map((_, k) => relevantWords(k, 0.6, 4).map(({ word }) 
 
 // What a topic is called where there is room for a few words.
 function titleOf(k) {
-  return isNamed[k] ? topics[k].name : firstWords[k].slice(0, 3).join(", ");
+  return isNamed[k] ? topics[k].name : firstWords[k].slice(0, 3).join(", ") || "no words";
 }
 
 function describe(k) {

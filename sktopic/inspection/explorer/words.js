@@ -9,7 +9,7 @@ function showWords() {
   const k = state.topic;
   const shown = relevantWords(k, state.lambda);
   const tokensOf = ({ word, p }) => Math.min(p * topics[k].share * data.n_tokens, words.tokens[word]);
-  const most = Math.max(...shown.map(({ word }) => words.tokens[word])) || 1;
+  const most = Math.max(0, ...shown.map(({ word }) => words.tokens[word])) || 1;
   wordList.replaceChildren(
     ...shown.map((entry) => {
       const { word, p } = entry;
