@@ -104,7 +104,7 @@ def match_topics(
     array([0.99, 0.99])
     """
     check_same_names(column_names(first), column_names(second), "second")
-    return _match(_profiles(first, metric, n_words), _profiles(second, metric, n_words), metric)
+    return _match(word_profiles(first, metric, n_words), word_profiles(second, metric, n_words), metric)
 
 
 @validate_params({"models": ["array-like"], **COMPARISON})
@@ -165,7 +165,7 @@ def stability(
     names = [column_names(model) for model in models]
     for i, (first, second) in enumerate(pairwise(names), start=1):
         check_same_names(first, second, f"models[{i}]")
-    profiles = [_profiles(model, metric, n_words) for model in models]
+    profiles = [word_profiles(model, metric, n_words) for model in models]
     means = [_match(first, second, metric).similarity.mean() for first, second in combinations(profiles, 2)]
     return float(np.mean(means))
 
@@ -181,7 +181,7 @@ def _match(first, second, metric):
     return TopicMatches(*pairs, similarity[pairs])
 
 
-def _profiles(model_or_components, metric, n_words):
+def word_profiles(model_or_components, metric, n_words):
     """What the metric compares: for each topic a row, for each word a column."""
     topics = plug_in_topics(model_or_components)
     if metric == "average_jaccard":

@@ -1,0 +1,231 @@
+"""Which topics are like each other: a matrix of their similarities, and the tree they form."""
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+
+from sktopic._compat import Interval, StrOptions, validate_params
+from sktopic._typing import FloatArray
+from sktopic.inspection._labels import topic_labels
+from sktopic.inspection._plots import import_pyplot
+from sktopic.inspection._tables import top_words
+from sktopic.metrics._comparison import METRICS, word_profiles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+METRIC = StrOptions({"cosine", "hellinger", "average_jaccard"})
+N_WORDS = Interval(Integral, 1, None, closed="left")
+# Words of a topic that 'average_jaccard' compares, as in match_topics.
+N_COMPARED = 10
+# Inches: a row of a plot, what is around the rows, and a dendrogram without its labels.
+ROW_HEIGHT, MARGIN, TREE_WIDTH = 0.2, 0.7, 4.0
+
+
+@validate_params({"metric": [METRIC]})
+def topic_similarity(
+    model_or_components: object,
+    *,
+    metric: Literal["cosine", "hellinger", "average_jaccard"] = "hellinger",
+) -> FloatArray:
+    """How similar the words of each two topics are, from 0 to 1.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        As in `top_words`.
+    metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
+        As in `sktopic.metrics.match_topics`: 1 minus the Hellinger distance of their word probabilities, the
+        cosine of these, or the average Jaccard coefficient of their 10 most probable words.
+
+    Returns
+    -------
+    similarity : ndarray of shape (n_components, n_components)
+        Symmetric, with ones on the diagonal.
+
+    See Also
+    --------
+    plot_topic_similarity : The same as a picture.
+    sktopic.metrics.match_topics : Pairs the topics of two models.
+
+    Examples
+    --------
+    >>> from sktopic.inspection import topic_similarity
+    >>> topic_similarity([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0], [0.0, 0.1, 0.9]]).round(2)
+    array([[1.  , 0.93, 0.12],
+           [0.93, 1.  , 0.13],
+           [0.12, 0.13, 1.  ]])
+    """
+    words = word_profiles(model_or_components, metric, N_COMPARED)
+    similarity = METRICS[metric](words, words)
+    similarity = (similarity + similarity.T) / 2
+    np.fill_diagonal(similarity, 1.0)
+    return similarity
+
+
+@validate_params({"metric": [METRIC], "n_words": [N_WORDS]})
+def plot_topic_dendrogram(
+    model_or_components: object,
+    feature_names: ArrayLike | None = None,
+    *,
+    metric: Literal["cosine", "hellinger", "average_jaccard"] = "hellinger",
+    n_words: int = 3,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Plot topics as a tree in which similar ones are close.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        As in `top_words`; at least two topics.
+    feature_names : array-like of str of shape (n_features,), default=None
+        As in `top_words`.
+    metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
+        As in `topic_similarity`.
+    n_words : int, default=3
+        Words that stand beside the name of a topic.
+    ax : matplotlib Axes, default=None
+        Where to plot. None: the axes of a new figure, as high as the topics need.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the topics from top to bottom, and the distance at which they are joined from left to right.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed: ``pip install sktopic[plot]``.
+
+    Notes
+    -----
+    Agglomerative clustering with average linkage: two branches are joined at the mean distance (1 minus the
+    similarity) of their topics. Branches are turned so that neighbours are as similar as they can be.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sktopic.inspection import plot_topic_dendrogram
+    >>> components = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.6, 0.0]]
+    >>> ax = plot_topic_dendrogram(components, ["apple", "pear", "plum"], n_words=1)
+    >>> sorted(label.get_text() for label in ax.get_yticklabels())
+    ['Topic 0: apple', 'Topic 1: plum', 'Topic 2: pear']
+    >>> plt.close(ax.figure)
+    """
+    plt = import_pyplot()
+    from matplotlib.collections import LineCollection
+
+    joined = _joined(topic_similarity(model_or_components, metric=metric))
+    labels = _labels(model_or_components, feature_names, n_words)
+    if ax is None:
+        size = TREE_WIDTH + 2, MARGIN + ROW_HEIGHT * len(labels)
+        ax = plt.figure(figsize=size, layout="constrained").subplots()
+    ax.add_collection(LineCollection(_brackets(joined), colors="C0", linewidths=1))
+    ax.set_xlim(0, 1.05 * max(joined[-1, 2], 1e-9))
+    _set_labels(ax.yaxis, labels, leaves_list(joined))
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.set_xlabel("distance")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return ax
+
+
+@validate_params({"metric": [METRIC], "n_words": [N_WORDS]})
+def plot_topic_similarity(
+    model_or_components: object,
+    feature_names: ArrayLike | None = None,
+    *,
+    metric: Literal["cosine", "hellinger", "average_jaccard"] = "hellinger",
+    n_words: int = 3,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Plot how similar topics are as a matrix, in which related ones form blocks.
+
+    Parameters
+    ----------
+    model_or_components : fitted estimator or array-like of shape (n_components, n_features)
+        As in `top_words`; at least two topics.
+    feature_names : array-like of str of shape (n_features,), default=None
+        As in `top_words`.
+    metric : {'cosine', 'hellinger', 'average_jaccard'}, default='hellinger'
+        As in `topic_similarity`.
+    n_words : int, default=3
+        Words that stand beside the name of a topic.
+    ax : matplotlib Axes, default=None
+        Where to plot. None: the axes of a new figure, as large as the topics need.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the topics in the order of `plot_topic_dendrogram`, from top to bottom and from left to right.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed: ``pip install sktopic[plot]``.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sktopic.inspection import plot_topic_similarity
+    >>> components = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.6, 0.0]]
+    >>> ax = plot_topic_similarity(components, ["apple", "pear", "plum"])
+    >>> len(ax.get_xticklabels())
+    3
+    >>> plt.close(ax.figure)
+    """
+    plt = import_pyplot()
+    similarity = topic_similarity(model_or_components, metric=metric)
+    order = leaves_list(_joined(similarity))
+    labels = _labels(model_or_components, feature_names, n_words)
+    if ax is None:
+        height = MARGIN + ROW_HEIGHT * len(labels)
+        ax = plt.figure(figsize=(height + 3, height), layout="constrained").subplots()
+    shown = similarity[np.ix_(order, order)]
+    others = shown[~np.eye(len(shown), dtype=bool)]
+    image = ax.imshow(shown, vmin=0, vmax=others.max() or 1.0, cmap="Blues")
+    ax.figure.colorbar(image, ax=ax, label="similarity", shrink=0.6, extend="max")
+    _set_labels(ax.yaxis, labels, order)
+    ax.set_xticks(range(len(order)), [str(topic) for topic in order], rotation=90, fontsize="small")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def _labels(model_or_components, feature_names, n_words):
+    words = top_words(model_or_components, feature_names, n_words=n_words)
+    names = topic_labels(model_or_components, len(words))
+    return [f"{name}: {', '.join(map(str, some))}" for name, some in zip(names, words)]
+
+
+def _set_labels(axis, labels, order):
+    axis.set_ticks(range(len(order)), [labels[topic] for topic in order], fontsize="small", parse_math=False)
+    axis.set_tick_params(length=0)
+
+
+def _joined(similarity):
+    """How topics are joined, pair by pair: the matrix that scipy.cluster.hierarchy.linkage returns."""
+    if len(similarity) < 2:
+        raise ValueError("model_or_components has 1 topic; a tree needs at least two.")
+    distances = squareform(1 - similarity, checks=False)
+    return linkage(distances, method="average", optimal_ordering=True)
+
+
+def _brackets(joined):
+    """The lines of the tree, one for each pair that is joined: from one branch up, across, down to the other.
+
+    ndarray of shape (n_components - 1, 4, 2), of distances and rows.
+    """
+    n = len(joined) + 1
+    rows, distances = np.empty(2 * n - 1), np.zeros(2 * n - 1)
+    rows[leaves_list(joined)] = np.arange(n)
+    brackets = np.empty((n - 1, 4, 2))
+    for i, (first, second, distance, _) in enumerate(joined):
+        ends = [int(first), int(second)]
+        rows[n + i], distances[n + i] = rows[ends].mean(), distance
+        brackets[i, :, 0] = distances[ends[0]], distance, distance, distances[ends[1]]
+        brackets[i, :, 1] = rows[ends].repeat(2)
+    return brackets
