@@ -27,7 +27,7 @@ from sktopic.lda import (
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 if TYPE_CHECKING:
-    from sktopic import datasets, features, inspection, metrics
+    from sktopic import datasets, features, inspection, metrics, model_selection
 
 __version__ = "0.1.0"
 
@@ -58,11 +58,12 @@ __all__ = [
     "lda",
     "load",
     "metrics",
+    "model_selection",
     "moment_matching",
 ]
 
 # Imported when they are first asked for: they need more than the models do.
-_MODULES = "datasets", "features", "inspection", "metrics"
+_MODULES = "datasets", "features", "inspection", "metrics", "model_selection"
 
 
 def __getattr__(name):

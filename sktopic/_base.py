@@ -35,6 +35,7 @@ from sktopic._input_messages import explaining, warn_of_scaled_rows, warn_of_sma
 from sktopic._kernels._rng import combine_keys
 from sktopic._model_files import write_model
 from sktopic._parallel import Workers
+from sktopic._progress import NOT_SHOWN, show_progress
 from sktopic._topic_names import renamed
 from sktopic._typing import FloatArray, FloatingArray, MatrixLike
 from sktopic._vocabulary import GrowingVocabulary
@@ -43,6 +44,8 @@ from sktopic._vocabulary import GrowingVocabulary
 TRANSFORM_KEY = 0x7472616E
 # Parameters that nothing reads but fit, and that can be as large as the model.
 READ_BY_FIT = {"components_init"}
+# Documents above which transform and score show their progress, where that is asked for.
+MANY_DOCUMENTS = 10_000
 # Of the largest integers that become a float.
 MOST_BITS = 1023
 
@@ -65,6 +68,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     n_components: int
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
+    verbose: int
 
     # Fitted arrays by name, with their dtypes and sizes, and the types of fitted numbers and strings (see
     # _fitted_arrays): all that training sets is declared here, checked after loading, and stored by `save`.
@@ -306,12 +310,19 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
 
     # What documents are inferred with
 
-    def _answer(self, X, function):
-        """function(inference, X, workers) of the Inference with the fitted model, X as_documents, workers."""
+    def _answer(self, X, function, name):
+        """Return function(inference, X, workers, progress) of the documents X.
+
+        The function is given the Inference with the fitted model, X as_documents, Workers, and the Progress
+        that is shown under the name of the method.
+        """
         inference = kept_answering(self, self._prepare)
-        X = inference.model._validate_documents(X, reset=False)
-        with Workers(inference.model.n_jobs) as workers:
-            return function(inference, X, workers)
+        model = inference.model
+        X = model._validate_documents(X, reset=False)
+        name, n_documents = f"{type(self).__name__}.{name}", X.shape[0]
+        shown = model.verbose and n_documents > MANY_DOCUMENTS
+        with Workers(model.n_jobs) as workers, show_progress(name, n_documents, shown=shown) as progress:
+            return function(inference, X, workers, progress)
 
     def _prepare(self):
         """Return the Inference with the fitted model, checked."""
@@ -336,7 +347,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         theta : ndarray of shape (n_samples, n_components_)
             Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
         """
-        return self._answer(X, Inference.proportions)
+        return self._answer(X, Inference.proportions, "transform")
 
     def score(self, X: MatrixLike, y: object = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
@@ -359,14 +370,14 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         score : float
             Mean nats per hidden word; NaN, with a warning, where no document has words.
         """
-        return self._answer(X, lambda inference, X, workers: inference.model._completion(X, workers))
+        return self._answer(X, lambda inference, *given: inference.model._completion(*given), "score")
 
-    def _completion(self, X, workers):
+    def _completion(self, X, workers, progress=NOT_SHOWN):
         inference = Inference(self)
         return mean_log_predictive(
             X,
             self._topic_probabilities(),
-            lambda observed: inference.proportions(observed, workers),
+            lambda observed: inference.proportions(observed, workers, progress),
             workers,
         )
 
@@ -417,9 +428,9 @@ class Inference:
             self._kept = given  # else the topics are a copy, as large as the model
         return given
 
-    def proportions(self, X, workers):
+    def proportions(self, X, workers, progress):
         """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
-        return infer_proportions(X, *self._given(), workers)
+        return infer_proportions(X, *self._given(), workers, progress)
 
 
 def _arrays_of(model):

@@ -188,16 +188,15 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
                 call.entered = False
 
         try:
-            with Workers(self.n_jobs) as workers:
+            with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
                 # Up to the first complete sweep, nothing has happened.
                 with ExitStack() as stack, complete_or_undone(self, undo):
                     with changing(self):
                         documents = begin(X)
                         call = self._begin_call(documents)
                         undo_first_sweep.append(self._undo(call))
-                    n_documents, n_tokens = documents.shape[0], documents.data.sum(dtype=np.float64)
                     max_iter = int(self.max_iter)
-                    monitor = FitMonitor(self, n_documents * max_iter, passes=("sweep", max_iter))
+                    monitor.begin(call.n_documents * max_iter, passes=("sweep", max_iter))
                     tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
                     self._complete_sweep(1, call, tasks, workers)
                 sweep = 1
@@ -206,7 +205,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
                     if self.evaluate_every and sweep % self.evaluate_every == 0:
                         self._note(call)
                     monitor.begin_pass()
-                    monitor.after_update(n_documents, n_tokens)
+                    monitor.after_update(call.n_documents)
                     stop = tasks.end_update()
                     if tasks.end_epoch() or stop or sweep == self.max_iter:
                         break
@@ -216,8 +215,6 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
             if call is not None and call.entered:
                 with updating(self):
                     self._end_call(call)
-        if self.verbose:
-            monitor.after_epoch()
         tasks.end()
 
     def _complete_sweep(self, sweep, call, tasks, workers):

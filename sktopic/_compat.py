@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from sklearn.utils import _param_validation
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
 try:  # scikit-learn >= 1.9
@@ -20,7 +21,9 @@ __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
+    "has_progress_bar",
     "make_constraint",
+    "safe_indexing",
     "validate_params",
     "with_callbacks",
 ]
@@ -31,6 +34,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def with_callbacks(method: Function) -> Function:
     """scikit-learn's decorator of fit, where there is one."""
     return method if callback is None else cast(Function, callback.with_callbacks(method))
+
+
+def has_progress_bar(estimator: object) -> bool:
+    """Whether a fit of the estimator is shown by scikit-learn's own progress bar."""
+    callbacks = getattr(estimator, "_skl_callbacks", ())
+    return callback is not None and any(isinstance(each, callback.ProgressBar) for each in callbacks)
 
 
 def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], Function]:

@@ -184,8 +184,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         """
         self._check_settings()
         documents = self._begin_anew(X, self._check_corpus)
-        with Workers(self.n_jobs) as workers:
-            self._run_epochs(X, y, documents, workers)
+        with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
+            self._run_epochs(X, y, documents, monitor, workers)
         return self
 
     @trains
@@ -220,8 +220,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             with updating(self):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()
-        monitor = FitMonitor(self, documents.shape[0])
-        with Workers(self.n_jobs) as workers:
+        with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
+            monitor.begin(documents.shape[0])
             reader = DocumentReader(documents)
             for rows in _batches(np.arange(documents.shape[0]), int(self.batch_size)):
                 total_samples = self.total_samples or self._corpus_size + len(rows)
@@ -233,8 +233,6 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
                     total_samples=total_samples,
                 )
                 self._update(reader, rows, update, monitor, workers, n_new=len(rows))
-        if self.verbose:
-            monitor.after_epoch()
         return self
 
     @property
@@ -331,7 +329,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         permuted = np.random.RandomState(seed).permutation(n_samples)
         return np.sort(permuted[n_held_out:]), np.sort(permuted[:n_held_out])
 
-    def _run_epochs(self, X, y, documents, workers):
+    def _run_epochs(self, X, y, documents, monitor, workers):
         rows, evaluate = np.arange(documents.shape[0]), None
         if self.early_stopping:
             rows, held_out = self._hold_out(documents.shape[0])
@@ -345,7 +343,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         total_samples = self.total_samples or len(rows)
         size = max(len(rows), 1) if whole else int(self.batch_size)
         max_iter = int(self.max_iter)
-        monitor = FitMonitor(self, len(rows) * max_iter, evaluate, ("epoch", max_iter))
+        monitor.begin(len(rows) * max_iter, evaluate, ("epoch", max_iter))
         tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // size))
         stop, memory = False, {}
         for epoch in range(self.max_iter):
@@ -386,7 +384,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             self.n_batch_iter_ += 1
             self.n_samples_seen_ += len(rows)
             self._corpus_size += n_new
-        monitor.after_update(batch_counts.n_documents, batch_counts.n_tokens)
+        monitor.after_update(len(rows))
 
     def _global_work(self, batch_counts, update):
         """Operations of a global step, roughly."""

@@ -1,79 +1,85 @@
 """Telling the user how a fit is going, and when it may stop."""
 
 import math
-import sys
-import time
 
 import numpy as np
 
+from sktopic._compat import has_progress_bar
+from sktopic._progress import Progress, show_progress
+
 
 class FitMonitor:
-    """Follows one call of fit or partial_fit: printed progress and early stop.
+    """Follows one call of fit or partial_fit: progress that is shown, and early stop; a context manager.
 
     Parameters
     ----------
     estimator : estimator
-        Prints under its class name; its ``verbose``, ``tol`` and ``n_iter_no_change`` are used.
-    n_samples : int
-        Documents to be seen in all.
-    evaluate : callable or None
-        Returns the held-out score of the present model; called after each epoch.
-    passes : tuple (name, number) or None
-        What passes over the documents are called, and how many there are at most, where there are several.
+        Progress is shown under its class name; its ``verbose``, ``tol`` and ``n_iter_no_change`` are used.
     """
 
-    # Seconds between two lines within an epoch.
-    PERIOD = 5.0
-
-    def __init__(self, estimator, n_samples, evaluate=None, passes=None):
+    def __init__(self, estimator):
         self.estimator = estimator
-        self.n_samples = n_samples
-        self.evaluate = evaluate
-        self.passes = passes
         self.scores = []
+        self._progress = Progress()
+        self._evaluate = self._passes = None
         self._pass = 0
-        self._seen = 0
-        self._tokens = 0.0
-        self._start = self._last = time.perf_counter()
-        self._best = -float("inf")
+        self._best = -math.inf
         self._stalled = 0
+
+    def begin(self, n_samples, evaluate=None, passes=None):
+        """Note that training begins.
+
+        Parameters
+        ----------
+        n_samples : int
+            Documents to be seen in all.
+        evaluate : callable or None
+            Returns the held-out score of the present model; called after each epoch.
+        passes : tuple (name, number) or None
+            What passes over the documents are called, and how many there are at most, where these are
+            several.
+        """
+        self._evaluate, self._passes = evaluate, passes
+        shown = self.estimator.verbose and not has_progress_bar(self.estimator)
+        self._progress = show_progress(type(self.estimator).__name__, n_samples, shown=shown)
+        self._progress.notes = self._notes
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._progress.__exit__(*error)
 
     def begin_pass(self):
         """Note that a pass over the documents begins."""
         self._pass += 1
+        if self._passes is not None:
+            self._progress.stage = f"{self._passes[0]} {self._pass}/{self._passes[1]}"
 
-    def after_update(self, n_documents, n_tokens):
-        """Note one update; print at most every few seconds."""
-        self._seen += n_documents
-        self._tokens += n_tokens
-        now = time.perf_counter()
-        if self.estimator.verbose and now - self._last >= self.PERIOD:
-            self._last = now
-            self._print(now)
+    def after_update(self, n_documents):
+        """Note one update."""
+        self._progress.advance(n_documents)
 
     def after_epoch(self):
         """Evaluate if asked to; return whether the fit should stop."""
-        if self.evaluate is not None:
-            score = self.evaluate()
-            self.scores.append(score)
-            # One that is not defined, of held-out documents without words, stops nothing.
-            improved = math.isnan(score) or score > self._best + self.estimator.tol
-            self._stalled = 0 if improved else self._stalled + 1
-            self._best = max(self._best, score)
-        if self.estimator.verbose:
-            self._print(time.perf_counter())
-        return self.evaluate is not None and self._stalled >= self.estimator.n_iter_no_change
+        if self._evaluate is None:
+            self._progress.show()
+            return False
+        score = self._evaluate()
+        self.scores.append(score)
+        # One that is not defined, of held-out documents without words, stops nothing.
+        improved = math.isnan(score) or score > self._best + self.estimator.tol
+        self._stalled = 0 if improved else self._stalled + 1
+        self._best = max(self._best, score)
+        self._progress.show()
+        return self._stalled >= self.estimator.n_iter_no_change
 
-    def _print(self, now):
-        elapsed = max(now - self._start, 1e-9)
-        where = "" if self.passes is None else f"{self.passes[0]} {self._pass} of {self.passes[1]}, "
-        line = (
-            f"[{type(self.estimator).__name__}] {where}{self._seen:.0f} of {self.n_samples} documents, "
-            f"{elapsed:.1f} s, {self._tokens / elapsed:.3g} tokens/s"
-        )
-        if self.scores:
-            line += f", held-out {self.scores[-1]:.4f} nats per word"
-        print(line, file=sys.stdout, flush=True)
+    def _notes(self):
+        """What is shown beside the documents: held-out score, and number of topics where that moves."""
+        notes = [f"score {self.scores[-1]:.4f}"] if self.scores else []
+        if self.estimator._infers_number_of_topics:
+            notes.append(f"{self.estimator.n_components_} topics")
+        return ", ".join(notes)
 
 
 class FitTasks:

@@ -72,12 +72,15 @@ class EvidenceLowerBound(CountPosteriors):
         check_scalar(total_samples, "total_samples", (Real, type(None)))
         if total_samples is not None and not 0 < total_samples < math.inf:
             raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
-        return self._answer(X, lambda inference, *given: inference.model._bound(*given, total_samples))
+        return self._answer(
+            X, lambda inference, *given: inference.model._bound(*given, total_samples), "elbo"
+        )
 
-    def _bound(self, X, workers, total_samples):
-        documents = [
-            bound for _, _, batch in document_groups(X) for bound in self._bound_of_batch(batch, workers)
-        ]
+    def _bound(self, X, workers, progress, total_samples):
+        documents = []
+        for first, last, batch in document_groups(X):
+            documents.extend(self._bound_of_batch(batch, workers))
+            progress.advance(last - first)
         scale = 1.0 if total_samples is None else total_samples / X.shape[0]
         bound = scale * math.fsum(documents)
         for part in self._bounds_of_topics():

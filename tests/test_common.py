@@ -620,7 +620,7 @@ def test_long_documents_do_not_depend_on_n_jobs(estimator):
 def test_verbosity_does_not_change_the_result(estimator, capsys):
     for n_jobs in (1, 2):
         assert_same_model(new(estimator, verbose=1, n_jobs=n_jobs).fit(X), fitted(estimator))
-    assert capsys.readouterr().out
+    assert capsys.readouterr().err
 
 
 @every_class

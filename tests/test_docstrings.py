@@ -101,7 +101,13 @@ def public_functions():
             function = method.fget if isinstance(method, property) else method
             if not method_name.startswith("_") and getattr(function, "__module__", "").startswith("sktopic"):
                 yield pytest.param(function, id=f"{name}.{method_name}")
-    for module in (sktopic.datasets, sktopic.features, sktopic.inspection, sktopic.metrics):
+    for module in (
+        sktopic.datasets,
+        sktopic.features,
+        sktopic.inspection,
+        sktopic.metrics,
+        sktopic.model_selection,
+    ):
         for name in module.__all__:
             yield pytest.param(getattr(module, name), id=name)
 

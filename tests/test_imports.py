@@ -22,6 +22,8 @@ LAYERS = [
         "_interrupt",
         "_monitor",
         "_parallel",
+        "_progress",
+        "_result_folder",
         "_topic_names",
         "_typing",
         "exceptions",
@@ -44,7 +46,7 @@ LAYERS = [
     {"_base", "_editing", "_statistics_updates", "_topic_posteriors"},
     {"_batch_sampler", "_minibatch", "_plug_in", "features"},
     {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching"},
-    {"_loading"},
+    {"_loading", "model_selection"},
 ]
 FAMILIES = LAYERS[-2]
 
@@ -80,7 +82,7 @@ def test_modules_import_from_their_layer_and_those_below():
     assert not found
 
 
-@pytest.mark.parametrize("name", ["datasets", "features", "inspection", "metrics"])
+@pytest.mark.parametrize("name", ["datasets", "features", "inspection", "metrics", "model_selection"])
 def test_modules_are_imported_when_they_are_asked_for(name):
     program = (
         f"import sys, sktopic; assert 'sktopic.{name}' not in sys.modules; assert '{name}' in dir(sktopic); "

@@ -13,9 +13,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma
 from sklearn.base import clone
 
-from sktopic import _minibatch
+from sktopic import _minibatch, _progress
 from sktopic._minibatch import MinibatchTopicModel
-from sktopic._monitor import FitMonitor
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import HybridLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -477,38 +476,40 @@ def test_early_stopping_waits_for_n_iter_no_change():
 
 
 PROGRESS = re.compile(
-    r"^\[OnlineEMLDA\] (?:epoch (\d+) of (\d+), )?(\d+) of (\d+) documents, \d+\.\d s, [\d.e+]+ tokens/s"
-    r"(, held-out -\d+\.\d{4} nats per word)?$"
+    r"^OnlineEMLDA(?: epoch (\d+)/(\d+))?: (\d+)%, [\d.]+ documents/s, (?:\d+:\d\d left|took \d+:\d\d)"
+    r"(, score -\d+\.\d{4})?$"
 )
 
 
-def test_verbose_prints_documents_and_speed(capsys):
+def lines_of(capsys):
+    lines = [PROGRESS.match(line) for line in capsys.readouterr().err.splitlines()]
+    assert all(lines)
+    return lines
+
+
+def test_verbose_shows_epochs_and_speed(capsys):
     make_model(verbose=1, max_iter=3).fit(SMALL)
-    lines = [PROGRESS.match(line) for line in capsys.readouterr().out.splitlines()]
-    assert all(lines)
+    lines = lines_of(capsys)
     assert [line.group(1, 2) for line in lines] == [("1", "3"), ("2", "3"), ("3", "3")]
-    assert [line.group(3, 4) for line in lines] == [("40", "120"), ("80", "120"), ("120", "120")]
+    assert [line.group(3) for line in lines] == ["33", "67", "100"]
 
 
-def test_verbose_prints_held_out_scores(capsys):
+def test_verbose_shows_held_out_scores(capsys):
     model = make_model(verbose=1, max_iter=2, early_stopping=True).fit(SMALL)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    for line, score in zip(lines, model.validation_scores_):
-        assert f"held-out {score:.4f}" in line
+    lines = lines_of(capsys)
+    assert [line.group(4) for line in lines] == [f", score {score:.4f}" for score in model.validation_scores_]
 
 
-def test_verbose_prints_within_a_pass_every_few_seconds(capsys, monkeypatch):
-    monkeypatch.setattr(FitMonitor, "PERIOD", 0.0)
+def test_verbose_shows_what_goes_on_within_a_pass(capsys, monkeypatch):
+    monkeypatch.setattr(_progress, "FIRST_PERIOD", 0.0)
+    monkeypatch.setattr(_progress, "LAST_PERIOD", 0.0)
     make_model(verbose=1, max_iter=1, batch_size=10).fit(SMALL)
-    lines = [PROGRESS.match(line) for line in capsys.readouterr().out.splitlines()]
-    assert all(lines)
-    assert [line.group(3) for line in lines] == ["10", "20", "30", "40", "40"]
+    assert [line.group(3) for line in lines_of(capsys)] == ["25", "50", "75", "100", "100"]
 
 
-def test_verbose_partial_fit_prints(capsys):
+def test_verbose_partial_fit_shows_progress(capsys):
     make_model(verbose=1).partial_fit(SMALL)
-    assert PROGRESS.match(capsys.readouterr().out.strip()).group(1, 2, 3, 4) == (None, None, "40", "40")
+    assert [line.group(1, 3) for line in lines_of(capsys)] == [(None, "100")]
 
 
 def test_silent_by_default(capsys):

@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from sktopic._documents import answer_dtype, document_groups
+from sktopic._progress import NOT_SHOWN
 
 
-def infer_proportions(X, topics, prior, step, key, workers):
+def infer_proportions(X, topics, prior, step, key, workers, progress=NOT_SHOWN):
     """theta of documents X, ndarray of shape (n_documents, n_components), float32 where X is.
 
     Each document is treated by the step with the topics (TopicProbabilities) and prior held fixed; its
@@ -19,4 +20,5 @@ def infer_proportions(X, topics, prior, step, key, workers):
         theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
         if not math.isfinite(theta[first:last].sum()):
             raise ValueError("the fitted state gives proportions that are not finite; call fit.")
+        progress.advance(last - first)
     return theta

@@ -1,5 +1,6 @@
 """Topics of one model beside those of another."""
 
+import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 from numbers import Integral
@@ -165,7 +166,26 @@ def stability(
     names = [column_names(model) for model in models]
     for i, (first, second) in enumerate(pairwise(names), start=1):
         check_same_names(first, second, f"models[{i}]")
-    profiles = [word_profiles(model, metric, n_words) for model in models]
+    return _mean_similarity([word_profiles(model, metric, n_words) for model in models], metric)
+
+
+def top_word_stability(models):
+    """`stability` of models by their top words alone; NaN if there is only one.
+
+    Parameters
+    ----------
+    models : list of array-like of shape (n_components, n_words)
+        The most probable words of each topic, or their columns, the first first.
+    """
+    if len(models) < 2:
+        return math.nan
+    models = [np.asarray(top_words) for top_words in models]
+    words = np.unique(np.concatenate([top_words.ravel() for top_words in models]))
+    profiles = [_ranks(np.searchsorted(words, top_words), len(words)) for top_words in models]
+    return _mean_similarity(profiles, "average_jaccard")
+
+
+def _mean_similarity(profiles, metric):
     means = [_match(first, second, metric).similarity.mean() for first, second in combinations(profiles, 2)]
     return float(np.mean(means))
 

@@ -279,16 +279,15 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         return 1 if self.shuffle == "corpus" else max(1, -(-n_documents // GROUP_SIZE))
 
     def _observe(self, documents, alpha, tasks):
-        monitor = FitMonitor(self, documents.shape[0])
-        try:
-            if self.shuffle == "corpus":
-                self._observe_mixed(documents, alpha, tasks, monitor)
-            else:
-                self._observe_in_order(documents, alpha, tasks, monitor)
-        finally:  # an interrupted call keeps what it has seen
-            self._report()
-        if self.verbose:
-            monitor.after_epoch()
+        with FitMonitor(self) as monitor:
+            monitor.begin(documents.shape[0])
+            try:
+                if self.shuffle == "corpus":
+                    self._observe_mixed(documents, alpha, tasks, monitor)
+                else:
+                    self._observe_in_order(documents, alpha, tasks, monitor)
+            finally:  # an interrupted call keeps what it has seen
+                self._report()
 
     def _observe_in_order(self, documents, alpha, tasks, monitor):
         """Document by document; groups end at the same documents however many calls there are."""
@@ -309,7 +308,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
                         if bounds.stop == end:
                             self._end_documents(alpha[some], batch.lengths[some])
                         self._report()
-            monitor.after_update(last - first, batch.lengths.sum())
+            monitor.after_update(last - first)
             first = last
             if tasks.end_update():
                 break
@@ -330,8 +329,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             with updating(self):
                 self._filter(*(array[piece] for array in tokens), alpha)
                 self._report()
-            n_tokens = len(word[piece])
-            monitor.after_update(n_documents * n_tokens / len(word), tokens[2][piece].sum())
+            monitor.after_update(n_documents * len(word[piece]) / len(word))
         self.n_samples_seen_ += n_documents
         if self._learns_prior:
             self._learn_prior_afterwards(reader, n_documents)

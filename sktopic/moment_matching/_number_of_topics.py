@@ -10,6 +10,7 @@ from sktopic._completion import mean_log_predictive
 from sktopic._document_steps import infer_proportions
 from sktopic._fitted_arrays import COUNT, FLOAT, INT
 from sktopic._kernels._rng import combine_keys
+from sktopic._progress import NOT_SHOWN
 from sktopic._typing import FloatingArray, MatrixLike
 from sktopic.exceptions import TopicLimitWarning
 from sktopic.moment_matching._filter import MomentMatchingModel
@@ -98,17 +99,19 @@ class NumberOfTopics(MomentMatchingModel):
             Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
             float64.
         """
-        return self._answer(X, lambda inference, X, workers: inference.model._mixture(X, workers))
+        return self._answer(X, lambda inference, *given: inference.model._mixture(*given), "predict_mixture")
 
-    def _mixture(self, X, workers):
+    def _mixture(self, X, workers, progress):
         gamma = self.n_components_posterior_
         step = self._step(self._model, gamma)
         topics, key = self._leading_topics(len(gamma)), combine_keys(self._seed, TRANSFORM_KEY)
-        return infer_proportions(X, topics, self._prior, step, key, workers)
+        return infer_proportions(X, topics, self._prior, step, key, workers, progress)
 
-    def _completion(self, X, workers):
+    def _completion(self, X, workers, progress=NOT_SHOWN):
         topics = self._leading_topics(len(self._sums))
-        return mean_log_predictive(X, topics, lambda observed: self._mixture(observed, workers), workers)
+        return mean_log_predictive(
+            X, topics, lambda observed: self._mixture(observed, workers, progress), workers
+        )
 
     def _check_settings(self):
         super()._check_settings()

@@ -10,6 +10,7 @@ from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
 from sktopic.inspection import plot_topics, top_documents, top_words
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, stability
+from sktopic.model_selection import topic_number_curve
 from sktopic.moment_matching import DegenerateDirichletLDA
 
 X = sp.csr_array(make_bars(100, random_state=0).data, dtype=np.float64)
@@ -34,6 +35,8 @@ documents, shares = top_documents(lda, X)
 figure = plot_topics(lda, topics=[0, 1], titles=["first", "second"])
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
+curve = topic_number_curve(lda, X, n_components=[5, 10, 20], references=models, folder="curve", verbose=1)
+chosen: int = curve.one_standard_error
 lda.save("topics.zip")
 served = sktopic.load("topics.zip", mmap_mode="r", verify=False)
 counts, names = read_ldac("corpus.ldac", vocab="vocabulary.txt")

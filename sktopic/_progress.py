@@ -1,0 +1,250 @@
+"""Progress that people see: a bar of tqdm where that is installed, otherwise a line."""
+
+import os
+import sys
+import time
+from functools import cache
+
+# Seconds between two pictures that replace each other, and between lines that do not: at first, and later.
+REDRAW_PERIOD = 0.1
+FIRST_PERIOD, LAST_PERIOD = 5.0, 60.0
+# What tqdm draws while the work goes on, and in the end.
+BAR = "{desc}: {percentage:3.0f}%|{bar}| {rate_noinv_fmt}, {remaining} left{postfix}"
+BAR_AT_END = BAR.replace("{remaining} left", "took {elapsed}")
+# Units above which a rate is abbreviated, as 12.3k.
+MANY = 10_000
+# What the width of a terminal is taken for where it is unknown.
+COLUMNS = 80
+
+
+def show_progress(name, total, unit="documents", done=0, shown=True):
+    """Return what shows how work goes on, a Progress: on a terminal or in a notebook a bar, else lines.
+
+    Parameters
+    ----------
+    name : str
+    total : int
+        Units of work in all.
+    unit : str
+        What is counted, in the plural.
+    done : int
+        Units that were done before.
+    shown : bool
+        If not, nothing is seen of it.
+    """
+    given = name, total, unit, done
+    if not shown or sys.stderr is None:  # as in a program without a console
+        return Progress()
+    if not _can_be_rewritten(sys.stderr):
+        return Lines(*given)
+    tqdm = _tqdm()
+    return RewrittenLine(*given) if tqdm is None else Bar(tqdm, *given)
+
+
+class Progress:
+    """Takes notice of units of work that are done, and shows nothing; a context manager.
+
+    Attributes
+    ----------
+    stage : str
+        What part of the work goes on, shown after the name.
+    notes : function of no arguments that returns a str
+        What else is to be shown; called only when something is shown.
+    """
+
+    def __init__(self):
+        self.stage, self.notes = "", str
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *error):
+        self._close(complete=kind is None)
+
+    def advance(self, n):
+        """Note that n more units are done."""
+
+    def show(self):
+        """Show the present state now: something ended that is worth being seen."""
+
+    def _close(self, complete):
+        """Leave the terminal as it should be; complete: whether the work ended by itself."""
+
+
+# For work that nobody follows.
+NOT_SHOWN = Progress()
+
+
+class _Visible(Progress):
+    """Shows the state when it changes, but not too often. Parameters as of `show_progress`."""
+
+    def __init__(self, name, total, unit, done):
+        super().__init__()
+        self._name, self._total, self._unit = name, total, unit
+        self._done = self._done_before = done
+        self._begin = self._last = time.perf_counter()
+
+    def advance(self, n):
+        self._done += n
+        now = time.perf_counter()
+        if now - self._last >= self._period(now):
+            self._last = now
+            self._draw(now)
+
+    def show(self):
+        self._last = time.perf_counter()
+        self._draw(self._last)
+
+    def _period(self, now):
+        """Seconds from one picture to the next."""
+        return REDRAW_PERIOD
+
+    def _draw(self, now):
+        raise NotImplementedError
+
+    def _title(self):
+        return f"{self._name} {self.stage}".rstrip()
+
+
+class Bar(_Visible):
+    """A bar of tqdm, by its class for the terminal or for notebooks."""
+
+    def __init__(self, tqdm, *given):
+        super().__init__(*given)
+        self._bar = tqdm(
+            desc=self._name,
+            total=self._total,
+            initial=self._done,
+            file=sys.stderr,
+            bar_format=BAR,
+            unit=f" {self._unit}",
+            unit_scale=self._total >= MANY,
+            miniters=1,  # how often it is drawn is decided here
+            mininterval=0,
+            dynamic_ncols=True,
+        )
+        self._bar.leave = self._bar.pos == 0  # those inside others disappear
+
+    def _draw(self, now):
+        bar = self._bar
+        bar.set_description_str(self._title(), refresh=False)
+        bar.set_postfix_str(self.notes(), refresh=False)
+        if int(self._done) > bar.n:
+            bar.update(int(self._done) - bar.n)
+        else:
+            bar.refresh()
+
+    def _close(self, complete):
+        if complete:
+            self._draw(time.perf_counter())
+            self._bar.total = self._bar.n  # work that stopped early is complete, too
+        self._bar.bar_format = BAR_AT_END
+        self._bar.close()
+
+
+class Lines(_Visible):
+    """Lines that follow each other, for files of logs: every few seconds, later every minute."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self._stream, self._shown = sys.stderr, None
+
+    def _period(self, now):
+        return min(max(FIRST_PERIOD, (now - self._begin) / 10), LAST_PERIOD)
+
+    def _draw(self, now):
+        self._shown = self._done, self.stage
+        self._write(self._text(now))
+
+    def _write(self, text):
+        print(text, file=self._stream, flush=True)
+
+    def _text(self, now, over=False):
+        elapsed, done = max(now - self._begin, 1e-9), self._done - self._done_before
+        over = over or self._done >= self._total
+        remaining = (self._total - self._done) * elapsed / max(done, 1)
+        parts = [
+            f"{self._title()}: {100 * self._done / max(self._total, 1):.0f}%",
+            done and f"{_three_digits(done / elapsed)} {self._unit}/s",
+            f"took {_clock(elapsed)}" if over else done and f"{_clock(remaining)} left",
+            self.notes(),
+        ]
+        return ", ".join(part for part in parts if part)
+
+    def _close(self, complete):
+        if self._shown != (self._done, self.stage):
+            self._write(self._text(time.perf_counter(), over=complete))
+
+
+class RewrittenLine(Lines):
+    """One line of a terminal, written again and again; where another has it, lines above that."""
+
+    _owner: dict[str, "RewrittenLine"] = {}  # noqa: RUF012
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self._width = 0
+        self._is_owner = self._owner.setdefault("line", self) is self  # which no other thread can cut in two
+        if self._is_owner:
+            self._draw(self._begin)
+
+    def show(self):
+        if self._is_owner:
+            super().show()
+
+    def _period(self, now):
+        return REDRAW_PERIOD if self._is_owner else super()._period(now)
+
+    def _write(self, text, end=""):
+        text = text[: _columns(self._stream) - 1]
+        if self._is_owner:
+            self._stream.write(f"\r{text:<{self._width}}{end}")
+            self._width = len(text)
+        else:
+            self._stream.write(f"\r{text:<{_columns(self._stream) - 1}}\n")
+        self._stream.flush()
+
+    def _close(self, complete):
+        if not self._is_owner:
+            super()._close(complete)
+            return
+        try:
+            self._write(self._text(time.perf_counter(), over=complete), end="\n")
+        finally:
+            del self._owner["line"]
+
+
+def _can_be_rewritten(stream):
+    """Whether the stream is a terminal or the output of a notebook."""
+    return type(stream).__module__.partition(".")[0] == "ipykernel" or stream.isatty()
+
+
+@cache
+def _tqdm():
+    """The class of tqdm for where the program runs; None if it is not installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+
+    class Quiet(tqdm):
+        monitor_interval = 0  # without a thread of its own, which forks would lose
+
+    return Quiet
+
+
+def _columns(stream):
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or COLUMNS
+    except (OSError, ValueError):  # of a notebook
+        return COLUMNS
+
+
+def _clock(seconds):
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
+
+def _three_digits(number):
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"

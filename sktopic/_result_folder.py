@@ -1,0 +1,91 @@
+"""Results of a long computation in a folder, one file each, from which it can go on."""
+
+import json
+import os
+import pickle
+
+import joblib
+import scipy.sparse as sp
+
+from sktopic._files import write_file
+
+# The file that says of which data the results are.
+ABOUT = "about.json"
+FORMAT = "results of sktopic"
+
+
+class ResultFolder:
+    """Results by the names of what they were computed with; nothing is kept where there is no folder.
+
+    Parameters
+    ----------
+    path : str, path-like or None
+        The folder; made if it is not there, inside one that is.
+    data : documents that all results are computed from
+
+    Raises
+    ------
+    ValueError
+        If the folder has results of other data, or a damaged file.
+    OSError
+        If it cannot be read or written.
+    """
+
+    def __init__(self, path, data):
+        self._path = None if path is None else os.fspath(path)
+        if not self.keeps:
+            return
+        about = {"format": FORMAT, "data": digest(data)}
+        if not os.path.isdir(self._path):
+            os.mkdir(self._path)
+        found = self._read(ABOUT)
+        if found is None:
+            self._write(ABOUT, about)
+        elif found != about:
+            raise ValueError(
+                f"{self._path} has results for another X, or for one of other types; give another folder."
+            )
+
+    @property
+    def keeps(self):
+        """Whether there is a folder."""
+        return self._path is not None
+
+    def read(self, name):
+        """The result of a name, a dict; None if it is not there."""
+        return self._read(f"{name}.json") if self.keeps else None
+
+    def write(self, name, result):
+        """Keep a result, a dict that JSON can express; floats come back as they are, to the last bit."""
+        if self.keeps:
+            self._write(f"{name}.json", result)
+
+    def _read(self, name):
+        path = os.path.join(self._path, name)
+        try:
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}; remove it.") from error
+        if not isinstance(found, dict):
+            raise ValueError(f"{path} is damaged: it has no names; remove it.")
+        return found
+
+    def _write(self, name, content):
+        text = json.dumps(content, indent=1).encode("ascii")
+        write_file(os.path.join(self._path, name), lambda file: file.write(text))
+
+
+def digest(value):
+    """A name for documents, unfitted estimators and what holds these, the same in every process."""
+    if sp.issparse(value):
+        value = value.tocsr()  # whose other attributes say what is known of it so far
+        value = value.shape, value.indptr, value.indices, value.data
+    try:
+        return joblib.hash(value, hash_name="sha1")
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"what is not importable, as a lambda, has no name under which results can be kept: {error}"
+        ) from error

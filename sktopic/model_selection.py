@@ -1,0 +1,495 @@
+"""How many topics: a curve of held-out score, coherence, stability and time over the number of topics."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from numbers import Integral
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import KFold, check_cv
+from sklearn.pipeline import Pipeline
+
+import sktopic
+from sktopic._compat import Interval, safe_indexing, validate_params
+from sktopic._plug_in import after_pipeline, column_names, last_step, plug_in_topics
+from sktopic._progress import show_progress
+from sktopic._result_folder import ResultFolder, digest
+from sktopic._typing import FloatArray, IntArray
+from sktopic.inspection._pandas import import_pandas
+from sktopic.inspection._plots import import_pyplot
+from sktopic.metrics import coherence, document_completion
+from sktopic.metrics._coherence import top_columns
+from sktopic.metrics._comparison import top_word_stability
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from pandas import DataFrame
+
+__all__ = ["ModelMeasures", "TopicNumberCurve", "topic_number_curve"]
+
+# Ratio of the largest to the smallest number of topics from which a plot has them on a logarithmic scale.
+WIDE = 8
+
+
+@dataclass(frozen=True)
+class ModelMeasures:
+    """What was measured of one model in each fold.
+
+    Attributes
+    ----------
+    name : str
+        Class of the model; of references of the same class, with their parameters.
+    n_components : ndarray of shape (n_folds,), dtype int
+        Topics after training.
+    scores : ndarray of shape (n_folds,)
+        Held-out nats per word, by `sktopic.metrics.document_completion`.
+    coherences : ndarray of shape (n_folds,)
+        Mean NPMI of the topics over all documents, by `sktopic.metrics.coherence`.
+    seconds : ndarray of shape (n_folds,)
+        Time of the fit.
+    stability : float
+        Similarity of the topics of different folds, by `sktopic.metrics.stability`; NaN for a single fold.
+    """
+
+    name: str
+    n_components: IntArray
+    scores: FloatArray
+    coherences: FloatArray
+    seconds: FloatArray
+    stability: float
+
+
+@dataclass(frozen=True, repr=False)
+class TopicNumberCurve:
+    """What `topic_number_curve` measured.
+
+    Attributes
+    ----------
+    n_components : ndarray of shape (n_numbers,), dtype int
+        Numbers of topics, ascending.
+    models : list of ModelMeasures, of length n_numbers
+        What was measured with each number.
+    references : list of ModelMeasures
+        What was measured of the models that were given for comparison.
+    test_ratio : float
+        Documents held out for each one trained on, mean over the folds.
+    """
+
+    n_components: IntArray
+    models: list[ModelMeasures]
+    references: list[ModelMeasures]
+    test_ratio: float
+
+    def __repr__(self) -> str:
+        return f"TopicNumberCurve(best={self.best}, one_standard_error={self.one_standard_error})"
+
+    @property
+    def best(self) -> int:
+        """The number of topics with the highest mean score; of equal ones the smallest."""
+        return int(self.n_components[self._best()])
+
+    @property
+    def one_standard_error(self) -> int:
+        """The smallest number of topics whose score is within one standard error of the best.
+
+        The standard error is that of the difference to the best, fold by fold: how hard the documents of a
+        fold are to predict is no part of it.
+        """
+        within = [-difference <= error for difference, error in map(self._difference, self.models)]
+        within[self._best()] = True
+        return int(self.n_components[within.index(True)])
+
+    @property
+    def table(self) -> "DataFrame":
+        """A row for each number of topics, then one for each reference, as a pandas DataFrame.
+
+        The columns: "model"; "n_components", for references the mean over the folds; "score" and "score_se",
+        its mean and standard error; "difference" and "difference_se", the same for the difference to the
+        best number of topics, fold by fold; "coherence"; "stability"; "seconds".
+        """
+        pandas = import_pandas()
+        rows = []
+        for measures in [*self.models, *self.references]:
+            difference, difference_se = self._difference(measures)
+            n_components = float(measures.n_components.mean())
+            rows.append(
+                {
+                    "model": measures.name,
+                    "n_components": int(n_components) if n_components.is_integer() else n_components,
+                    "score": measures.scores.mean(),
+                    "score_se": self._standard_error(measures.scores),
+                    "difference": difference,
+                    "difference_se": difference_se,
+                    "coherence": measures.coherences.mean(),
+                    "stability": measures.stability,
+                    "seconds": measures.seconds.mean(),
+                }
+            )
+        return pandas.DataFrame(rows)
+
+    def plot(self, fig: "Figure | SubFigure | None" = None) -> "Figure | SubFigure":
+        """Plot score, coherence, stability and time over the number of topics.
+
+        The bars at the scores are one standard error of the difference to the best: a number of topics is as
+        good by the rule of one standard error where its bar reaches the horizontal line. References are lines
+        at the mean number of topics that they found, with a diamond at what was measured of them.
+
+        Parameters
+        ----------
+        fig : matplotlib Figure or SubFigure, default=None
+            Where to plot. None: a new figure.
+
+        Returns
+        -------
+        fig : matplotlib Figure or SubFigure
+            With four axes.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed: ``pip install sktopic[plot]``.
+        """
+        if fig is None:
+            fig = import_pyplot().figure(figsize=(9, 5.5), layout="constrained")
+        panels = fig.subplots(2, 2, sharex=True).ravel()
+        chosen = f"one standard error: {self.one_standard_error}"
+        for panel, (label, mean) in zip(panels, PANELS.items()):
+            panel.axvline(self.best, color="grey", linestyle=":", label=f"best: {self.best}")
+            panel.axvline(self.one_standard_error, color="grey", label=chosen)
+            panel.plot(self.n_components, list(map(mean, self.models)), ".-", color="C0")
+            for i, reference in enumerate(self.references, start=1):
+                number = reference.n_components.mean()
+                name = f"{reference.name}: {number:.3g}"
+                panel.axvline(number, color=f"C{i}", linestyle="--", label=name)
+                panel.plot(number, mean(reference), "D", color=f"C{i}")
+            panel.set_ylabel(label)
+            panel.spines[["top", "right"]].set_visible(False)
+        errors = [self._difference(measures)[1] for measures in self.models]
+        scores = list(map(_mean_score, self.models))
+        panels[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
+        panels[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
+        self._set_axis(panels[0])
+        for panel in panels[2:]:
+            panel.set_xlabel("number of topics")
+        panels[3].set_ylim(0, None)
+        fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+        return fig
+
+    def _set_axis(self, panel: "Axes") -> None:
+        """Ticks at the numbers of topics, which all panels share."""
+        if self.n_components[-1] >= WIDE * self.n_components[0]:
+            panel.set_xscale("log")
+        panel.set_xticks(self.n_components, [str(number) for number in self.n_components])
+        panel.set_xticks([], minor=True)
+
+    def _best(self):
+        means = np.array(list(map(_mean_score, self.models)))
+        if np.isnan(means).all():
+            raise ValueError("no number of topics has a score: no held-out document has words.")
+        return int(np.nanargmax(means))
+
+    def _difference(self, measures):
+        """Mean and standard error of the difference of scores to those of the best number of topics."""
+        differences = measures.scores - self.models[self._best()].scores
+        return float(differences.mean()), self._standard_error(differences)
+
+    def _standard_error(self, values):
+        """Standard error of the mean over folds, whose training sets share documents; NaN for one fold."""
+        if len(values) < 2:
+            return math.nan
+        return float(values.std(ddof=1) * math.sqrt(1.0 / len(values) + self.test_ratio))
+
+
+def _mean_score(measures):
+    return measures.scores.mean()
+
+
+# What the plot shows, by the labels of its axes.
+PANELS = {
+    "held-out nats per word": _mean_score,
+    "coherence (NPMI)": lambda measures: measures.coherences.mean(),
+    "stability": lambda measures: measures.stability,
+    "seconds of a fit": lambda measures: measures.seconds.mean(),
+}
+
+
+@validate_params(
+    {
+        "estimator": [BaseEstimator],
+        "n_components": ["array-like"],
+        "cv": ["cv_object"],
+        "references": ["array-like"],
+        "param_name": [str, None],
+        "n_words": [Interval(Integral, 2, None, closed="left")],
+        "folder": [str, PathLike, None],
+        "n_jobs": [Integral, None],
+        "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
+        "verbose": ["verbose"],
+    }
+)
+def topic_number_curve(
+    estimator: Any,
+    X: Any,
+    *,
+    n_components: ArrayLike,
+    cv: Any = 5,
+    references: Sequence[Any] = (),
+    param_name: str | None = None,
+    n_words: int = 10,
+    folder: str | PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    verbose: int = 0,
+) -> TopicNumberCurve:
+    """Measure how well a model does with different numbers of topics, on documents held out in turn.
+
+    Each number is tried in each fold: the model is fitted to the other folds, and scored by
+    `sktopic.metrics.document_completion` on this one, in the same way whatever the model is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A topic model of this library, scikit-learn's LatentDirichletAllocation, or a pipeline that ends in
+        one. It is not changed.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of str
+        Word counts, or whatever the pipeline takes.
+    n_components : array-like of int
+        The numbers of topics, each >= 1; their order says nothing.
+    cv : int, splitter or iterable of (train, test), default=5
+        The folds. A number: so many of about equal size, with documents drawn at random.
+    references : sequence of estimators, default=()
+        Models that find a number of topics, such as `HybridHDP` or `DegenerateDirichletLDA`, measured in the
+        same folds. In a pipeline, a model takes the place of the last step.
+    param_name : str, default=None
+        The parameter that is the number of topics. None: ``n_components`` of the estimator, or of the last
+        step of a pipeline (as "lda__n_components").
+    n_words : int, default=10
+        Words of each topic in coherence and stability, >= 2.
+    folder : str or path-like, default=None
+        Where each result is kept as soon as it is there, in a file of its own. A call with the same X and
+        parameters takes what it finds there, and computes the rest. A folder of another X is refused.
+    n_jobs : int or None, default=None
+        Fits that run at the same time, as in scikit-learn. The results are the same for any number, apart
+        from the seconds.
+    random_state : int, default=0
+        Seed of the folds, if cv is a number, and of the model, another one in each fold.
+    verbose : int, default=0
+        If positive, progress is shown: as a bar of tqdm, or lines where that is not installed.
+
+    Returns
+    -------
+    curve : TopicNumberCurve
+        With attributes ``best`` and ``one_standard_error``, the numbers chosen by the mean score and by the
+        rule of one standard error; ``table``, a pandas DataFrame; and the method ``plot``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the folder has results for another X, or a damaged file.
+
+    Notes
+    -----
+    A pipeline is fitted as a whole each time; with ``memory`` set, its first steps are fitted once a fold.
+
+    Scores of different numbers of topics are compared fold by fold: what makes a fold hard to predict is
+    common to all of them. The standard error of a mean over folds is s * sqrt(1 / n_folds + n_test /
+    n_train), with s the standard deviation over the folds; the second term accounts for the documents that
+    training sets of different folds share (Nadeau and Bengio). It includes what the seed changes, since
+    each fold has a seed of its own.
+
+    The rule of one standard error (Breiman et al.) takes the smallest model whose mean score is no more
+    than one standard error below the best. Topics to spare cost little, so that the best mean alone often
+    has more of them than it takes.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, C. Stone and R. Olshen, "Classification and Regression Trees", 1984,
+    section 3.4.3.
+
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> from sktopic.model_selection import topic_number_curve
+    >>> X = make_bars(300, random_state=0).data
+    >>> curve = topic_number_curve(OnlineEMLDA(), X, n_components=[2, 5, 10, 20], cv=3, n_words=5)
+    >>> curve.best >= 10
+    True
+    >>> curve.one_standard_error <= curve.best
+    True
+    """
+    numbers = _check_numbers(n_components)
+    X = X.tocsr() if sp.issparse(X) else X
+    param_name = _number_parameter(estimator, param_name)
+    candidates = [clone(estimator).set_params(**{param_name: int(number)}) for number in numbers]
+    candidates += [_in_place(estimator, reference) for reference in references]
+    if isinstance(cv, Integral):
+        cv = KFold(cv, shuffle=True, random_state=random_state)
+    splits = list(check_cv(cv).split(X))
+    seeds = np.random.RandomState(random_state).randint(2**31 - 1, size=len(splits))
+    # The largest first: jobs that run at the same time then end at about the same time.
+    tasks = [
+        _Task(_seeded(candidate, seed), train, test, n_words)
+        for candidate in reversed(candidates)
+        for (train, test), seed in zip(splits, seeds)
+    ]
+    names = [type(last_step(estimator)).__name__] * len(numbers) + _names(references)
+    cells = _run(tasks, X, ResultFolder(folder, X), n_jobs, verbose)
+    n_folds = len(splits)
+    measured = [
+        _measures(name, cells[first : first + n_folds])
+        for name, first in zip(reversed(names), range(0, len(cells), n_folds))
+    ][::-1]
+    return TopicNumberCurve(
+        n_components=numbers,
+        models=measured[: len(numbers)],
+        references=measured[len(numbers) :],
+        test_ratio=float(np.mean([len(test) / len(train) for train, test in splits])),
+    )
+
+
+# Candidates
+
+
+def _check_numbers(n_components):
+    numbers = np.asarray(n_components)
+    if numbers.ndim != 1 or numbers.size == 0 or numbers.dtype.kind not in "iu" or numbers.min() < 1:
+        raise ValueError(f"n_components={n_components!r}; a list of integers >= 1 is allowed.")
+    return np.unique(numbers).astype(np.int64)
+
+
+def _number_parameter(estimator, name):
+    """The name of the parameter that is the number of topics."""
+    if name is None:
+        last, steps = estimator, []
+        while isinstance(last, Pipeline):
+            step, last = last.steps[-1]
+            steps.append(step)
+        name = "__".join([*steps, "n_components"])
+    if name not in estimator.get_params():
+        raise ValueError(f"{type(estimator).__name__} has no parameter {name}; param_name says which it is.")
+    return name
+
+
+def _in_place(estimator, reference):
+    """The reference, behind the steps that the estimator is behind."""
+    reference = clone(reference)
+    if isinstance(reference, Pipeline) or not isinstance(estimator, Pipeline):
+        return reference
+    name = estimator.steps[-1][0]
+    return clone(estimator).set_params(**{name: reference})
+
+
+def _names(references):
+    models = [last_step(reference) for reference in references]
+    names = [type(model).__name__ for model in models]
+    return [
+        name if names.count(name) == 1 else " ".join(repr(model).split())
+        for name, model in zip(names, models)
+    ]
+
+
+def _seeded(candidate, seed):
+    seeds = {name: int(seed) for name in candidate.get_params() if _ends_in(name, "random_state")}
+    return clone(candidate).set_params(**seeds)
+
+
+def _ends_in(name, parameter):
+    return name.rpartition("__")[2] == parameter
+
+
+# Fits
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One model in one fold."""
+
+    candidate: Any
+    train: IntArray
+    test: IntArray
+    n_words: int
+
+    def name(self):
+        """A name for all that the result depends on, beside X."""
+        params = self.candidate.get_params()
+        silent = {name: 0 for name in params if _ends_in(name, "verbose")}
+        silent |= {name: None for name in params if _ends_in(name, "n_jobs")}
+        candidate = clone(self.candidate).set_params(**silent)
+        return digest((sktopic.__version__, candidate, self.train, self.test, self.n_words))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """The result of a task; words are names where these are known, else columns."""
+
+    n_components: int
+    score: float
+    coherence: float
+    seconds: float
+    top_words: list[list[Any]]
+
+
+def _run(tasks, X, folder, n_jobs, verbose):
+    """The cells of the tasks; those that the folder has are not computed again."""
+    names = [task.name() for task in tasks] if folder.keeps else [None] * len(tasks)
+    cells = [_kept_cell(folder, name) for name in names]
+    missing = [i for i, cell in enumerate(cells) if cell is None]
+    jobs = (delayed(_run_task)(tasks[i], X, folder, names[i]) for i in missing)
+    done = len(tasks) - len(missing)
+    with show_progress("topic_number_curve", len(tasks), "fits", done, shown=verbose) as progress:
+        for i, cell in zip(missing, Parallel(n_jobs=n_jobs, return_as="generator")(jobs)):
+            cells[i] = cell
+            progress.stage = f"{cell.n_components} topics"
+            progress.advance(1)
+    return cells
+
+
+def _kept_cell(folder, name):
+    found = folder.read(name)
+    if found is None:
+        return None
+    try:
+        return _Cell(**found)
+    except TypeError as error:
+        raise ValueError(f"{name}.json in the folder is damaged: {error}; remove it.") from error
+
+
+def _run_task(task, X, folder, name):
+    train = safe_indexing(X, task.train)
+    begin = time.perf_counter()
+    fitted = task.candidate.fit(train)
+    seconds = time.perf_counter() - begin
+    words = column_names(fitted)
+    model, X = after_pipeline(fitted, X)
+    top = top_columns(plug_in_topics(model), task.n_words)
+    cell = _Cell(
+        n_components=len(top),
+        score=document_completion(model, safe_indexing(X, task.test)),
+        coherence=coherence(model, X, n_words=task.n_words),
+        seconds=seconds,
+        top_words=(top if words is None else words[top]).tolist(),
+    )
+    folder.write(name, asdict(cell))
+    return cell
+
+
+def _measures(name, cells):
+    return ModelMeasures(
+        name=name,
+        n_components=np.array([cell.n_components for cell in cells]),
+        scores=np.array([cell.score for cell in cells]),
+        coherences=np.array([cell.coherence for cell in cells]),
+        seconds=np.array([cell.seconds for cell in cells]),
+        stability=top_word_stability([cell.top_words for cell in cells]),
+    )

@@ -1,0 +1,181 @@
+"""How many topics: the curve measures what it says, and goes on where it stopped."""
+
+import math
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_array_equal
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+
+from sktopic import DegenerateDirichletLDA, HybridHDP, OnlineEMLDA, model_selection
+from sktopic.datasets import make_bars
+from sktopic.metrics import coherence, document_completion, stability
+from sktopic.model_selection import ModelMeasures, TopicNumberCurve, topic_number_curve
+
+X = make_bars(60, size=4, random_state=0).data
+LDA = OnlineEMLDA(max_iter=2)
+SETTINGS = {"n_components": [2, 8], "cv": 3, "n_words": 4}
+
+
+def measured(curve):
+    """All but the seconds."""
+    return [
+        (each.name, *map(tuple, (each.n_components, each.scores, each.coherences)), each.stability)
+        for each in [*curve.models, *curve.references]
+    ]
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return topic_number_curve(LDA, X, references=[HybridHDP(6, max_iter=2)], **SETTINGS)
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Counts the fits, and fails when no more are allowed."""
+    run, allowed = model_selection._run_task, [100]
+
+    def count(*arguments):
+        if allowed[0] == 0:
+            raise KeyboardInterrupt
+        allowed[0] -= 1
+        return run(*arguments)
+
+    monkeypatch.setattr(model_selection, "_run_task", count)
+    return allowed
+
+
+def test_curve_measures_what_its_parts_do(curve):
+    seeds = np.random.RandomState(0).randint(2**31 - 1, size=3)
+    models, scores, coherences = [], [], []
+    for (train, test), seed in zip(KFold(3, shuffle=True, random_state=0).split(X), seeds):
+        models.append(OnlineEMLDA(8, max_iter=2, random_state=seed).fit(X[train]))
+        scores.append(document_completion(models[-1], X[test]))
+        coherences.append(coherence(models[-1], X, n_words=4))
+    eight = curve.models[1]
+    assert_array_equal(eight.scores, scores)
+    assert_array_equal(eight.coherences, coherences)
+    assert eight.stability == stability(models, n_words=4)
+    assert_array_equal(eight.n_components, [8, 8, 8])
+    assert (eight.seconds > 0).all()
+    assert curve.best == curve.one_standard_error == 8  # of eight bars
+    assert curve.test_ratio == 0.5
+    assert [each.name for each in curve.references] == ["HybridHDP"]
+
+
+def test_curve_is_the_same_for_any_number_of_jobs(curve):
+    with parallel_config("threading", n_jobs=2):
+        again = topic_number_curve(LDA, X, references=[HybridHDP(6, max_iter=2)], **SETTINGS)
+    assert measured(again) == measured(curve)
+
+
+def test_interrupted_curve_goes_on_from_its_folder(curve, fits, tmp_path):
+    references, folder = [HybridHDP(6, max_iter=2)], tmp_path / "curve"
+    fits[0] = 4
+    with pytest.raises(KeyboardInterrupt):
+        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
+    assert len(list(folder.iterdir())) == 1 + 4
+    fits[0] = 5
+    loud = OnlineEMLDA(max_iter=2, n_jobs=2, verbose=1)
+    resumed = topic_number_curve(loud, X.tocsc(), references=references, folder=folder, **SETTINGS)
+    assert fits[0] == 0
+    assert measured(resumed) == measured(curve)
+    with pytest.raises(ValueError, match="has results for another X"):
+        topic_number_curve(LDA, X[1:], folder=folder, **SETTINGS)
+    for change in ({"random_state": 1}, {"n_words": 3}, {"cv": 4}):
+        with pytest.raises(KeyboardInterrupt):  # there is more to be computed
+            topic_number_curve(LDA, X, folder=folder, **SETTINGS | change)
+    damaged = max(folder.iterdir())
+    damaged.write_text("{")
+    with pytest.raises(ValueError, match=f"{damaged.name} is damaged"):
+        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
+
+
+def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
+    words = np.array(["ape", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"])
+    texts = [" ".join(words[np.random.RandomState(i).randint(4, size=12) + 4 * (i % 2)]) for i in range(40)]
+    texts[0] += " rare rare"  # a word that not all folds have
+    pipe = make_pipeline(CountVectorizer(), LatentDirichletAllocation(max_iter=3))
+    reference = DegenerateDirichletLDA(4)
+    settings = {"n_components": [3, 1, 2], "cv": 2, "n_words": 4, "references": [reference]}
+    curve = topic_number_curve(pipe, texts, folder=tmp_path, verbose=1, **settings)
+    assert_array_equal(curve.n_components, [1, 2, 3])
+    assert [each.name for each in [*curve.models, *curve.references]] == [
+        *["LatentDirichletAllocation"] * 3,
+        "DegenerateDirichletLDA",
+    ]
+    assert curve.best > 1
+    assert 0.2 < curve.models[1].stability <= 1  # of words by their names: columns differ
+    assert "topic_number_curve 1 topics: 100%" in capsys.readouterr().err
+    again = topic_number_curve(pipe, list(texts), folder=tmp_path, **settings)
+    assert measured(again) == measured(curve)
+    assert again.models[0].seconds.tolist() == curve.models[0].seconds.tolist()
+
+
+def made(scores, test_ratio=0.25):
+    models = [
+        ModelMeasures(
+            "LDA", np.full(len(each), k), np.array(each), np.zeros(len(each)), np.ones(len(each)), 1.0
+        )
+        for k, each in enumerate(scores, start=1)
+    ]
+    return TopicNumberCurve(np.arange(1, len(scores) + 1), models, [], test_ratio)
+
+
+def test_rule_of_one_standard_error_compares_fold_by_fold():
+    hard_and_easy = np.array([-9.0, -5.0, -7.0, -6.0])
+    curve = made(
+        [hard_and_easy - [0.1, 0.1, 0.1, 0.12], hard_and_easy - [0.2, -0.1, 0.0, 0.0], hard_and_easy]
+    )
+    assert curve.best == 3
+    # The first is worse in every fold by about as much, however different the folds are.
+    assert curve.one_standard_error == 2
+    errors = np.std([0.2, -0.1, 0.0, 0.0], ddof=1) * math.sqrt(1 / 4 + 0.25)
+    difference, error = curve._difference(curve.models[1])
+    assert math.isclose(difference, -0.025) and math.isclose(error, errors)
+
+
+def test_scores_that_are_missing_choose_nothing():
+    assert made([[-2.0], [-1.0], [-1.0]]).one_standard_error == 2  # one fold has no standard error
+    assert made([[math.nan, -1.0], [-2.0, -2.1]]).best == 2
+    with pytest.raises(ValueError, match="no number of topics has a score"):
+        _ = made([[math.nan]]).best
+
+
+def test_table_and_plot_show_numbers_and_references(curve):
+    pytest.importorskip("pandas")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    table = curve.table
+    assert table["model"].tolist() == ["OnlineEMLDA", "OnlineEMLDA", "HybridHDP"]
+    assert table["score"].tolist() == [each.scores.mean() for each in [*curve.models, *curve.references]]
+    assert table["difference"][1] == table["difference_se"][1] == 0
+    fig = curve.plot()
+    assert len(fig.axes) == 4
+    labels = [text.get_text() for text in fig.legends[0].get_texts()]
+    assert labels[:2] == ["best: 8", "one standard error: 8"] and labels[2].startswith("HybridHDP: ")
+    plt.close(fig)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_components": []}, "a list of integers >= 1"),
+        ({"n_components": [0, 2]}, "a list of integers >= 1"),
+        ({"n_components": [2.5]}, "a list of integers >= 1"),
+        ({"param_name": "k"}, "OnlineEMLDA has no parameter k"),
+        ({"n_words": 17}, "n_words=17"),
+    ],
+)
+def test_bad_arguments_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        topic_number_curve(LDA, X, **SETTINGS | change)
+
+
+def test_what_has_no_name_cannot_be_kept(tmp_path):
+    pipe = make_pipeline(CountVectorizer(tokenizer=lambda text: text.split()), LDA)
+    with pytest.raises(ValueError, match="as a lambda"):
+        topic_number_curve(pipe, ["a b"] * 4, folder=tmp_path, **SETTINGS)
