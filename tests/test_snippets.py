@@ -1,9 +1,9 @@
 """Snippets of the pages run as a reader would copy them, without a warning, in an empty folder.
 
 A snippet is complete in itself, or goes on from those above it on the page that have ``:class: preamble``.
-One that needs another library says so, as in ``:class: needs-gensim``: it is run where that is installed
-(with ``needs-network`` never), and checked everywhere for names that do not exist. Files that a snippet writes are there for those after it
-on the page. Doctests of a page go on from its preamble too, one from the other.
+One that needs another library says so, as in ``:class: needs-gensim``: it is run where that is installed, one
+with ``needs-network`` nowhere, and names that do not exist are found everywhere. Files that a snippet writes
+are there for those after it on the page. Doctests of a page go on from its preamble too, one from the other.
 """
 
 import ast
