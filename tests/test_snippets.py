@@ -153,3 +153,12 @@ def test_snippets_run(page, reader):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_snippet_is_found(page):
     assert len(snippets(page)) == len(ANY_FORM.findall(page.read_text(encoding="utf-8")))
+
+
+def test_recipes_are_short():
+    """Under ten lines besides imports; where more are needed, the interface lacks something."""
+    for snippet in snippets(ROOT / "doc" / "recipes.rst"):
+        lines = [
+            line for line in snippet.text.splitlines() if line and not line.startswith(("import", "from"))
+        ]
+        assert len(lines) < 10, snippet.text
