@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sktopic._arrays import largest
 from sktopic.datasets import make_bars
 from sktopic.inspection import (
+    name_topics,
     plot_n_components,
     plot_scores,
     plot_topics,
@@ -101,7 +102,7 @@ def test_scikit_learns_own_estimator_is_accepted(bars, plt):
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert top_documents(lda, bars)[0].shape == (3, 5)
     np.testing.assert_allclose(pyldavis_data(lda, bars)["topic_term_dists"].sum(axis=1), 1)
-    assert len(plot_topics(lda).axes) == 3
+    assert len(panels_of(plot_topics(lda), n_words=10)) == 3
 
 
 def test_largest_agrees_with_a_stable_sort():
@@ -132,8 +133,8 @@ def test_functions_open_a_pipeline_and_name_its_words():
     pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(n_components=2, random_state=0)).fit(texts)
     names, counts = pipe[0].get_feature_names_out(), pipe[0].transform(texts)
     assert_array_equal(top_words(pipe), top_words(pipe[-1], names))
-    labels = [[label.get_text() for label in ax.get_yticklabels()] for ax in plot_topics(pipe).axes]
-    assert_array_equal(labels, top_words(pipe))
+    panels = panels_of(plot_topics(pipe), n_words=len(names))
+    assert_array_equal([panel["words"] for panel in panels], top_words(pipe))
     opened, given = pyldavis_data(pipe, texts), pyldavis_data(pipe[-1], counts, names)
     for name in given:
         assert_array_equal(opened[name], given[name])
@@ -185,47 +186,83 @@ def test_pyldavis_takes_the_data(lda, bars):
 # Plots
 
 
+def panels_of(fig, n_words):
+    """What stands in each panel of plot_topics: title, words, numbers, parts of the longest bar."""
+    (ax,) = fig.axes
+    texts = [text.get_text() for text in ax.texts]
+    n_topics = len(texts) // (1 + n_words + 2)
+    titles, texts = texts[:n_topics], texts[n_topics:]
+    words, numbers = np.split(np.array(texts, dtype=object), [n_topics * n_words])
+    corners = np.array([path.vertices[:4] for path in ax.collections[0].get_paths()])
+    lengths = np.ptp(corners[..., 0], axis=1).reshape(n_topics, n_words)
+    parts = lengths / lengths[:, :1]
+    return [
+        {"title": title, "words": some.tolist(), "numbers": two.tolist(), "bars": bars}
+        for title, some, two, bars in zip(
+            titles, words.reshape(n_topics, n_words), numbers.reshape(n_topics, 2), parts
+        )
+    ]
+
+
 def test_plot_topics_shows_the_words_and_their_probabilities(plt):
-    fig = plot_topics(COMPONENTS, NAMES, n_words=2, n_columns=2)
-    assert len(fig.axes) == 3
-    for topic, ax in enumerate(fig.axes):
-        words, weights = top_words(COMPONENTS, NAMES, n_words=2, return_weights=True)
-        assert [label.get_text() for label in ax.get_yticklabels()] == words[topic].tolist()
-        assert [bar.get_width() for bar in ax.patches] == pytest.approx(weights[topic])
-        assert ax.get_title(loc="left") == f"Topic {topic}"
-    assert fig.axes[0].yaxis_inverted()  # the first word is on top
+    panels = panels_of(plot_topics(COMPONENTS, NAMES, n_words=2, n_columns=2), n_words=2)
+    words, weights = top_words(COMPONENTS, NAMES, n_words=2, return_weights=True)
+    assert len(panels) == 3
+    for topic, panel in enumerate(panels):
+        assert panel["title"] == f"Topic {topic}" and panel["words"] == words[topic].tolist()
+        assert panel["numbers"] == ["0", f"{100 * weights[topic, 0]:.3g}%"]
+        np.testing.assert_allclose(panel["bars"], weights[topic] / weights[topic, 0])
+
+
+def test_words_stand_beside_their_bars_and_the_first_is_on_top(plt):
+    fig = plot_topics(COMPONENTS, ["ä", "Ög", "Å|", "lp"], n_words=4, n_columns=2)
+    fig.canvas.draw()
+    (ax,) = fig.axes
+    words = [text for text in ax.texts if text.get_ha() == "right"]
+    corners = np.array([path.vertices[:4] for path in ax.collections[0].get_paths()])
+    middles = ax.transData.transform(corners.mean(axis=1))[:, 1]
+    starts = ax.transData.transform(corners[:, 0])[:, 0]
+    for word, middle, start in zip(words, middles, starts):
+        box = word.get_window_extent()
+        assert box.y0 < middle < box.y1 and start - 20 < box.x1 < start
+    assert (np.diff(middles.reshape(3, 4), axis=1) < 0).all()
 
 
 def test_plot_topics_draws_chosen_topics_where_it_is_told_to(plt):
     whole = plt.figure(layout="constrained")
     part = whole.subfigures(1, 2)[1]
     assert plot_topics(COMPONENTS, NAMES, topics=[2, 0], titles=["two", "zero"], fig=part) is part
-    assert [ax.get_title(loc="left") for ax in part.axes] == ["two", "zero"]
-    assert part.axes[0].get_yticklabels()[0].get_text() == "a"
+    panels = panels_of(part, n_words=4)
+    assert [panel["title"] for panel in panels] == ["two", "zero"]
+    assert panels[0]["words"][0] == "a"
     assert plt.get_fignums() == [whole.number]
 
 
-def test_labels_of_plotted_topics_do_not_overlap(plt):
+@pytest.mark.parametrize("n_topics", [1, 7])
+def test_labels_of_plotted_topics_do_not_overlap(plt, n_topics):
     rng = np.random.RandomState(0)
-    components = rng.dirichlet(np.full(50, 0.1), size=7)
+    components = rng.dirichlet(np.full(50, 0.1), size=n_topics)
     names = [("long" * (i % 6)) + f"word{i}" for i in range(50)]
-    fig = plot_topics(components, names)
+    titles = [("long " * (7 * (i % 3 == 1))) + f"title {i}" for i in range(n_topics)]
+    fig = plot_topics(components, names, titles=titles)
     fig.canvas.draw()
-    boxes = []
-    for ax in fig.axes:
-        texts = [*ax.get_yticklabels(), *ax.get_xticklabels(), ax.title, ax._left_title]
-        boxes += [text.get_window_extent() for text in texts if text.get_text()]
-    assert len(boxes) == 7 * (10 + 2 + 1)
+    boxes = [text.get_window_extent() for text in fig.axes[0].texts]
+    assert len(boxes) == n_topics * (10 + 2 + 1)
     inside = fig.bbox.padded(1)
     for i, box in enumerate(boxes):
         assert inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
         assert box.count_overlaps(boxes[:i]) == 0
 
 
-def test_words_with_dollar_signs_are_plotted_as_they_are(plt):
+def test_words_and_names_with_dollar_signs_are_plotted_as_they_are(plt, bars):
     fig = plot_topics([[0.6, 0.4]], ["$\\nonsense{$", "a_b$"])
     fig.canvas.draw()
-    assert fig.axes[0].get_yticklabels()[0].get_text() == "$\\nonsense{$"
+    assert panels_of(fig, n_words=2)[0]["words"] == ["$\\nonsense{$", "a_b$"]
+    lda = OnlineEMLDA(n_components=2, random_state=0).fit(bars)
+    name_topics(lda, {1: "$\\nonsense{$"})
+    fig = plot_topics(lda)
+    fig.canvas.draw()
+    assert [panel["title"] for panel in panels_of(fig, n_words=10)] == ["Topic 0", "$\\nonsense{$"]
 
 
 def test_plot_scores_draws_one_curve_or_several(plt):

@@ -12,16 +12,13 @@ from sktopic._compat import Interval, validate_params
 from sktopic._plug_in import last_step
 from sktopic.inspection._labels import topic_labels
 from sktopic.inspection._tables import top_words
+from sktopic.inspection._topic_page import TopicPage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-# Inches: a panel of plot_topics, what its title and axis take, and a bar.
-PANEL_WIDTH = 2.6
-PANEL_MARGIN = 0.6
-BAR_HEIGHT = 0.17
-# An axes of plot_n_components.
+# Inches: an axes of plot_n_components.
 PLOT_WIDTH, PLOT_HEIGHT = 3.6, 2.8
 
 
@@ -66,7 +63,7 @@ def plot_topics(
     Returns
     -------
     fig : matplotlib Figure or SubFigure
-        With one axes for each topic.
+        With one axes, which holds all panels: hundreds of topics are drawn in seconds.
 
     Raises
     ------
@@ -79,13 +76,14 @@ def plot_topics(
     >>> from sktopic.inspection import plot_topics
     >>> components = [[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]]
     >>> fig = plot_topics(components, ["apple", "pear", "plum"], n_words=2)
-    >>> [label.get_text() for label in fig.axes[0].get_yticklabels()]
-    ['apple', 'plum']
+    >>> [text.get_text() for text in fig.axes[0].texts[:4]]
+    ['Topic 0', 'Topic 1', 'apple', 'plum']
     >>> plt.close(fig)
     """
     plt = import_pyplot()
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
     chosen = _check_topics(topics, len(words))
+    parse_math = titles is not None
     if titles is None:
         labels = topic_labels(model_or_components, len(words))
         titles = [labels[topic] for topic in chosen]
@@ -93,25 +91,12 @@ def plot_topics(
         raise ValueError(f"titles has {len(titles)} entries; {len(chosen)} are needed, one for each topic.")
 
     n_columns = min(n_columns, len(chosen))
-    n_rows = -(-len(chosen) // n_columns)
+    figure = plt.figure() if fig is None else fig
+    page = TopicPage(figure, words[chosen], weights[chosen], titles, n_columns, parse_math)
     if fig is None:
-        height = PANEL_MARGIN + BAR_HEIGHT * words.shape[1]
-        fig = plt.figure(figsize=(PANEL_WIDTH * n_columns, height * n_rows), layout="constrained")
-    panels = fig.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for panel, topic, title in zip(panels, chosen, titles):
-        positions = np.arange(words.shape[1])
-        panel.barh(positions, weights[topic], height=0.7)
-        panel.set_yticks(positions, words[topic], fontsize="small", parse_math=False)
-        panel.set_ylim(len(positions) - 0.4, -0.6)
-        panel.set_title(title, fontsize="medium", loc="left")
-        panel.tick_params(axis="x", labelsize="x-small")
-        panel.tick_params(axis="y", length=0)
-        longest = weights[topic, 0]
-        panel.set_xticks([0, longest], ["0", f"{100 * longest:.3g}%"])
-        panel.spines[["top", "right", "left"]].set_visible(False)
-    for panel in panels[len(chosen) :]:
-        panel.remove()
-    return fig
+        page.fit_figure()
+    page.draw()
+    return figure
 
 
 def plot_scores(
