@@ -31,6 +31,7 @@ from sktopic._documents import (
     check_sparse_structure,
 )
 from sktopic._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
+from sktopic._html_repr import described, doc_link
 from sktopic._input_messages import explaining, warn_of_scaled_rows, warn_of_small_corpus
 from sktopic._kernels._rng import combine_keys
 from sktopic._model_files import write_model
@@ -98,6 +99,22 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    # What notebooks show, in methods that scikit-learn calls
+
+    def _get_doc_link(self):
+        return doc_link(type(self))
+
+    def _get_params_html(self, deep=True, doc_link=""):
+        return described(super()._get_params_html(deep, doc_link), "Parameters")
+
+    def _get_fitted_attr_html(self, doc_link=""):
+        table = super()._get_fitted_attr_html(doc_link)
+        for name in [name for name in table if not hasattr(self, name)]:
+            del table[name]  # a property that is not there at present
+        return described(table, "Attributes")
+
+    # What a subclass defines
 
     @abstractmethod
     def _start(self, n_features):

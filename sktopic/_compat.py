@@ -17,12 +17,18 @@ except ImportError:
         """Stands in where scikit-learn has no callbacks."""
 
 
+try:  # scikit-learn >= 1.9
+    from sklearn.utils._repr_html.common import scrape_estimator_docstring as parse_docstring
+except ImportError:
+    parse_docstring = None
+
 __all__ = [
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
     "has_progress_bar",
     "make_constraint",
+    "parse_docstring",
     "safe_indexing",
     "validate_params",
     "with_callbacks",

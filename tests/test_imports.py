@@ -19,6 +19,7 @@ LAYERS = [
         "_concurrency",
         "_files",
         "_fitted_arrays",
+        "_html_repr",
         "_interrupt",
         "_monitor",
         "_parallel",
