@@ -186,7 +186,7 @@ def plot_topic_similarity(
         ax = plt.figure(figsize=(height + 3, height), layout="constrained").subplots()
     shown = similarity[np.ix_(order, order)]
     others = shown[~np.eye(len(shown), dtype=bool)]
-    image = ax.imshow(shown, vmin=0, vmax=others.max() or 1.0, cmap="Blues")
+    image = ax.imshow(shown, vmin=0, vmax=others.max() or 1.0, cmap="Blues", aspect="auto")
     ax.figure.colorbar(image, ax=ax, label="similarity", shrink=0.6, extend="max")
     _set_labels(ax.yaxis, labels, order)
     ax.set_xticks(range(len(order)), [str(topic) for topic in order], rotation=90, fontsize="small")
