@@ -71,8 +71,8 @@ plt.show()
 # %%
 # Over time
 # ---------
-# Now to documents of twelve years, few in the first and many in the last ones. One topic grows, one fades, one
-# is there for some years, and of the others documents are written throughout.
+# Now to documents of twelve years, few in the first and many in the last ones. One topic grows, one fades,
+# one is there for some years, and of the others documents are written throughout.
 
 years = np.arange(2010, 2022)
 weights = np.full((len(years), 6), 0.15)
