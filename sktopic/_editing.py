@@ -176,7 +176,7 @@ class EditableTopics(TopicModel):
                 raise ValueError(
                     f"topic {k} is frozen: merge before freeze_topics, or after freeze_topics([])."
                 )
-            edited._edit_topics(TopicEdit.merging(edited.n_components_, numbers))
+            edited._edit(TopicEdit.merging(edited.n_components_, numbers))
 
         return self._edited(merge)
 
@@ -216,7 +216,7 @@ class EditableTopics(TopicModel):
             if len(numbers) == edited.n_components_:
                 raise ValueError(f"topics={topics!r:.80} are all there are; one at least has to be left.")
             if numbers:
-                edited._edit_topics(TopicEdit.dropping(edited.n_components_, numbers))
+                edited._edit(TopicEdit.dropping(edited.n_components_, numbers))
 
         return self._edited(drop)
 
@@ -256,6 +256,17 @@ class EditableTopics(TopicModel):
             edited._freeze_columns(edited._columns()[numbers])
 
         return self._edited(freeze)
+
+    def _edit(self, edit):
+        """Carry out a TopicEdit of the topics, of which those that stay keep their names."""
+        given, before = self._given_topic_names(), set(self._topic_identities())
+        self._edit_topics(edit)
+        if not self._topic_names:
+            return
+        identities = self._topic_identities()
+        others = tuple(pair for pair in self._topic_names if pair[0] not in before)
+        stay = [(identities[edit.columns[k]], name) for k, name in given.items() if edit.stays[k]]
+        self._topic_names = (*others, *stay)
 
     def _edited(self, change):
         """Let change(copy of the model) happen to the model, all of it or nothing."""

@@ -153,6 +153,22 @@ def test_names_stay_with_topics_that_come_and_go(monkeypatch, cls, after):
     assert names_of(model) == after
 
 
+@pytest.mark.parametrize(
+    "cls", [OnlineEMLDA, CollapsedGibbsLDA, HybridHDP, OnlineVariationalHDP, CollapsedGibbsHDP]
+)
+def test_names_stay_with_topics_while_others_are_merged_and_dropped(cls):
+    model = cls(n_components=6, random_state=0).fit(X)
+    names = [f"was {topic}" for topic in range(model.n_components_)]
+    name_topics(model, names)
+    model.merge_topics([[3, 1]])
+    left = [0, 2, 3, *range(4, len(names))]
+    assert names_of(model) == [names[topic] for topic in left]
+    model.drop_topics([0])
+    assert names_of(model) == [names[topic] for topic in left[1:]]
+    name_topics(model, {0: names[1]})
+    assert names_of(model)[0] == names[1]
+
+
 def test_a_name_goes_to_another_topic_only_while_its_own_is_not_there():
     pairs = ((7, "left"), (9, "right"))
     assert renamed(pairs, {0: "left"}, [9, 11], "hdp") == ((9, "left"),)

@@ -32,9 +32,10 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
     ``set_output(transform="pandas")`` are called so.
 
     Names stay with topics: ``partial_fit``, ``save``, pickles and copies keep them, also where topics come
-    and go and their numbers change; the name of a topic that is dropped never goes to another. ``fit``
-    and ``sklearn.base.clone`` start without names, since they start without topics. After training that
-    changes topics much, look at the names again: they are not taken back where a topic has drifted.
+    and go and their numbers change; the name of a topic that is dropped never goes to another, and topics
+    that are merged have the name of the first. ``fit`` and ``sklearn.base.clone`` start without names, since
+    they start without topics. After training that changes topics much, look at the names again: they are not
+    taken back where a topic has drifted.
 
     Examples
     --------
