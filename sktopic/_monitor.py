@@ -42,6 +42,7 @@ class FitMonitor:
         self._evaluate, self._passes = evaluate, passes
         shown = self.estimator.verbose and not has_progress_bar(self.estimator)
         self._progress = show_progress(type(self.estimator).__name__, n_samples, shown=shown)
+        self._progress.__enter__()
         self._progress.notes = self._notes
 
     def __enter__(self):

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from functools import cache
+from multiprocessing import parent_process
 
 # Seconds between two pictures that replace each other, and between lines that do not: at first, and later.
 REDRAW_PERIOD = 0.1
@@ -37,8 +38,13 @@ def show_progress(name, total, unit="documents", done=0, shown=True):
         return Progress()
     if not _can_be_rewritten(sys.stderr):
         return Lines(*given)
+    if parent_process() is not None:  # to which the last line of the terminal belongs
+        return LinesAbove(*given)
     tqdm = _tqdm()
-    return RewrittenLine(*given) if tqdm is None else Bar(tqdm, *given)
+    if tqdm is not None:
+        return Bar(tqdm, *given)
+    line = RewrittenLine(*given)
+    return line if _owner.setdefault("line", line) is line else LinesAbove(*given)
 
 
 class Progress:
@@ -176,42 +182,46 @@ class Lines(_Visible):
             self._write(self._text(time.perf_counter(), over=complete))
 
 
-class RewrittenLine(Lines):
-    """One line of a terminal, written again and again; where another has it, lines above that."""
+class LinesAbove(Lines):
+    """Lines on a terminal of which other work has the last line: fewer of them."""
 
-    _owner: dict[str, "RewrittenLine"] = {}  # noqa: RUF012
+    def show(self):
+        """Nothing: what goes on inside other work is shown from time to time."""
+
+    def _write(self, text):
+        width = _columns(self._stream) - 1
+        super()._write(f"\r{text[:width]:<{width}}")
+
+
+class RewrittenLine(Lines):
+    """The last line of a terminal, written again and again."""
 
     def __init__(self, *given):
         super().__init__(*given)
         self._width = 0
-        self._is_owner = self._owner.setdefault("line", self) is self  # which no other thread can cut in two
-        if self._is_owner:
-            self._draw(self._begin)
 
-    def show(self):
-        if self._is_owner:
-            super().show()
+    def __enter__(self):
+        self.show()
+        return self
 
     def _period(self, now):
-        return REDRAW_PERIOD if self._is_owner else super()._period(now)
+        return REDRAW_PERIOD
 
     def _write(self, text, end=""):
         text = text[: _columns(self._stream) - 1]
-        if self._is_owner:
-            self._stream.write(f"\r{text:<{self._width}}{end}")
-            self._width = len(text)
-        else:
-            self._stream.write(f"\r{text:<{_columns(self._stream) - 1}}\n")
+        self._stream.write(f"\r{text:<{self._width}}{end}")
         self._stream.flush()
+        self._width = len(text)
 
     def _close(self, complete):
-        if not self._is_owner:
-            super()._close(complete)
-            return
         try:
             self._write(self._text(time.perf_counter(), over=complete), end="\n")
         finally:
-            del self._owner["line"]
+            del _owner["line"]
+
+
+# Which RewrittenLine has the last line, if one has; no other thread can cut setdefault in two.
+_owner: dict[str, RewrittenLine] = {}
 
 
 def _can_be_rewritten(stream):

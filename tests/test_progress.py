@@ -87,7 +87,14 @@ def test_interrupted_work_leaves_a_clean_line(terminal):
         raise KeyboardInterrupt
     last, end = terminal.screen()
     assert last.startswith("work: 50%") and last.endswith("left") and end == ""
-    assert not _progress.RewrittenLine._owner
+    assert not _progress._owner
+
+
+def test_worker_processes_leave_the_last_line_alone(terminal, monkeypatch):
+    monkeypatch.setattr(_progress, "parent_process", lambda: "its parent")
+    with show_progress("work", 1) as progress:
+        progress.advance(1)
+    assert [line[:11] for line in terminal.screen()] == ["work: 100%,", ""]
 
 
 def test_tqdm_shows_a_bar_where_it_is_installed(terminal, tqdm):
