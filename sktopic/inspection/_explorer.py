@@ -123,7 +123,8 @@ def explore(
     Parameters
     ----------
     model : fitted estimator
-        An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
+        An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one. Topics
+        have the names that `name_topics` gave them.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts (or what else the pipeline takes) of the documents that say how frequent topics are,
         usually those of training.
