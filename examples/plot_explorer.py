@@ -10,8 +10,8 @@ and ``save`` writes to a file that can be sent to others.
 # %%
 # A model of texts
 # ----------------
-# The documents are the docstrings of numpy, scipy and scikit-learn; the subpackage that each belongs to is its
-# group.
+# The documents are the docstrings of numpy, scipy and scikit-learn; the subpackage that each belongs to is
+# its group.
 
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
@@ -38,15 +38,14 @@ name_topics(pipe, {pipe[-1].components_[:, polynomial].argmax(): "polynomials"})
 # %%
 # The page
 # --------
-# Choose a topic on the map, in the list, or with the arrow keys; ``/`` leads to the search, which knows words,
-# topics and the documents of the page. A click on a word shows on the map in which topics it is used. In the
-# documents, each word has the colour of the topic that it is most probably of; a topic of the legend can be
-# singled out. With ``dates``, there is also a panel for the course of the topic over time.
+# Choose a topic on the map, in the list, or with the arrow keys; ``/`` leads to the search, which knows
+# words, topics and the documents of the page. A click on a word shows on the map in which topics it is used.
+# In the documents, each word has the colour of the topic that it is most probably of; a topic of the legend
+# can be singled out. With ``dates``, there is also a panel for the course of the topic over time.
 #
-# Nothing is loaded from anywhere: ``explorer.save("topics.html")`` writes a file that works without a network
-# and without this library.
+# Nothing is loaded from anywhere: ``explore(...).save("topics.html")`` writes a file that works without a
+# network and without this library.
 
 # sphinx_gallery_thumbnail_path = "explorer.png"
-explorer = explore(pipe, docs.data, texts=docs.data, groups=labels, title="Docstrings", n_documents=5)
 # sphinx_gallery_capture_repr_block = ("_repr_html_",)
-explorer
+explore(pipe, docs.data, texts=docs.data, groups=labels, title="Docstrings", n_documents=5)

@@ -9,7 +9,9 @@ function showWords() {
   const k = state.topic;
   const shown = relevantWords(k, state.lambda);
   const tokensOf = ({ word, p }) => Math.min(p * topics[k].share * data.n_tokens, words.tokens[word]);
-  const most = Math.max(0, ...shown.map(({ word }) => words.tokens[word])) || 1;
+  // Words that are frequent everywhere do not set the scale; their bars are cut off.
+  const mostInTopic = Math.max(0, ...shown.map(tokensOf));
+  const most = Math.min(2 * mostInTopic, Math.max(0, ...shown.map(({ word }) => words.tokens[word]))) || 1;
   wordList.replaceChildren(
     ...shown.map((entry) => {
       const { word, p } = entry;
@@ -28,7 +30,7 @@ function showWords() {
         "li",
         {},
         button,
-        element("span", { class: "track" }, bar("in-all", overall / most), bar("in-topic", inTopic / most)),
+        element("span", { class: "track" }, bar(overall > most ? "in-all cut" : "in-all", overall / most), bar("in-topic", inTopic / most)),
         element("span", { class: "amount", "aria-hidden": "true" }, percent(p)),
       );
     }),
