@@ -1,5 +1,6 @@
 """The explorer's page: its numbers, what is kept out of it, and that its text cannot leave its place."""
 
+import copy
 import html.parser
 import json
 import re
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 import sktopic
 from sktopic.datasets import make_bars
-from sktopic.inspection import explore
+from sktopic.inspection import explore, name_topics
 from sktopic.inspection._marked_texts import find_words, units
 from sktopic.inspection._topic_map import hellinger, topic_map
 from sktopic.lda import OnlineEMLDA
@@ -144,6 +145,16 @@ def test_pipelines_searches_and_other_libraries():
     assert len(data_of(explore(theirs, X))["topics"]) == 2
 
 
+def test_topics_have_the_names_they_were_given(bars, lda):
+    named = copy.deepcopy(lda)
+    name_topics(named, {1: "left <b>"})
+    assert [topic["name"] for topic in data_of(explore(named, bars))["topics"]][:3] == [
+        "Topic 0",
+        "left <b>",
+        "Topic 2",
+    ]
+
+
 def test_small_corpora():
     one_word = OnlineEMLDA(n_components=1, random_state=0).fit([[3]])
     data = data_of(explore(one_word, [[2]]))
@@ -190,7 +201,9 @@ class Given(BaseEstimator):
 
 def test_a_hundred_topics_take_less_than_two_megabytes():
     words = np.random.RandomState(1).randint(20_000, size=(1000, 200))
-    X = sparse.csr_array((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 200)))
+    X = sparse.csr_array(
+        (np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 200)), (1000, 20_000)
+    )
     names = [f"reasonable{word}" for word in range(20_000)]
     explorer = explore(Given(), X, names, groups=np.arange(1000) % 60, dates=np.arange(1000) % 60)
     data = data_of(explorer)

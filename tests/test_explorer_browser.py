@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sktopic.datasets import make_bars
-from sktopic.inspection import explore
+from sktopic.inspection import explore, name_topics
 from sktopic.lda import OnlineEMLDA
 from tests.test_explorer import HOSTILE
 
@@ -71,8 +71,10 @@ def bars():
     """A model with documents of everything that a page can show."""
     X = make_bars(120, random_state=0).data
     counts = X.toarray().astype(int)
+    model = OnlineEMLDA(n_components=6, random_state=0).fit(X)
+    name_topics(model, {4: "named"})
     return SimpleNamespace(
-        model=OnlineEMLDA(n_components=6, random_state=0).fit(X),
+        model=model,
         X=X,
         texts=[" ".join(np.repeat(WORDS, row)) for row in counts],
         years=2000 + np.arange(120) // 10,
@@ -168,6 +170,9 @@ def test_search_finds_topics_words_and_documents(show, full, bars):
     page = show(full)
     results = page.get_by_role("listbox", name="Search results")
     search = page.get_by_role("combobox")
+    search.fill("named")
+    results.get_by_role("option", name="Topic 4").click()
+    expect(page.get_by_role("heading", name="named")).to_be_visible()
     search.fill("topic 3")
     results.get_by_role("option").first.click()
     expect(page.locator("#topic-number")).to_have_text("Topic 3")

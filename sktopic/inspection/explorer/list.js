@@ -47,6 +47,8 @@ function showRow(row) {
   else if (below > 0) topicList.scrollTop += below;
 }
 
+// The map above takes its height when the page is laid out.
+new ResizeObserver(() => showRow(rows.get(state.topic))).observe(topicList);
 views.push((changed) => {
   if (!changed.has("topic")) return;
   const k = state.topic;
