@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 
 import sktopic
 from sktopic.datasets import make_bars
-from sktopic.inspection import explore, name_topics
+from sktopic.inspection import explore, name_topics, topic_similarity
 from sktopic.inspection._marked_texts import find_words, units
-from sktopic.inspection._topic_map import hellinger, topic_map
+from sktopic.inspection._topic_map import topic_map
 from sktopic.lda import OnlineEMLDA
 from tests.test_docstrings import NAMES
 
@@ -84,7 +84,10 @@ def test_words_are_those_most_relevant_at_any_position_of_the_slider(lda, bars):
     theta, lengths = lda.transform(bars), np.asarray(bars.sum(axis=1)).ravel()
     shares = lengths @ theta / lengths.sum()
     expected = shares @ lda.components_
+    similarity = topic_similarity(lda)
     for k, topic in enumerate(data["topics"]):
+        nearest = np.argsort(-similarity[k], kind="stable")
+        assert topic["related"] == [other for other in nearest if other != k][:3]
         assert topic["share"] == pytest.approx(shares[k], rel=1e-3)
         names = [data["words"]["names"][word] for word in topic["words"]]
         wanted = set()
@@ -260,13 +263,8 @@ def test_words_are_found_by_what_they_are_called():
 
 
 def test_the_map_has_the_distances_of_topics():
-    components = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])
-    distances = hellinger(components)
-    roots = np.sqrt(components)
-    np.testing.assert_allclose(
-        distances, np.sqrt(((roots[:, None] - roots) ** 2).sum(axis=2) / 2), atol=1e-12
-    )
-    centres, _ = topic_map(components, np.full(3, 1e-4))
+    distances = 1 - topic_similarity([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])
+    centres, _ = topic_map(distances, np.full(3, 1e-4))
     on_map = np.sqrt(((centres[:, None] - centres) ** 2).sum(axis=2))
     np.testing.assert_allclose(on_map / on_map.max(), distances / distances.max(), atol=1e-3)
 
@@ -276,12 +274,13 @@ def test_the_map_has_the_distances_of_topics():
 def test_circles_do_not_overlap(n_topics, equal):
     rng = np.random.RandomState(0)
     components = np.full((n_topics, 50), 0.02) if equal else rng.dirichlet(np.full(50, 0.1), n_topics)
+    between = 1 - topic_similarity(components)
     shares = rng.dirichlet(np.full(n_topics, 0.5))
-    centres, radii = topic_map(components, shares)
+    centres, radii = topic_map(between, shares)
     distances = np.sqrt(((centres[:, None] - centres) ** 2).sum(axis=2))
     distances[np.diag_indices(n_topics)] = np.inf
     assert np.all(distances > radii[:, None] + radii)
-    np.testing.assert_array_equal(topic_map(components, shares)[0], centres)
+    np.testing.assert_array_equal(topic_map(between, shares)[0], centres)
 
 
 @pytest.mark.parametrize(

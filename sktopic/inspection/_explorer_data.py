@@ -10,6 +10,7 @@ from sktopic.inspection._inferred import infer_documents
 from sktopic.inspection._labels import topic_labels
 from sktopic.inspection._marked_texts import find_words, units
 from sktopic.inspection._pandas import import_pandas
+from sktopic.inspection._related import topic_similarity
 from sktopic.inspection._time import _periods, interval_of_share, share_of_tokens
 from sktopic.inspection._topic_map import topic_map
 from sktopic.inspection._topic_table import most_relevant
@@ -21,6 +22,7 @@ WORDS_AT_A_TIME = 1000
 TOPICS_OF_A_WORD = 3
 LEAST_PERCENTAGE = 2  # of a word's tokens, in a topic that is shown with it
 TOPICS_OF_A_DOCUMENT = 8
+RELATED_TOPICS = 3
 # Cells of documents without texts: of all of them, and of each.
 MOST_CELLS = 45_000
 FEWEST_CELLS, MOST_CELLS_OF_A_DOCUMENT = 20, 300
@@ -75,7 +77,9 @@ def explorer_data(
         if "words" in entry:
             entry["words"] = [n for word, *rest in entry["words"] for n in (number_of_word[word], *rest)]
 
-    centres, radii = topic_map(components, shares)
+    similarity = topic_similarity(model)
+    centres, radii = topic_map(1 - similarity, shares)
+    related = largest(similarity - 2 * np.eye(len(labels)), min(RELATED_TOPICS, len(labels) - 1))
     number_of_document = {document: number for number, document in enumerate(kept)}
     data = {
         "title": title,
@@ -92,6 +96,7 @@ def explorer_data(
                 "radius": _rounded(radii[k]),
                 "words": [number_of_word[word] for word in relevant[k]],
                 "probabilities": [_rounded(p) for p in components[k, relevant[k]]],
+                "related": related[k].tolist(),
                 "documents": [number_of_document[document] for document in shown[k]],
             }
             for k in range(len(components))

@@ -12,26 +12,18 @@ MOST_ROUNDS = 300
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
 
-def topic_map(components, shares):
+def topic_map(distances, shares):
     """Return the centres (n_components, 2) and radii (n_components,) of topics as circles on a plane.
 
-    Distances are those between topics as probability distributions (Hellinger), as nearly as a plane allows.
-    Areas are as the shares, apart from very small and very large ones; circles do not overlap.
+    Distances of centres are nearly those given, except that circles do not overlap. Areas are as the shares,
+    apart from very small and very large ones.
     """
-    centres = plane(hellinger(components))
+    centres = plane(distances)
     extent = np.ptp(centres, axis=0).max() if len(centres) > 1 else 0.0
     if extent > 0:
         centres /= extent
     radii = np.sqrt(COVERED / np.pi * shares).clip(SMALLEST_RADIUS, LARGEST_RADIUS)
     return separated(centres, radii), radii
-
-
-def hellinger(components):
-    """Hellinger distances of topics, from 0 (equal) to 1 (no word in common)."""
-    roots = np.sqrt(components)
-    distances = np.sqrt((1 - roots @ roots.T).clip(0))
-    distances[np.diag_indices(len(distances))] = 0
-    return (distances + distances.T) / 2
 
 
 def plane(distances):

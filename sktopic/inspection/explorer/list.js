@@ -47,6 +47,16 @@ function showRow(row) {
   else if (below > 0) topicList.scrollTop += below;
 }
 
+function showRelated() {
+  const buttons = topics[state.topic].related.map((k) => {
+    const name = [element("strong", {}, String(k)), " ", isolated(titleOf(k))];
+    const button = element("button", { type: "button", class: "related" }, ...name);
+    button.addEventListener("click", () => update({ topic: k }));
+    return button;
+  });
+  byId("related").replaceChildren(...(buttons.length ? ["Like it:", ...buttons] : []));
+}
+
 // The map above takes its height when the page is laid out.
 new ResizeObserver(() => showRow(rows.get(state.topic))).observe(topicList);
 views.push((changed) => {
@@ -63,6 +73,7 @@ views.push((changed) => {
   byId("topic-facts").textContent =
     `${percent(topics[k].share)} of tokens, about ${number(topics[k].share * data.n_tokens)}` +
     `; number ${placeOf.get(k) + 1} of ${topics.length} by size`;
+  showRelated();
   byId("previous").disabled = placeOf.get(k) === 0;
   byId("next").disabled = placeOf.get(k) === topics.length - 1;
   byId("status").textContent = describe(k);

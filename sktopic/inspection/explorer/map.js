@@ -30,7 +30,7 @@ function placeCircles() {
   const right = Math.max(...topics.map((t) => t.x + t.radius));
   const top = Math.min(...topics.map((t) => t.y - t.radius));
   const bottom = Math.max(...topics.map((t) => t.y + t.radius));
-  const height = Math.max(260, Math.min((width * (bottom - top)) / (right - left), 0.54 * window.innerHeight, 620));
+  const height = Math.max(260, Math.min((width * (bottom - top)) / (right - left), 0.5 * window.innerHeight, 620));
   const scale = Math.min(
     (width - 2 * MARGIN) / (right - left),
     (height - 2 * MARGIN) / (bottom - top),
@@ -118,8 +118,8 @@ function box(x, y, halfWidth, halfHeight) {
 function isFree(wanted, taken, width, height) {
   const isInside = wanted.left >= 0 && wanted.right <= width && wanted.top >= 0 && wanted.bottom <= height;
   return isInside && taken.every(
-    (other) =>
-      wanted.right <= other.left || other.right <= wanted.left || wanted.bottom <= other.top || other.bottom <= wanted.top,
+    ({ left, right, top, bottom }) =>
+      wanted.right <= left || right <= wanted.left || wanted.bottom <= top || bottom <= wanted.top,
   );
 }
 

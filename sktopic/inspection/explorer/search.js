@@ -32,7 +32,7 @@ function matchingWords(text) {
 
 function matchingTopics(text) {
   return bySize
-    .filter((k) => String(k) === text || `topic ${k}` === text || (isNamed[k] && topics[k].name.toLowerCase().includes(text)))
+    .filter((k) => [`${k}`, `topic ${k}`].includes(text) || (isNamed[k] && topics[k].name.toLowerCase().includes(text)))
     .slice(0, MOST_RESULTS.topics);
 }
 

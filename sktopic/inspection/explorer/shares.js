@@ -15,7 +15,8 @@ function showCourse() {
   const times = timesOf(names);
   const span = times.at(-1) - times[0] || 1;
   const x = (i) => SIDES.left + ((times[i] - times[0]) / span) * (width - SIDES.left - SIDES.right);
-  const y = (share) => PLOT_HEIGHT - SIDES.bottom - (Math.min(share, most) / most) * (PLOT_HEIGHT - SIDES.top - SIDES.bottom);
+  const depth = PLOT_HEIGHT - SIDES.top - SIDES.bottom;
+  const y = (share) => SIDES.top + (1 - Math.min(share, most) / most) * depth;
   const line = (values) => values.map((value, i) => `${x(i)},${y(value)}`);
   const upper = line(high.map((value, i) => value ?? shares[i]));
   const lower = line(low.map((value, i) => value ?? shares[i]));
@@ -89,7 +90,7 @@ function showGroups() {
       track.append(line);
       return element(
         "li",
-        { title: counted(documents[i], "document") },
+        { title: `${names[i]}: ${counted(documents[i], "document")}` },
         element("span", { class: "name", dir: "auto" }, names[i]),
         track,
         element("span", { class: "share" }, percent(shares[i])),

@@ -26,11 +26,12 @@ function showWords() {
       );
       button.dataset.word = word;
       button.addEventListener("click", () => update({ word: state.word === word ? null : word }));
+      const inAll = bar(overall > most ? "in-all cut" : "in-all", overall / most);
       return element(
         "li",
         {},
         button,
-        element("span", { class: "track" }, bar(overall > most ? "in-all cut" : "in-all", overall / most), bar("in-topic", inTopic / most)),
+        element("span", { class: "track" }, inAll, bar("in-topic", inTopic / most)),
         element("span", { class: "amount", "aria-hidden": "true" }, percent(p)),
       );
     }),
