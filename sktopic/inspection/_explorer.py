@@ -116,9 +116,10 @@ def explore(
     """Look at the topics of a model in a browser: their words, documents, map, course and groups.
 
     The page has a map on which topics are near to those of similar words; the words of the chosen topic by
-    relevance, and the topics most like it; its documents, with each word in the colour of the topic that it is most probably of; search
-    over words, topics and the documents of the page; and where dates or groups are given, the shares of the
-    topic in these. It can be used by keyboard and screen reader, on a telephone and in the dark.
+    relevance, and the topics most like it; its documents, with each word in the colour of the topic that it
+    is most probably of; search over words, topics and the documents of the page; and where dates or groups
+    are given, the shares of the topic in these. It can be used by keyboard and screen reader, on a telephone
+    and in the dark.
 
     Parameters
     ----------
@@ -174,8 +175,8 @@ def explore(
     the share of the word that the model expects in X: the mean of the topics, weighted by their shares of
     tokens. A slider sets lambda.
 
-    Distances of topics are Hellinger's, as in `topic_similarity`. The map is found by metric multidimensional scaling from the
-    classical solution, after which circles that overlap are pushed apart.
+    Distances of topics are Hellinger's, as in `topic_similarity`. The map is found by metric multidimensional
+    scaling from the classical solution, after which circles that overlap are pushed apart.
 
     A word of a document is of topic k with a probability proportional to the topic's proportion in the
     document times the word's probability in the topic; it has the colour of the most probable one.
