@@ -1,12 +1,14 @@
 """Where topics are on a map: near to those of similar words, and apart from each other."""
 
 import numpy as np
+from scipy.spatial import KDTree
 from sklearn.manifold import smacof
 
 # Share of the extent of the map, squared, that all circles together cover before they are pushed apart.
 COVERED = 0.2
 SMALLEST_RADIUS, LARGEST_RADIUS = 0.008, 0.13
 GAP = 0.004
+SMALLEST_OVERLAP = 1e-6  # of what is pushed apart
 MOST_ROUNDS = 300
 # Angle between the directions in which coinciding topics are moved apart: no two are the same.
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
@@ -51,20 +53,23 @@ def plane(distances):
 def separated(centres, radii):
     """Centres moved as little as it takes until circles, in rounds of pairwise pushes, do not overlap."""
     centres = centres.copy()
-    n = len(centres)
-    apart = radii[:, None] + radii + GAP
-    apart[np.diag_indices(n)] = 0
-    angles = GOLDEN_ANGLE * np.arange(n)
-    fallback = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    angles = GOLDEN_ANGLE * np.arange(len(centres))
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    reach = 2 * radii.max() + GAP
     for _ in range(MOST_ROUNDS):
-        steps = centres[:, None] - centres
-        distances = np.sqrt((steps**2).sum(axis=2))
-        overlaps = (apart - distances).clip(0)
-        if overlaps.max() < 1e-6:
+        one, other = KDTree(centres).query_pairs(reach, output_type="ndarray").T
+        steps = centres[one] - centres[other]
+        distances = np.sqrt((steps**2).sum(axis=1))
+        overlaps = radii[one] + radii[other] + GAP - distances
+        push = overlaps > SMALLEST_OVERLAP
+        if not push.any():
             break
-        coincide = (distances == 0) & (apart > 0)
-        steps[coincide] = (fallback[:, None] - fallback)[coincide]
-        lengths = np.where(coincide, np.sqrt((steps**2).sum(axis=2)), distances)
-        lengths[lengths == 0] = 1
-        centres += (steps * (overlaps / lengths / 2)[:, :, None]).sum(axis=1)
+        coincide = distances == 0
+        steps[coincide] = (directions[one] - directions[other])[coincide]
+        lengths = np.sqrt((steps**2).sum(axis=1))
+        steps *= (overlaps / lengths / 2)[:, None]
+        for axis in 0, 1:
+            for moved, sign in ((one, 1), (other, -1)):
+                by = sign * steps[push, axis]
+                centres[:, axis] += np.bincount(moved[push], weights=by, minlength=len(centres))
     return centres
