@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 import sktopic
 from sktopic.datasets import make_bars, read_ldac
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
-from sktopic.inspection import plot_topics, top_documents, top_words
+from sktopic.inspection import explore, plot_topics, top_documents, top_words
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, stability
 from sktopic.model_selection import topic_number_curve
@@ -32,6 +32,7 @@ models = [HybridHDP(n_components=20, sampler="collapsed", random_state=seed).fit
 words: NDArray[np.object_] = top_words(lda, ["word"] * 25, n_words=5)
 words, weights = top_words(lda, n_words=5, return_weights=True)
 documents, shares = top_documents(lda, X)
+explore(lda, X, texts=["text"] * 100, groups=np.arange(100) % 2, word_of=str.lower).save("topics.html")
 figure = plot_topics(lda, topics=[0, 1], titles=["first", "second"])
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
