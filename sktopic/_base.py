@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,6 +29,7 @@ from sktopic._documents import (
     as_documents,
     check_counts,
     check_sparse_structure,
+    weighted_documents,
 )
 from sktopic._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
 from sktopic._html_repr import described, doc_link
@@ -181,17 +182,17 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             check_is_fitted(model)
         return model._checked()
 
-    def _begin_anew(self, X, check=None, *, streamed=False):
+    def _begin_anew(self, X, select=None, *, streamed=False):
         """Set the state from which training starts (`_start`), all of it or nothing; return X as_documents.
 
-        check : function of these documents that may raise, if there is more to be checked
+        select : function of these documents that returns those to train on, and may raise
         streamed : whether more documents may follow
         """
         begun, before = self._unfitted()
         vars(begun).pop("_topic_names", None)
         X = begun._validate_documents(X, reset=True)
-        if check is not None:
-            check(X)
+        if select is not None:
+            X = select(X)
         begun._warn_of_doubtful(X, streamed)
         for name in begun._optional_arrays:
             vars(begun).pop(name, None)
@@ -366,7 +367,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         return self._answer(X, Inference.proportions, "transform")
 
-    def score(self, X: MatrixLike, y: object = None) -> float:
+    def score(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
 
         A fifth of the tokens of each document is hidden, the topic proportions are inferred from the
@@ -381,24 +382,32 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             Word counts, non-negative.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            As how many documents each counts in the mean over hidden words, >= 0. None: as one.
 
         Returns
         -------
         score : float
             Mean nats per hidden word; NaN, with a warning, where no document has words.
         """
-        return self._answer(X, lambda inference, *given: inference.model._completion(*given), "score")
 
-    def _completion(self, X, workers, progress=NOT_SHOWN):
+        def completion(inference, X, workers, progress):
+            return inference.model._completion(*weighted_documents(X, sample_weight), workers, progress)
+
+        return self._answer(X, completion, "score")
+
+    def _completion(self, X, sample_weight, workers, progress=NOT_SHOWN):
+        """The score of documents that have these weights, or None."""
         inference = Inference(self)
         return mean_log_predictive(
             X,
+            sample_weight,
             self._topic_probabilities(),
             lambda observed: inference.proportions(observed, workers, progress),
             workers,
         )
 
-    def perplexity(self, X: MatrixLike, y: object = None) -> float:
+    def perplexity(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """exp(-score(X)): perplexity per held-out word; lower is better.
 
         Parameters
@@ -407,12 +416,14 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             Word counts, non-negative.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            As how many documents each counts, as in `score`.
 
         Returns
         -------
         perplexity : float
         """
-        return float(np.exp(-self.score(X)))
+        return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
 
 class Inference:

@@ -66,9 +66,15 @@ def unigram_log_likelihood(X, hidden_fraction, key):
     return np.concatenate([hide(group, hidden_fraction, key)[1] @ log_share for group in groups])
 
 
-def mean_log_predictive(X, topics, proportions, workers):
-    """Mean nats per hidden word, of what `hidden_log_likelihood` takes."""
-    return per_word(*hidden_log_likelihood(X, topics, proportions, workers))
+def mean_log_predictive(X, sample_weight, topics, proportions, workers):
+    """Mean nats per hidden word, of what `hidden_log_likelihood` takes.
+
+    sample_weight : (n_documents,) as how many each document counts, or None: as one
+    """
+    log_likelihood, n_words = hidden_log_likelihood(X, topics, proportions, workers)
+    if sample_weight is not None:
+        log_likelihood, n_words = sample_weight * log_likelihood, sample_weight * n_words
+    return per_word(log_likelihood, n_words)
 
 
 def per_word(log_likelihood, n_words):

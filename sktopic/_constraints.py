@@ -3,8 +3,8 @@
 from numbers import Integral, Real
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._documents import LARGEST_CORPUS
 from sktopic._prior import LEARNED
+from sktopic._sample_weight import LARGEST_CORPUS
 
 # What the kernels' integers hold.
 MOST_TOPICS = 2**31 - 1

@@ -7,14 +7,12 @@ import scipy.sparse as sp
 
 from sktopic._kernels import _documents as kernels
 from sktopic._kernels._rng import content_keys
+from sktopic._sample_weight import NO_WEIGHTS, check_sample_weight, weighted_sum
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
 # With this and the bounds of priors (see _prior), draws stay inside the range of float32.
 LARGEST_COUNT = 1e20
-# Documents that total_samples may stand for. Times the largest count, powers of it stay below 1e308: see
-# digamma_exponent in _kernels/_vector.h.
-LARGEST_CORPUS = 1e14
 # Numbers that counts may be without being converted: what kernels read.
 COUNT_TYPES = [np.float64, np.float32, *(np.dtype(kind + size).type for size in "8421" for kind in "iu")]
 INDEX_TYPES = [np.int32, np.int64]
@@ -156,6 +154,18 @@ def as_documents(X):
     return X
 
 
+def weighted_documents(X, sample_weight):
+    """Return the documents of X (from as_documents) that count, and their weights; None where all are one.
+
+    Raises ValueError for what are no weights of them.
+    """
+    weights = check_sample_weight(sample_weight, X.shape[0])
+    if weights is None or weights.all():
+        return X, weights
+    some = weights > 0.0
+    return as_documents(X[some]), check_sample_weight(weights[some], np.count_nonzero(some))
+
+
 def are_documents(X):
     """Whether X, of a structure that has been checked, is CSR that kernels read as it is, of valid counts."""
     if not _is_readable(X) or X.data.dtype not in COUNT_TYPES:
@@ -215,6 +225,8 @@ class DocumentBatch:
         The cells of each word, documents ascending.
     lengths : ndarray of shape (n_documents,), float64
         Total count of each document.
+    sample_weight : ndarray of shape (n_documents,), float64, or None
+        As how many documents each counts; None: as one.
     """
 
     indptr: np.ndarray
@@ -225,10 +237,38 @@ class DocumentBatch:
     word_indptr: np.ndarray
     word_cell: np.ndarray
     lengths: np.ndarray
+    sample_weight: np.ndarray | None = None
 
     @property
     def n_documents(self):
         return len(self.lengths)
+
+    @property
+    def total_weight(self):
+        """As how many documents all of them count."""
+        return self.n_documents if self.sample_weight is None else float(self.sample_weight.sum())
+
+    @property
+    def total_tokens(self):
+        """Their tokens, each as often as its document counts."""
+        return self.sum(self.lengths)
+
+    def sum(self, values):
+        """The sum of what documents have, (n_documents, ...), each as often as it counts."""
+        return weighted_sum(values, self.sample_weight)
+
+    def with_words(self):
+        """Lengths of the documents that are not empty, and their weights, or None."""
+        some = self.lengths > 0
+        return self.lengths[some], None if self.sample_weight is None else self.sample_weight[some]
+
+    def document_weight(self):
+        """The weights as kernels take them: ndarray of shape (n_documents,), or (0,) for ones."""
+        return NO_WEIGHTS if self.sample_weight is None else self.sample_weight
+
+    def cell_weight(self):
+        """Those of the documents of all cells: ndarray of shape (n_cells,), or (0,) for ones."""
+        return NO_WEIGHTS if self.sample_weight is None else self.sample_weight[self.cell_document()]
 
     @property
     def n_words(self):
@@ -252,6 +292,10 @@ class DocumentBatch:
         """The stream key of each document, from the key and its words and counts alone."""
         return content_keys(key, self.indptr, self.words[self.cell_word], self.cell_count)
 
+    def weighted_counts(self):
+        """The counts of the cells, times the weights of their documents."""
+        return self.cell_count if self.sample_weight is None else self.cell_count * self.cell_weight()
+
     def cells(self, first, last):
         """indptr, cell_word and cell_count of documents first to last."""
         start, stop = self.indptr[first], self.indptr[last]
@@ -273,10 +317,11 @@ class DocumentReader:
     Parameters
     ----------
     X : CSR matrix or array from as_documents
+    sample_weight : ndarray of shape (n_documents,), float64, or None, for ones
     """
 
-    def __init__(self, X):
-        self._X = X
+    def __init__(self, X, sample_weight=None):
+        self._X, self._sample_weight = X, sample_weight
         self._local_word = np.empty(X.shape[1], dtype=np.int32)
         self._local_word.fill(-1)
 
@@ -286,7 +331,14 @@ class DocumentReader:
         arrays = self._gathered(X, rows)
         if arrays is None:
             arrays = self._gathered(canonical_counts(X[rows]), np.arange(len(rows)))
-        return DocumentBatch(*arrays)
+        return DocumentBatch(*arrays, self._weights_of(rows))
+
+    def total_weight(self, rows):
+        """As how many documents those of the rows count."""
+        return len(rows) if self._sample_weight is None else float(self._weights_of(rows).sum())
+
+    def _weights_of(self, rows):
+        return None if self._sample_weight is None else self._sample_weight[rows]
 
     def _gathered(self, X, rows):
         return kernels.gather_documents(X.indptr, X.indices, X.data, rows, self._local_word)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import DenseCounts
-from sktopic._documents import GROUP_SIZE, DocumentReader
+from sktopic._documents import GROUP_SIZE, DocumentReader, weighted_documents
 from sktopic._editing import EditableTopics
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._interrupt import complete_or_undone
@@ -44,7 +44,7 @@ class Update:
     is_first_visit : whether the documents may be new: not in the second and later passes of fit
     is_last_pass : whether it is in the last of several passes
     is_whole_corpus : whether the batch is the whole corpus
-    total_samples : documents of the corpus that the batch is a sample of
+    total_samples : documents of the corpus that the batch is a sample of, by weight
     memory : what a method wants to remember from update to update of the same call
     """
 
@@ -94,7 +94,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         "n_iter_": COUNT,
         "n_batch_iter_": COUNT,
         "total_samples_": NUMBER,
-        "_corpus_size": COUNT,
+        "n_samples_seen_": NUMBER,
+        "_corpus_size": NUMBER,
         "_n_topic_updates": COUNT,
     }
     # The scores with early stopping alone.
@@ -182,11 +183,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         KeyboardInterrupt
             Is passed on; the state is that of the last complete update.
         """
-        self._check_settings()
-        documents = self._begin_anew(X, self._check_corpus)
-        with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
-            self._run_epochs(X, y, documents, monitor, workers)
-        return self
+        return self._fit(X, y, None)
 
     @trains
     def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
@@ -209,31 +206,58 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         ValueError, RuntimeError
             As in `fit`, or if n_components was changed since training began, where it is not just the start.
         """
+        return self._partial_fit(X, None)
+
+    def _fit(self, X, y, sample_weight):
+        self._check_settings()
+        documents, weights = self._begin_weighted(X, sample_weight, self._check_corpus)
+        with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
+            self._run_epochs(X, y, documents, weights, monitor, workers)
+        return self
+
+    def _partial_fit(self, X, sample_weight):
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
         if first:
-            documents = self._begin_anew(X, streamed=True)
+            documents, weights = self._begin_weighted(X, sample_weight, streamed=True)
         else:
             self._checked()
             self._check_continuation()
             documents = self._validate_documents(X, reset=False)
+            documents, weights = weighted_documents(documents, sample_weight)
             with updating(self):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             monitor.begin(documents.shape[0])
-            reader = DocumentReader(documents)
+            reader = DocumentReader(documents, weights)
             for rows in _batches(np.arange(documents.shape[0]), int(self.batch_size)):
-                total_samples = self.total_samples or self._corpus_size + len(rows)
+                n_new = reader.total_weight(rows)
                 update = Update(
                     self.n_batch_iter_,
                     is_first_visit=True,
                     is_last_pass=False,
                     is_whole_corpus=False,
-                    total_samples=total_samples,
+                    total_samples=self.total_samples or self._corpus_size + n_new,
                 )
-                self._update(reader, rows, update, monitor, workers, n_new=len(rows))
+                self._update(reader, rows, update, monitor, workers, n_new)
         return self
+
+    def _begin_weighted(self, X, sample_weight, check=None, *, streamed=False):
+        """Begin anew with the documents of X that count; returns them, and their weights or None.
+
+        check : function of these documents that may raise
+        """
+        weights = None
+
+        def select(X):
+            nonlocal weights
+            X, weights = weighted_documents(X, sample_weight)
+            if check is not None:
+                check(X)
+            return X
+
+        return self._begin_anew(X, select, streamed=streamed), weights
 
     @property
     def _statistics(self):
@@ -329,18 +353,18 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         permuted = np.random.RandomState(seed).permutation(n_samples)
         return np.sort(permuted[n_held_out:]), np.sort(permuted[:n_held_out])
 
-    def _run_epochs(self, X, y, documents, monitor, workers):
+    def _run_epochs(self, X, y, documents, weights, monitor, workers):
         rows, evaluate = np.arange(documents.shape[0]), None
         if self.early_stopping:
             rows, held_out = self._hold_out(documents.shape[0])
-            held_out = documents[held_out]
+            validation = documents[held_out], None if weights is None else weights[held_out]
 
             def evaluate():
-                return self._completion(held_out, workers)
+                return self._completion(*validation, workers)
 
-        reader, whole = DocumentReader(documents), self._fits_whole_corpus()
-        self._corpus_size = len(rows)
-        total_samples = self.total_samples or len(rows)
+        reader, whole = DocumentReader(documents, weights), self._fits_whole_corpus()
+        self._corpus_size = reader.total_weight(rows)
+        total_samples = self.total_samples or self._corpus_size
         size = max(len(rows), 1) if whole else int(self.batch_size)
         max_iter = int(self.max_iter)
         monitor.begin(len(rows) * max_iter, evaluate, ("epoch", max_iter))
@@ -372,7 +396,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         tasks.end()
 
     def _update(self, reader, rows, update, monitor, workers, n_new=0):
-        """One mini-batch, n_new of whose documents were not counted before."""
+        """One mini-batch, n_new of whose documents were not counted before, by weight."""
         key = self._key(FIT_KEY, update.number)
         batch_counts = self._batch_counts(reader, rows, key, update, workers)
         # Ctrl-C waits for the global step; or, where that may take long, stops it, and leaves no trace.
@@ -382,7 +406,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
                 self._statistics = self._statistics.duplicate()
             self._global_step(batch_counts, update, workers)
             self.n_batch_iter_ += 1
-            self.n_samples_seen_ += len(rows)
+            self.n_samples_seen_ += batch_counts.n_documents
             self._corpus_size += n_new
         monitor.after_update(len(rows))
 
@@ -398,7 +422,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             batch = reader.batch(rows)
             keys = position_keys(key, 0, len(rows))
             counts = self._document_step(batch, keys, update, workers)
-            return BatchCounts(counts, batch.words, len(rows), batch.lengths.sum())
+            return BatchCounts(counts, batch.words, batch.total_weight, batch.total_tokens)
         dense = DenseCounts(self.n_features_in_, self._n_trained, self._wants_prior_statistics)
         n_tokens = 0.0
         for first in range(0, len(rows), GROUP_SIZE):
@@ -406,8 +430,78 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             batch = reader.batch(group)
             keys = position_keys(key, first, len(group))
             dense.include(self._document_step(batch, keys, update, workers), batch.words, workers)
-            n_tokens += batch.lengths.sum()
-        return BatchCounts(dense, np.arange(self.n_features_in_, dtype=np.int32), len(rows), n_tokens)
+            n_tokens += batch.total_tokens
+        words = np.arange(self.n_features_in_, dtype=np.int32)
+        return BatchCounts(dense, words, reader.total_weight(rows), n_tokens)
+
+
+class WeightedMinibatchModel(MinibatchTopicModel):
+    """Base class of those in which a document may count as several, or as part of one.
+
+    The weight of a document multiplies what its document step has found: its expected counts, and what it
+    tells of a prior. So a method is one of these where copies of the document would add the same, at least
+    in expectation.
+    """
+
+    @trains
+    @with_callbacks
+    def fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the topics of a corpus, from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            As how many documents each counts, >= 0: in the topics, in the priors that are learned, and in the
+            size of the corpus, though not in its own proportions. None: as one. Documents of weight 0 are
+            left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
+            left as it was.
+        RuntimeError
+            If another thread is training this object.
+        KeyboardInterrupt
+            Is passed on; the state is that of the last complete update.
+        """
+        return self._fit(X, y, sample_weight)
+
+    @trains
+    def partial_fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Continue training on more documents, treated in batches of ``batch_size``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            As how many documents each counts, >= 0: in the topics, in the priors that are learned, and in the
+            size of the corpus, though not in its own proportions. None: as one. Documents of weight 0 are
+            left out.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            As in `fit`, or if n_components was changed since training began, where it is not just the start.
+        """
+        return self._partial_fit(X, sample_weight)
 
 
 def _batches(rows, size):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
+from sktopic._sample_weight import weighted_sum
 
 # Fixed-point iterations after one update: the next update goes on from there.
 MAX_ITER = 30
@@ -75,6 +76,8 @@ def check_topic_word_prior(value):
 class PriorStatistics:
     """Sums over documents with words of what tells about the prior alpha of their proportions theta.
 
+    Where documents have weights, each is summed as often as its weight says.
+
     Attributes
     ----------
     log_theta : ndarray of shape (n_components,)
@@ -96,10 +99,13 @@ class PriorStatistics:
         return cls(np.zeros(n_components), np.zeros(n_components), 0.0, 0.0)
 
     @classmethod
-    def from_gains(cls, prior, gains, lengths):
-        """From the sums of E[psi(alpha_k + n_k)] - psi(alpha_k) and the documents' lengths, all > 0."""
-        total, n = prior.sum(), len(lengths)
-        total_gain = float((digamma(total + lengths) - digamma(total)).sum())
+    def from_gains(cls, prior, gains, lengths, sample_weight=None):
+        """From the sums of E[psi(alpha_k + n_k)] - psi(alpha_k) and the documents' lengths, all > 0.
+
+        sample_weight : (n_documents,) as how many each of them counts, or None: as one
+        """
+        total, n = prior.sum(), len(lengths) if sample_weight is None else float(sample_weight.sum())
+        total_gain = float(weighted_sum(digamma(total + lengths) - digamma(total), sample_weight))
         log_theta = gains - total_gain + n * (digamma(prior) - digamma(total))
         return cls(log_theta, prior * gains, total_gain, n)
 

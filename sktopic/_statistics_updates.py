@@ -23,12 +23,12 @@ class BatchCounts:
     ----------
     expected : expected counts of words in topics
     words : (n_words,) the columns that the words of these belong to
-    n_documents, n_tokens : of the batch
+    n_documents, n_tokens : of the batch, each document as often as its weight says
     """
 
     expected: ExpectedCounts
     words: np.ndarray
-    n_documents: int
+    n_documents: float
     n_tokens: float
 
 

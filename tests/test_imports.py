@@ -37,6 +37,7 @@ LAYERS = [
         "_input_messages",
         "_model_files",
         "_prior",
+        "_sample_weight",
         "_statistics",
         "_step_size",
         "_token_counts",

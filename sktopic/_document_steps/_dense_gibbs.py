@@ -37,6 +37,7 @@ class CellCounts:
             word_indptr=self.batch.word_indptr,
             word_cell=self.batch.word_cell,
             counts=self.counts,
+            cell_weight=self.batch.cell_weight(),
             factor=factor / self.n_sweeps,
             target_row=words,
             target=target.store,
@@ -47,9 +48,8 @@ class CellCounts:
         )
 
     def prior_statistics(self):
-        lengths = self.batch.lengths[self.batch.lengths > 0]
-        gains = self.log_theta.sum(axis=0)
-        return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, lengths)
+        gains = self.batch.sum(self.log_theta)
+        return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, *self.batch.with_words())
 
     def drawn_topics(self):
         """Topics that tokens were drawn to in the counted sweeps, if log_theta was asked for."""

@@ -32,6 +32,7 @@ class FactoredCounts:
             expectation=self.expectation,
             share=self.share,
             rows=self.topics.rows,
+            cell_weight=self.batch.cell_weight(),
             factor=factor,
             target_row=words,
             target=target.store,

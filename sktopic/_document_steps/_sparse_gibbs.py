@@ -44,6 +44,7 @@ class SampledCounts:
             fixed=self.fixed,
             rows=self.topics.rows,
             prior=self.prior,
+            cell_weight=self.batch.cell_weight(),
             factor=factor / self.n_sweeps,
             target_row=words,
             target=target.store,
@@ -54,9 +55,11 @@ class SampledCounts:
         )
 
     def prior_statistics(self):
-        lengths = self.batch.lengths[self.batch.lengths > 0]
-        gains = np.bincount(self.column_topic, weights=self.log_theta, minlength=len(self.prior))
-        return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, lengths)
+        log_theta, weights = self.log_theta, self.batch.sample_weight
+        if weights is not None:
+            log_theta = log_theta * np.repeat(weights, np.diff(self.column_indptr))
+        gains = np.bincount(self.column_topic, weights=log_theta, minlength=len(self.prior))
+        return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, *self.batch.with_words())
 
     def drawn_topics(self):
         """Topics that tokens were in during the counted sweeps, ascending."""

@@ -11,6 +11,7 @@ from sktopic._document_steps._factored import FactoredCounts
 from sktopic._document_steps._pieces import document_pieces, joined
 from sktopic._kernels._variational import update_documents
 from sktopic._prior import PriorStatistics
+from sktopic._sample_weight import weighted_sum
 
 # Numbers below this are stored with fewer digits.
 SMALLEST_SHARE = np.finfo(np.float64).tiny
@@ -38,10 +39,11 @@ class VariationalCounts(FactoredCounts):
         return np.maximum(self.gamma - self.prior, 0.0)
 
     def prior_statistics(self):
-        present = self.batch.lengths > 0
-        gamma, lengths = self.gamma[present], self.batch.lengths[present]
-        gains = by_blocks(digamma, gamma).sum(axis=0) - len(gamma) * digamma(self.prior)
-        return PriorStatistics.from_gains(self.prior, gains, lengths)
+        lengths, weights = self.batch.with_words()
+        n = len(lengths) if weights is None else weights.sum()
+        log_theta = by_blocks(digamma, self.gamma[self.batch.lengths > 0])
+        gains = weighted_sum(log_theta, weights) - n * digamma(self.prior)
+        return PriorStatistics.from_gains(self.prior, gains, lengths, weights)
 
     def proportions(self):
         return self.gamma / self.gamma.sum(axis=1, keepdims=True)

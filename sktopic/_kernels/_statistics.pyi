@@ -18,6 +18,7 @@ def add_sampled_counts(
     fixed: NDArray[np.float64],  # (n_cells,)
     rows: _Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
+    cell_weight: NDArray[np.float64],  # (n_cells,), or (0,) for ones
     factor: float,
     target_row: NDArray[np.int32],  # (n_words,)
     target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
@@ -33,6 +34,7 @@ def add_cell_counts(
     word_indptr: NDArray[np.int64],  # (n_words + 1,)
     word_cell: NDArray[np.int64],  # (n_cells,)
     counts: _Real,  # (n_cells, at least n_topics)
+    cell_weight: NDArray[np.float64],  # (n_cells,), or (0,) for ones
     factor: float,
     target_row: NDArray[np.int32],  # (n_words,)
     target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
@@ -51,6 +53,7 @@ def add_factored_counts(
     expectation: _Real,  # (n_documents, n_topics)
     share: NDArray[np.float64],  # (n_cells,)
     rows: _Real,  # (n_words, n_topics)
+    cell_weight: NDArray[np.float64],  # (n_cells,), or (0,) for ones
     factor: float,
     target_row: NDArray[np.int32],  # (n_words,)
     target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT

@@ -51,6 +51,7 @@ cdef struct Target:
     const int64_t* part_bounds
     const int64_t* word_indptr
     const int64_t* word_cell
+    const double* cell_weight  # or NULL, for ones
     const int32_t* target_row
     double* target
     double* totals
@@ -66,6 +67,7 @@ cdef Target target_of(
     const int64_t[::1] part_bounds,
     const int64_t[::1] word_indptr,
     const int64_t[::1] word_cell,
+    const double[::1] cell_weight,
     double factor,
     const int32_t[::1] target_row,
     double[:, ::1] target,
@@ -78,11 +80,16 @@ cdef Target target_of(
     given.n_parts, given.n_words = part_bounds.shape[0] - 1, target_row.shape[0]
     given.n_topics, given.factor = target.shape[1], factor
     given.word_cell = &word_cell[0] if given.n_words > 0 else NULL
+    given.cell_weight = &cell_weight[0] if cell_weight.shape[0] > 0 else NULL
     given.target_row = &target_row[0] if given.n_words > 0 else NULL
     given.target, given.totals = &target[0, 0], &totals[0, 0]
     given.averaged = &averaged[0, 0] if averaged.shape[0] > 0 else NULL
     given.average_weight = &average_weight[0] if averaged.shape[0] > 0 else NULL
     return given
+
+
+cdef inline double weight_of(const Target* to, Py_ssize_t cell) noexcept nogil:
+    return 1.0 if to.cell_weight == NULL else to.cell_weight[cell]
 
 
 cdef struct SampledCounts:
@@ -110,6 +117,7 @@ def add_sampled_counts(
     const double[::1] fixed,
     const real[:, ::1] rows,
     const double[::1] prior,
+    const double[::1] cell_weight,
     double factor,
     const int32_t[::1] target_row,
     double[:, ::1] target,
@@ -127,6 +135,7 @@ def add_sampled_counts(
     indptr : first cell of each document                                                          IN
     column_indptr, column_topic, values, fixed : what sweep_documents returned                    IN
     rows, prior : as handed to sweep_documents                                                    IN
+    cell_weight : (n_cells,) by which the counts of a cell are multiplied; (0,): by one           IN
     target_row : (n_words,) row of the target for each word                                       IN
     target : (n_rows, n_topics)                                                                   IN/OUT
     totals : (n_parts, n_topics) what was added to each topic by each part                        IN/OUT
@@ -139,7 +148,8 @@ def add_sampled_counts(
     cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
     cdef int32_t[::1] cell_document = np.empty(fixed.shape[0], dtype=np.int32)
     given.target = target_of(
-        part_bounds, word_indptr, word_cell, factor, target_row, target, totals, averaged, average_weight
+        part_bounds, word_indptr, word_cell, cell_weight, factor, target_row, target, totals, averaged,
+        average_weight,
     )
     given.indptr, given.column_indptr, given.fixed = &indptr[0], &column_indptr[0], &fixed[0]
     given.value_indptr, given.cell_document = &value_indptr[0], &cell_document[0]
@@ -181,7 +191,7 @@ cdef int add_sampled(
         row = rows + w * n_topics
         share = 0.0
         for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
-            share += given.fixed[to.word_cell[i]]
+            share += weight_of(to, to.word_cell[i]) * given.fixed[to.word_cell[i]]
         share *= to.factor
         drawn = share == 0.0  # draws have no such part
         count_work(&done, 8 * n_topics)
@@ -201,7 +211,8 @@ cdef int add_sampled(
             count_work(&done, 32 * n_columns)
             add_block(
                 out, totals, average_out, weight, n_columns, given.column_topic + first_column,
-                values + given.value_indptr[d] + (cell - given.indptr[d]) * n_columns, to.factor, drawn,
+                values + given.value_indptr[d] + (cell - given.indptr[d]) * n_columns,
+                to.factor * weight_of(to, cell), drawn,
             )
     return 0
 
@@ -219,6 +230,7 @@ def add_cell_counts(
     const int64_t[::1] word_indptr,
     const int64_t[::1] word_cell,
     const real[:, ::1] counts,
+    const double[::1] cell_weight,
     double factor,
     const int32_t[::1] target_row,
     double[:, ::1] target,
@@ -236,7 +248,8 @@ def add_cell_counts(
         return
     cdef double[:, ::1] scratch = np.zeros((team.size, 2 * target.shape[1] + GAP))
     given.target = target_of(
-        part_bounds, word_indptr, word_cell, factor, target_row, target, totals, averaged, average_weight
+        part_bounds, word_indptr, word_cell, cell_weight, factor, target_row, target, totals, averaged,
+        average_weight,
     )
     given.counts, given.n_columns, given.single = &counts[0, 0], counts.shape[1], real is float
     given.scratch = &scratch[0, 0]
@@ -252,14 +265,15 @@ cdef int add_part_of_cells(CellCounts* given, Py_ssize_t p, Py_ssize_t thread) e
 
 cdef int add_cells(CellCounts* given, Py_ssize_t p, Py_ssize_t thread, const real* counts) except -1 nogil:
     cdef Target* to = &given.target
-    cdef Py_ssize_t n_topics = to.n_topics, w, i, row, done = 0
+    cdef Py_ssize_t n_topics = to.n_topics, w, i, cell, row, done = 0
     cdef double* sums = given.scratch + thread * (2 * n_topics + GAP)
     # Not in the totals themselves: another thread may write to the line of the cache where they end.
     cdef double* totals = sums + n_topics
     memcpy(totals, to.totals + p * n_topics, n_topics * sizeof(double))
     for w in range(to.part_bounds[p], to.part_bounds[p + 1]):
         for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
-            add_cell(counts + to.word_cell[i] * given.n_columns, n_topics, sums)
+            cell = to.word_cell[i]
+            add_cell(weight_of(to, cell), counts + cell * given.n_columns, n_topics, sums)
             count_work(&done, n_topics)
         row = to.target_row[w] * n_topics
         add_word(
@@ -288,6 +302,7 @@ def add_factored_counts(
     const real[:, ::1] expectation,
     const double[::1] share,
     const real[:, ::1] rows,
+    const double[::1] cell_weight,
     double factor,
     const int32_t[::1] target_row,
     double[:, ::1] target,
@@ -307,7 +322,8 @@ def add_factored_counts(
         return
     cdef double[:, ::1] scratch = np.empty((team.size, target.shape[1] + GAP))
     given.target = target_of(
-        part_bounds, word_indptr, word_cell, factor, target_row, target, totals, averaged, average_weight
+        part_bounds, word_indptr, word_cell, cell_weight, factor, target_row, target, totals, averaged,
+        average_weight,
     )
     given.cell_document, given.expectation, given.share = &cell_document[0], &expectation[0, 0], &share[0]
     given.rows, given.single, given.scratch = &rows[0, 0], real is float, &scratch[0, 0]
@@ -342,7 +358,7 @@ cdef int add_factored(
             sums[k] = 0.0
         for i in range(to.word_indptr[w], to.word_indptr[w + 1]):
             cell = to.word_cell[i]
-            c = to.factor * given.share[cell]
+            c = to.factor * weight_of(to, cell) * given.share[cell]
             e = expectation + given.cell_document[cell] * n_topics
             for k in range(n_topics):
                 sums[k] += c * e[k]

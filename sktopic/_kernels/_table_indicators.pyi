@@ -13,6 +13,7 @@ def sweep_tables(
     cumulative: _Real,  # (n_words, n_blocks)
     alpha: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
+    sample_weight: NDArray[np.float64],  # (n_documents,), or (0,) for ones
     n_burn_in: int,
     n_sweeps: int,
     sparse: bool,

@@ -219,10 +219,10 @@ cdef int sweep_document(
     Py_ssize_t n_cells, const int32_t* cell_word, const double* cell_count, const real* rows,
     const real* cumulative, const double* alpha, int32_t n_topics, int n_burn_in, int n_sweeps, bint sparse,
     Stream* stream, int32_t* z, Seats* seats, Columns* columns, Stirling* stirling, const Aliases* aliases,
-    double* scratch, Buffer* values, double* tables, Py_ssize_t* done
+    double* scratch, Buffer* values, double weight, double* tables, Py_ssize_t* done
 ) except -1 nogil:
     """All sweeps over one document: leaves its topics in columns, appends its block of draws to values and
-    adds its tables in counted sweeps to tables. 1 when there is no memory."""
+    adds its tables in counted sweeps, times its weight, to tables. 1 when there is no memory."""
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used
     cdef Py_ssize_t stride = 0, cell, token
     cdef int32_t i, j, k, n_parts
@@ -276,7 +276,7 @@ cdef int sweep_document(
                 out[columns.of_entry[j]] += <real>clump_weight(cell_count[cell], n_parts, i)
         if keep:
             for j in range(seats.n):
-                tables[seats.topic[j]] += seats.tables[j]
+                tables[seats.topic[j]] += weight * seats.tables[j]
         if sweep == 0:
             for j in range(seats.n):
                 if refresh(seats, j, stirling) != 0:
@@ -293,6 +293,7 @@ def sweep_tables(
     const real[:, ::1] cumulative,
     const double[::1] alpha,
     const uint64_t[::1] keys,
+    const double[::1] sample_weight,
     int n_burn_in,
     int n_sweeps,
     bint sparse,
@@ -307,6 +308,7 @@ def sweep_tables(
     indptr, cell_word, cell_count, rows, cumulative, keys, n_burn_in, n_sweeps : as in
         _sparse_gibbs.sweep_documents                                                                     IN
     alpha : (n_topics,) b1 times the root weights, scaled rows @ alpha = 1                         IN
+    sample_weight : (n_documents,) by which the tables of a document are multiplied; (0,): by one  IN
     sparse : whether draws go over the document's topics only; the law is the same
     table_of_word : (n_words,) entry of a word in threshold and alias, or -1; read if sparse       IN
     threshold, alias : of _alias.build_alias_tables                                               IN
@@ -314,13 +316,14 @@ def sweep_tables(
     Returns
     -------
     column_indptr, column_topic, values : as of _sparse_gibbs.sweep_documents with drawn=True;
-    tables (n_topics,) float64 : the sums of the documents' tables.
+    tables (n_topics,) float64 : the sums of the documents' tables, by weight.
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell
     cdef Py_ssize_t most = 1, n_tokens, done = 0
     cdef int32_t n_topics = <int32_t>rows.shape[1]
     cdef int64_t base = indptr[0]
     cdef int status = 0
+    cdef bint weighted = sample_weight.shape[0] > 0
     cdef Stream stream
     cdef Stirling stirling
     cdef Seats seats
@@ -369,7 +372,7 @@ def sweep_tables(
                         n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0],
                         &alpha[0],
                         n_topics, n_burn_in, n_sweeps, sparse, &stream, &z[0], &seats, &columns, &stirling,
-                        &aliases, &doubles[3, 0], &values, &tables[0], &done,
+                        &aliases, &doubles[3, 0], &values, sample_weight[d] if weighted else 1.0, &tables[0], &done,
                     )
                     status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
                     if status != 0:

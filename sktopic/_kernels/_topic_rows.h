@@ -90,13 +90,13 @@ DEFINE_FILL_ROW(fill_row_double, dot_block_double, double)
 DEFINE_ADD_SHARE(add_share_float, float)
 DEFINE_ADD_SHARE(add_share_double, double)
 
-/* sums += x */
-#define DEFINE_ADD_CELL(NAME, REAL)                                                        \
-    CLONED void NAME(const REAL *restrict x, ptrdiff_t n, double *restrict sums)           \
-    {                                                                                      \
-        ptrdiff_t k;                                                                       \
-        for (k = 0; k < n; k++)                                                            \
-            sums[k] += x[k];                                                               \
+/* sums += weight * x */
+#define DEFINE_ADD_CELL(NAME, REAL)                                                              \
+    CLONED void NAME(double weight, const REAL *restrict x, ptrdiff_t n, double *restrict sums)  \
+    {                                                                                            \
+        ptrdiff_t k;                                                                             \
+        for (k = 0; k < n; k++)                                                                  \
+            sums[k] += weight * x[k];                                                            \
     }
 DEFINE_ADD_CELL(add_cell_float, float)
 DEFINE_ADD_CELL(add_cell_double, double)

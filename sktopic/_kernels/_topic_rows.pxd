@@ -16,8 +16,8 @@ cdef extern from "_topic_rows.h" nogil:
     void add_share_double(
         double share, const double* prior, const double* row, Py_ssize_t n, double* target, double* totals,
         const double* following)
-    void add_cell_float(const float* x, Py_ssize_t n, double* sums)
-    void add_cell_double(const double* x, Py_ssize_t n, double* sums)
+    void add_cell_float(double weight, const float* x, Py_ssize_t n, double* sums)
+    void add_cell_double(double weight, const double* x, Py_ssize_t n, double* sums)
     void add_word(
         double factor, double* sums, Py_ssize_t n, double* target, double* totals, double* averaged,
         const double* average_weight)
@@ -56,11 +56,11 @@ cdef inline void add_share(
         add_share_double(share, prior, row, n, target, totals, following)
 
 
-cdef inline void add_cell(const real* x, Py_ssize_t n, double* sums) noexcept nogil:
+cdef inline void add_cell(double weight, const real* x, Py_ssize_t n, double* sums) noexcept nogil:
     if real is float:
-        add_cell_float(x, n, sums)
+        add_cell_float(weight, x, n, sums)
     else:
-        add_cell_double(x, n, sums)
+        add_cell_double(weight, x, n, sums)
 
 
 cdef inline void multiply_row(real* x, Py_ssize_t n, real factor) noexcept nogil:

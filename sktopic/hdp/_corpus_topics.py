@@ -9,6 +9,7 @@ from scipy.special import digamma, polygamma
 from sktopic._arrays import by_blocks
 from sktopic._document_steps import VariationalStep
 from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
+from sktopic._sample_weight import weighted_sum
 from sktopic._statistics import TopicWordStatistics, frozen_columns
 from sktopic.hdp._minibatch import are_in_use
 
@@ -86,17 +87,16 @@ class CorpusTopics:
         """Whether topics with these totals of the statistics are in use."""
         return are_in_use(self.statistics.tokens(self.total_samples, totals))
 
-    def learn(self, learned, priors, tokens, lengths, scale, rho, workers):
+    def learn(self, learned, priors, tokens, batch, scale, rho, workers):
         """Move the parameters that are learned towards their best values for a batch.
 
         learned : names of these, among "alpha", "gamma" and "eta"; priors : shape and rate of those of alpha
-        and gamma; tokens, lengths, scale : of the batch, as of fit_concentration; rho : step size
+        and gamma; tokens, scale : of the batch, as of fit_concentration; rho : step size
         """
         if "alpha" in learned:
-            some = lengths > 0
-            best = fit_concentration(
-                tokens[some], self.weights, self.alpha, lengths[some], scale, *priors["alpha"]
-            )
+            lengths, sample_weight = batch.with_words()
+            given = tokens[batch.lengths > 0], self.weights, self.alpha, lengths, scale, *priors["alpha"]
+            best = fit_concentration(*given, sample_weight)
             self.alpha = _between_logarithms(self.alpha, best, rho)
         if "gamma" in learned:
             shape, rate = priors["gamma"]
@@ -145,7 +145,7 @@ def trigamma(x):
     return polygamma(1, x)
 
 
-def fit_weights(tokens, weights, alpha, gamma, scale):
+def fit_weights(tokens, weights, alpha, gamma, scale, sample_weight=None):
     """beta that maximises the bound, by Minka's fixed point; each iteration raises it.
 
     Parameters
@@ -154,6 +154,7 @@ def fit_weights(tokens, weights, alpha, gamma, scale):
     weights : (n_topics,) the start
     alpha, gamma : concentrations of documents and root
     scale : documents of the corpus for each of these
+    sample_weight : (n_documents,) as how many each of these counts; None: as one
 
     Returns
     -------
@@ -164,7 +165,7 @@ def fit_weights(tokens, weights, alpha, gamma, scale):
         prior = alpha * weights
         gains = by_blocks(lambda n, prior=prior: digamma(prior + n), tokens) - digamma(prior)
         gains = np.maximum(gains, 0.0)  # rounding
-        tables = scale * prior * gains.sum(axis=0)
+        tables = scale * prior * weighted_sum(gains, sample_weight)
         left = min(max(rest / (tables.sum() + rest), SMALLEST_WEIGHT), LARGEST_REST)
         updated = np.maximum((1.0 - left) * tables / max(tables.sum(), 1e-300), SMALLEST_WEIGHT)
         updated *= (1.0 - left) / updated.sum()
@@ -175,25 +176,28 @@ def fit_weights(tokens, weights, alpha, gamma, scale):
     return weights
 
 
-def fit_concentration(tokens, weights, value, lengths, scale, shape, rate):
+def fit_concentration(tokens, weights, value, lengths, scale, shape, rate, sample_weight=None):
     """alpha that maximises the bound under a Gamma prior, by Newton's method for its logarithm.
 
     Parameters
     ----------
-    tokens, weights, scale : as of fit_weights
+    tokens, weights, scale, sample_weight : as of fit_weights
     value : the start
     lengths : (n_documents,) of the documents, > 0
     shape, rate : of the prior
     """
     x, (document, topic) = math.log(value), np.nonzero(tokens > 0)
     tokens, b = tokens[document, topic], weights[topic]
+    cell_weight = None if sample_weight is None else sample_weight[document]
     for _ in range(NEWTON_ITERATIONS):
         a = math.exp(x)
         prior = a * b
-        first = (b * (by_blocks(digamma, prior + tokens) - by_blocks(digamma, prior))).sum()
-        first -= (digamma(a + lengths) - digamma(a)).sum()
-        second = (b * b * (by_blocks(trigamma, prior + tokens) - by_blocks(trigamma, prior))).sum()
-        second -= (trigamma(a + lengths) - trigamma(a)).sum()
+        gains = b * (by_blocks(digamma, prior + tokens) - by_blocks(digamma, prior))
+        first = weighted_sum(gains, cell_weight)
+        first -= weighted_sum(digamma(a + lengths) - digamma(a), sample_weight)
+        gains = b * b * (by_blocks(trigamma, prior + tokens) - by_blocks(trigamma, prior))
+        second = weighted_sum(gains, cell_weight)
+        second -= weighted_sum(trigamma(a + lengths) - trigamma(a), sample_weight)
         slope = scale * a * first + shape - a * rate
         curvature = scale * (a * first + a * a * second) - a * rate
         step = -slope / curvature if curvature < 0 else math.copysign(1.0, slope)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, StrOptions
 from sktopic._fitted_arrays import COUNT, FLOAT, INT
+from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
@@ -27,7 +28,7 @@ PARAMETERS = {"alpha": "doc_concentration", "gamma": "topic_concentration", "eta
 MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other", "i8"), ("gain", "f8")])
 
 
-class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
+class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP):
     """Hierarchical Dirichlet process whose number of topics is inferred, by variational inference with moves.
 
     Documents draw their proportions directly from weights of the topics that all share, and topics have
@@ -353,12 +354,14 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
     def _update_topics(self, batch_counts, update, workers):
         scale, rho = update.total_samples / batch_counts.n_documents, self._rho(update)
         topics, counts = self._corpus_topics(self.total_samples_), batch_counts.expected
+        batch = counts.batch
         moves = Moves(topics, self._inference(), scale, self._n_topic_updates, workers)
         moving = self.split_merge and self._n_topic_updates > 0  # topics are random before
         if moving:
             counts = moves.finish(counts) if update.is_last_pass else moves.merge(counts, is_last_pass=False)
         before = topics.weights
-        best = fit_weights(moves.batch_topics(counts).tokens, before, topics.alpha, topics.gamma, scale)
+        given = moves.batch_topics(counts).tokens, before, topics.alpha, topics.gamma, scale
+        best = fit_weights(*given, batch.sample_weight)
         topics.weights = (1.0 - rho) * before + rho * best
         splits = []
         if moving and self.max_splits > 0 and not update.is_last_pass:
@@ -369,7 +372,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, GrowingHDP):
         if self._n_topic_updates > 0 or update.is_whole_corpus:  # the very first batch has read random topics
             learned = [name for name, parameter in PARAMETERS.items() if getattr(self, parameter) == "auto"]
             priors = {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}
-            topics.learn(learned, priors, tokens, counts.batch.lengths, scale, rho, workers)
+            topics.learn(learned, priors, tokens, batch, scale, rho, workers)
         self._take_over(topics, moves.made)
         if update.is_whole_corpus:
             update.memory["tokens"] = tokens  # of the documents, for their next start

@@ -7,6 +7,7 @@ from scipy.special import digamma
 
 from sktopic._kernels._dirichlet import fit_dirichlet
 from sktopic._prior import LARGEST_LEARNED, MAX_ITER, SMALLEST, SMALLEST_LEARNED, TOL
+from sktopic._sample_weight import weighted_sum
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,16 @@ class GrowingPrior:
         share = max(self.left(concentration) / max(n, 1), SMALLEST)
         return np.append(self.alpha, np.full(n, share))
 
-    def averaged(self, gains, lengths, rho):
+    def averaged(self, gains, lengths, sample_weight, rho):
         """Move the average a step of size rho towards that of a batch, and fit alpha to it.
 
-        gains : (n_topics,) topic_gains of the PriorStatistics; lengths : of the documents with words
+        gains : (n_topics,) topic_gains of the PriorStatistics; lengths, sample_weight : of the documents with
+            words, and their weights or None
         """
-        batch = gains / self.alpha / len(lengths)
-        batch = batch + digamma(self.alpha) - digamma(self.alpha.sum() + lengths).mean()
+        n_documents = len(lengths) if sample_weight is None else sample_weight.sum()
+        total = weighted_sum(digamma(self.alpha.sum() + lengths), sample_weight)
+        batch = gains / self.alpha / n_documents
+        batch = batch + digamma(self.alpha) - total / n_documents
         log_theta, alpha = (1.0 - rho) * self.log_theta + rho * batch, self.alpha.copy()
         fit_dirichlet(log_theta, alpha, MAX_ITER, TOL)
         return GrowingPrior(alpha, log_theta)

@@ -114,7 +114,7 @@ class Moves:
         others = np.maximum(means.mixture(corpus.weights) - weight * phi, 1e-300)
         others = others / (corpus.weights.sum() - weight)
         change = without.bounds() - counts.bounds()
-        gain = self._scale * float(change.sum()) - batch_topics.posterior(part.column)[0]
+        gain = self._scale * float(counts.batch.sum(change)) - batch_topics.posterior(part.column)[0]
         gain += (corpus.gamma - 1.0) * math.log((rest + weight) / rest)
         return gain - unseen_loss(part, batch_topics, phi, others), batch_topics.error(change)
 

@@ -10,6 +10,7 @@ from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic._editing import TopicEdit
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import uniforms
+from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import PRIOR_INERTIA, SMALLEST
 from sktopic.hdp._growing_prior import GrowingPrior
 from sktopic.hdp._minibatch import GrowingHDP
@@ -18,7 +19,7 @@ BIRTH_KEY = 0x6269727468
 MOST_BIRTHS = 1000
 
 
-class OnlineEMHDP(GrowingHDP):
+class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
     """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM); topics are born.
 
     Topics and their weights are parameters that are learned as `OnlineEMLDA` learns them, and documents are
@@ -297,11 +298,12 @@ class OnlineEMHDP(GrowingHDP):
         self._end_births(batch_counts.expected.drawn_topics(), update)
 
     def _update_prior(self, counts, rho):
-        gains, lengths = counts.prior_statistics().topic_gains, counts.batch.lengths
+        gains, batch = counts.prior_statistics().topic_gains, counts.batch
         # pi sums to less than one. What is left falls as it does under the process, with a table a document.
-        n = float(self.n_samples_seen_ + len(lengths))
+        n = float(self.n_samples_seen_ + batch.total_weight)
         most = self.doc_concentration_ * n / (n + self.topic_concentration_)
-        self._prior = self._prior.averaged(gains[: len(self._alpha)], lengths[lengths > 0], rho).bounded(most)
+        averaged = self._prior.averaged(gains[: len(self._alpha)], *batch.with_words(), rho)
+        self._prior = averaged.bounded(most)
 
     def _end_births(self, drawn, update):
         """Let spare columns that tokens were drawn to be topics; forget the others."""

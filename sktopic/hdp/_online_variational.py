@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sktopic._compat import Interval
 from sktopic._constraints import NON_NEGATIVE
 from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._minibatch import MinibatchHDP
@@ -17,7 +18,7 @@ from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks,
 MOST_ATOMS = 10_000
 
 
-class OnlineVariationalHDP(EvidenceLowerBound, MinibatchHDP):
+class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, MinibatchHDP):
     """Hierarchical Dirichlet process by online variational inference.
 
     Weights of the topics in the corpus come from a stick-breaking process, and each document has one of its

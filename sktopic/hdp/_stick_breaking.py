@@ -152,7 +152,7 @@ class AtomCounts:
             word_indptr=batch.word_indptr,
             word_cell=batch.word_cell,
             cell_document=batch.cell_document(),
-            cell_count=batch.cell_count,
+            cell_count=batch.weighted_counts(),
             zeta=self.zeta,
             varphi=self.varphi,
             factor=factor,
@@ -164,8 +164,11 @@ class AtomCounts:
 
     def prior_statistics(self):
         """The expected number of atoms of each topic, as topic_gains (which are numbers of tables)."""
-        atoms = self.varphi.sum(axis=(0, 1))
-        return PriorStatistics(np.zeros_like(atoms), atoms, 0.0, np.count_nonzero(self.batch.lengths))
+        weights = self.batch.sample_weight
+        by_document = self.varphi if weights is None else self.varphi * weights[:, None, None]
+        atoms = by_document.sum(axis=(0, 1))
+        n_documents = self.batch.sum((self.batch.lengths > 0).astype(np.float64))
+        return PriorStatistics(np.zeros_like(atoms), atoms, 0.0, n_documents)
 
     def proportions(self):
         """Over the topics in use; the prior's trace lets documents without words have its mean."""

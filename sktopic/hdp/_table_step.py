@@ -16,14 +16,14 @@ MANY_DRAWS = 300
 
 @dataclass
 class TableCounts(SampledCounts):
-    """Sums over sweeps of draws of topics, and of the tables that documents have for each topic."""
+    """Sums over sweeps of draws of topics, and of the tables of all documents, by weight, for each topic."""
 
     tables: np.ndarray
 
     def prior_statistics(self):
         """The tables in the place of their expectation (see PriorStatistics.topic_gains)."""
-        lengths = self.batch.lengths[self.batch.lengths > 0]
-        return PriorStatistics.from_gains(self.prior, self.tables / self.n_sweeps / self.prior, lengths)
+        gains = self.tables / self.n_sweeps / self.prior
+        return PriorStatistics.from_gains(self.prior, gains, *self.batch.with_words())
 
 
 @dataclass
@@ -53,7 +53,10 @@ class TableStep:
             "threshold": threshold,
             "alias": alias,
         }
-        pieces = [(batch.cells(a, b), keys[a:b], settings) for a, b in document_pieces(batch, workers)]
+        weights = batch.document_weight()
+        pieces = [
+            (batch.cells(a, b), keys[a:b], weights[a:b], settings) for a, b in document_pieces(batch, workers)
+        ]
         parts = workers.map(_sweep, pieces)
         column_topic, values = joined(parts, "column_topic"), joined(parts, "values")
         fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)  # draws have neither
@@ -85,6 +88,6 @@ class _Swept(NamedTuple):
     tables: np.ndarray
 
 
-def _sweep(cells, keys, settings):
+def _sweep(cells, keys, sample_weight, settings):
     """The kernel for some documents."""
-    return _Swept(*sweep_tables(*cells, keys=keys, **settings))
+    return _Swept(*sweep_tables(*cells, keys=keys, sample_weight=sample_weight, **settings))

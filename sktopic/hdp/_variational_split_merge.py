@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from sktopic._kernels._variational_split_merge import dirichlet_terms, divide_cells, list_cells, pair_mixing
+from sktopic._sample_weight import weighted_sum
 
 # Tokens of a topic in a document below which there is nothing to look at.
 FEWEST_TOKENS = 1e-12
@@ -41,7 +42,7 @@ class Part:
     ----------
     weight : beta of the topic
     documents : (n_documents,) its tokens in each document
-    words : (n_words,) its tokens of each word of the batch
+    words : (n_words,) its tokens of each word of the batch, each document as often as its weight says
     column : (n_features,) its expected tokens of each word in the corpus
     """
 
@@ -69,11 +70,11 @@ class Cells:
     tokens: np.ndarray
 
     def sums(self, tokens, batch):
-        """Sums of tokens by document and by word of the batch."""
-        return (
-            np.bincount(self.document, weights=tokens, minlength=batch.n_documents),
-            np.bincount(self.word, weights=tokens, minlength=batch.n_words),
-        )
+        """Sums of tokens by document, and by word of the batch with the documents' weights."""
+        by_document = np.bincount(self.document, weights=tokens, minlength=batch.n_documents)
+        if batch.sample_weight is not None:
+            tokens = tokens * batch.sample_weight[self.document]
+        return by_document, np.bincount(self.word, weights=tokens, minlength=batch.n_words)
 
 
 @dataclass
@@ -84,7 +85,7 @@ class BatchTopics:
     ----------
     counts : VariationalCounts of the batch
     concentration, topic_word_prior : alpha and eta
-    scale : documents of the corpus for each of the batch
+    scale : documents of the corpus for each of the batch, both by weight
     """
 
     counts: object
@@ -144,12 +145,13 @@ class BatchTopics:
 
     def error(self, change):
         """Standard error of the sum of changes over the corpus, of which these documents are a sample."""
-        n = len(change)
+        n = self.batch.total_weight
         if self.scale <= 1.0:
             return 0.0
         if n < 2:
             return np.inf
-        return self.scale * float(np.sqrt(n * change.var(ddof=1) * (1.0 - 1.0 / self.scale)))
+        squares = self.batch.sum((change - self.batch.sum(change) / n) ** 2)
+        return self.scale * float(np.sqrt(n * (squares / (n - 1)) * (1.0 - 1.0 / self.scale)))
 
     def part(self, cells, weight, column, tokens=None):
         """The Part of all tokens of some cells, or of given ones."""
@@ -217,7 +219,7 @@ def merge_gain(topics, one, other):
     a, b = one.cells, other.cells
     pair_mixing(a.cell, a.tokens, b.cell, b.tokens, a.document, mixing)
     change -= mixing
-    gain = topics.scale * (float(change.sum()) + words) + bound - one.bound - other.bound
+    gain = topics.scale * (float(topics.batch.sum(change)) + words) + bound - one.bound - other.bound
     unseen = log_tokens - one.log_tokens - other.log_tokens - topics.scale * words
     return gain, unseen, topics.error(change)
 
@@ -249,7 +251,7 @@ def propose_merges(topics, weights, column, young, most):
     most : pairs to try
     """
     known, merges, taken = {}, [], set()
-    for pair in correlated_pairs(topics.proportions, most):
+    for pair in correlated_pairs(topics.proportions, most, topics.batch.sample_weight):
         if taken.isdisjoint(pair) and not young[list(pair)].any():
             for k in pair:
                 if k not in known:
@@ -304,7 +306,7 @@ def divide(topics, k, old, hat, rho, column):
     if rho < 1.0:
         seen[words] = scale * whole.words
     else:  # what was there is what the batch has: every other document against the rest
-        half = np.where(cells.document % 2, 0.0, cells.tokens)
+        half = shares_of_every_other(topics.batch)[cells.document] * cells.tokens
         seen[words] = scale * topics.part(cells, 0.0, column, half).words
         column = whole.column - seen
     share = max((1.0 - rho) * old / whole.weight, 0.5 if rho == 1.0 else 0.0)
@@ -329,7 +331,7 @@ def divide(topics, k, old, hat, rho, column):
         first = topics.part(cells, 0.0, whole.column - second.column, tokens)
         starts = first.column, second.column
     first.weight = divide_weight(
-        first, second, whole.weight * share, whole.weight, (1.0 - rho) * old, rho * hat, alpha
+        topics.batch, first, second, whole.weight * share, whole.weight, (1.0 - rho) * old, rho * hat, alpha
     )
     second.weight = whole.weight - first.weight
     bounds, change = 0.0, mixing - topics.proportions_change(first, second)
@@ -338,10 +340,19 @@ def divide(topics, k, old, hat, rho, column):
         bounds += sign * bound
         gains = c * log_words[cells.word]
         change += sign * np.bincount(cells.document, weights=gains, minlength=len(change))
-    return Split(k, tokens, first, second, scale * float(change.sum()) + bounds, topics.error(change))
+    gain = scale * float(topics.batch.sum(change)) + bounds
+    return Split(k, tokens, first, second, gain, topics.error(change))
 
 
-def divide_weight(first, second, start, total, kept, moved, alpha):
+def shares_of_every_other(batch):
+    """What of each document is in every other of the documents, where one counts as several."""
+    if batch.sample_weight is None:
+        return np.arange(batch.n_documents) % 2 == 0
+    bounds = np.append(0.0, np.cumsum(batch.sample_weight))
+    return np.diff(bounds // 2 + np.minimum(bounds % 2, 1.0)) / batch.sample_weight
+
+
+def divide_weight(batch, first, second, start, total, kept, moved, alpha):
     """beta of the first of two halves, by the fixed point that weights are found by.
 
     kept stays with it; moved is divided as the expected tables are.
@@ -349,7 +360,7 @@ def divide_weight(first, second, start, total, kept, moved, alpha):
     weight = start
     for _ in range(WEIGHT_ITERATIONS):
         gains = [
-            alpha * b * (digamma(alpha * b + part.documents) - digamma(alpha * b)).sum()
+            alpha * b * batch.sum(digamma(alpha * b + part.documents) - digamma(alpha * b))
             for part, b in ((first, weight), (second, total - weight))
         ]
         updated = kept + moved * gains[0] / max(sum(gains), 1e-300)
@@ -360,9 +371,14 @@ def divide_weight(first, second, start, total, kept, moved, alpha):
     return weight
 
 
-def correlated_pairs(proportions, most):
-    """Pairs of columns with positive covariance, largest first, at most ``most``."""
-    covariance = np.triu(products(proportions - proportions.mean(axis=0)), 1)
+def correlated_pairs(proportions, most, sample_weight=None):
+    """Pairs of columns with positive covariance, largest first, at most ``most``; rows may have weights."""
+    if sample_weight is None:
+        deviations = proportions - proportions.mean(axis=0)
+    else:
+        mean = weighted_sum(proportions, sample_weight) / sample_weight.sum()
+        deviations = (proportions - mean) * np.sqrt(sample_weight)[:, None]
+    covariance = np.triu(products(deviations), 1)
     places = np.flatnonzero(covariance > 0)
     values = covariance.ravel()[places]
     if len(places) > most:  # all that are as large as the last one wanted: many equal ones keep their order

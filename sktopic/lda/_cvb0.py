@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._compat import Interval
 from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
 from sktopic._document_steps import WeightedCounts, document_pieces
-from sktopic._fitted_arrays import COUNT, NUMBER
+from sktopic._fitted_arrays import NUMBER
 from sktopic._kernels._cvb0 import collapse_documents
 from sktopic._statistics_updates import TokenAverage
 from sktopic.lda._minibatch import ExpectedCountsLDA
@@ -179,7 +179,7 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
     _fitted_values = {  # noqa: RUF012
         **ExpectedCountsLDA._fitted_values,
         "n_tokens_seen_": NUMBER,
-        "_n_lengths_seen": COUNT,
+        "_n_lengths_seen": NUMBER,
     }
 
     def __init__(
@@ -236,7 +236,7 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
     def _initialize(self, n_features, seed):
         super()._initialize(n_features, seed)
         self.n_tokens_seen_ = 0.0
-        self._n_lengths_seen = 0  # documents, those of batches without words left out
+        self._n_lengths_seen = 0  # documents by weight, those of batches without words left out
 
     def _global_step(self, batch_counts, update, workers):
         super()._global_step(batch_counts, update, workers)

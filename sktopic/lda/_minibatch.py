@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sktopic._constraints import SHARED
 from sktopic._document_steps import TrainingStep
 from sktopic._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME
-from sktopic._minibatch import MinibatchTopicModel
+from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import (
     PRIOR_INERTIA,
     PriorLearner,
@@ -22,7 +22,7 @@ from sktopic._typing import FloatArray
 from sktopic.lda._editing import EditableLDA
 
 
-class MinibatchLDA(EditableLDA, MinibatchTopicModel):
+class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
     """Base class of the mini-batch methods for LDA: a random start, and priors, which may be learned.
 
     A method says with which step documents are inferred (`_training_step`, `_transform_step`), how the
@@ -34,15 +34,15 @@ class MinibatchLDA(EditableLDA, MinibatchTopicModel):
 
     _parameter_constraints = SHARED
     _fitted_arrays = {  # noqa: RUF012
-        **MinibatchTopicModel._fitted_arrays,
+        **WeightedMinibatchModel._fitted_arrays,
         "_prior_averages": (FLOAT, None),
     }
     _optional_arrays = {  # noqa: RUF012
-        **MinibatchTopicModel._optional_arrays,
+        **WeightedMinibatchModel._optional_arrays,
         **EditableLDA._optional_arrays,
     }
     _fitted_values = {  # noqa: RUF012
-        **MinibatchTopicModel._fitted_values,
+        **WeightedMinibatchModel._fitted_values,
         "_prior_rule": OPTIONAL_NAME,
         "_n_prior_updates": COUNT,
     }

@@ -300,7 +300,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
             return statistics.probabilities(update.total_samples, self.topic_word_prior_)
 
         def enter(statistics, counts):
-            found = BatchCounts(counts, words, batch.n_documents, batch.lengths.sum())
+            found = BatchCounts(counts, words, batch.total_weight, batch.total_tokens)
             self._update_statistics(statistics, found, update, workers)
 
         def learn(prior, counts):

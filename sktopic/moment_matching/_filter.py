@@ -196,10 +196,11 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """Set the state to the prior, all or nothing; returns X as_documents and an array for alpha."""
         alpha = []
 
-        def check(X):
-            alpha.append(self._new_alpha(X))
+        def select(X):
+            alpha.append(self._new_alpha(X))  # which may raise
+            return X
 
-        documents = self._begin_anew(X, check, streamed=streamed)
+        documents = self._begin_anew(X, select, streamed=streamed)
         return documents, alpha[0]
 
     def _start(self, n_features):

@@ -107,10 +107,11 @@ class NumberOfTopics(MomentMatchingModel):
         topics, key = self._leading_topics(len(gamma)), combine_keys(self._seed, TRANSFORM_KEY)
         return infer_proportions(X, topics, self._prior, step, key, workers, progress)
 
-    def _completion(self, X, workers, progress=NOT_SHOWN):
+    def _completion(self, X, sample_weight, workers, progress=NOT_SHOWN):
         topics = self._leading_topics(len(self._sums))
+        given = X, sample_weight, topics
         return mean_log_predictive(
-            X, topics, lambda observed: self._mixture(observed, workers, progress), workers
+            *given, lambda observed: self._mixture(observed, workers, progress), workers
         )
 
     def _check_settings(self):

@@ -16,7 +16,7 @@ N_FEATURES, FACTOR, N_KEPT = 45, 0.37, 3
 class Case:
     """A corpus, statistics of a larger vocabulary, and where the corpus' words are in it."""
 
-    def __init__(self, dtype, n_topics, n_parts, averages):
+    def __init__(self, dtype, n_topics, n_parts, averages, weighted=False):
         self.corpus = corpus = random_corpus(n_topics, 25, n_topics=n_topics, counts="small", dtype=dtype)
         rng = np.random.default_rng(0)
         n_words = len(corpus.phi)
@@ -25,6 +25,8 @@ class Case:
         self.totals = rng.random((n_parts, n_topics))
         self.averaged = rng.random((N_FEATURES if averages else 0, n_topics))
         self.average_weight = rng.random(n_topics if averages else 0)
+        weights = rng.gamma(1.0, 1.0, corpus.n_documents)
+        self.cell_weight = weights[corpus.cell_document] if weighted else np.empty(0)
         self.part_bounds = np.arange(n_parts + 1, dtype=np.int64) * n_words // n_parts
         self.word_cell = np.argsort(corpus.cell_word, kind="stable")
         sizes = np.bincount(corpus.cell_word, minlength=n_words)
@@ -44,7 +46,8 @@ class Case:
 
     def check(self, expected):
         """The statistics are as before plus the expected counts (n_cells, n_topics) of the cells."""
-        sums = reference.sums_by_word(expected, self.corpus.cell_word, len(self.corpus.phi))
+        weighted = reference.weighted(expected, self.cell_weight)
+        sums = reference.sums_by_word(weighted, self.corpus.cell_word, len(self.corpus.phi))
         target, totals, averaged = self.before
         reference.add_counts(
             sums, self.part_bounds, FACTOR, self.target_row, target, totals, averaged, self.average_weight
@@ -73,7 +76,8 @@ def sampled_arguments(case, drawn=False):
         corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, column_indptr, column_topic, values, fixed
     )[0]
     given = corpus.indptr, column_indptr, column_topic, values, fixed, corpus.rows, corpus.prior
-    return (case.part_bounds, *case.words, *given, FACTOR / N_KEPT, *case.statistics), expected / N_KEPT
+    given = *given, case.cell_weight, FACTOR / N_KEPT
+    return (case.part_bounds, *case.words, *given, *case.statistics), expected / N_KEPT
 
 
 def drawn_arguments(case):
@@ -89,7 +93,7 @@ def variational_arguments(case):
     expected = reference.variational_counts(
         corpus.cell_word, corpus.cell_document, expectation, share, corpus.rows
     )
-    given = corpus.cell_document, expectation, share, corpus.rows, FACTOR
+    given = corpus.cell_document, expectation, share, corpus.rows, case.cell_weight, FACTOR
     return (case.part_bounds, *case.words, *given, *case.statistics), expected
 
 
@@ -97,7 +101,8 @@ def cell_arguments(case):
     corpus = case.corpus
     n_topics = len(corpus.prior)
     counts = np.random.default_rng(2).random((len(corpus.cell_word), n_topics + 5)).astype(corpus.dtype)
-    return (case.part_bounds, *case.words, counts, FACTOR, *case.statistics), counts[:, :n_topics]
+    given = counts, case.cell_weight, FACTOR
+    return (case.part_bounds, *case.words, *given, *case.statistics), counts[:, :n_topics]
 
 
 KERNELS = pytest.mark.parametrize(
@@ -115,9 +120,12 @@ KERNELS = pytest.mark.parametrize(
 @for_both_precisions
 @KERNELS
 @pytest.mark.parametrize("averages", [False, True], ids=["plain", "averaging"])
-@pytest.mark.parametrize(("n_topics", "n_parts"), [(1, 1), (3, 16), (20, 5), (17, 50)])
-def test_counts_are_added_where_they_belong(kernel, arguments, n_topics, n_parts, averages, dtype):
-    case = Case(dtype, n_topics, n_parts, averages)
+@pytest.mark.parametrize(
+    ("n_topics", "n_parts", "weighted"),
+    [(1, 1, False), (3, 16, False), (20, 5, False), (17, 50, False), (17, 16, True)],
+)
+def test_counts_are_added_where_they_belong(kernel, arguments, n_topics, n_parts, weighted, averages, dtype):
+    case = Case(dtype, n_topics, n_parts, averages, weighted)
     given, expected = arguments(case)
     kernel(*given, ALONE)
     case.check(expected)

@@ -22,6 +22,7 @@ from tests.kernels.tools import (
 )
 from tests.reference import table_indicators as reference
 
+NO_WEIGHTS = np.empty(0)
 GOLDEN = Path(__file__).parent.parent / "golden"
 
 for_each_sampler = pytest.mark.parametrize("sampler", ["dense", "tables", "sums"])
@@ -67,15 +68,15 @@ def alias_tables(corpus, sampler):
     return of_word, threshold, alias
 
 
-def run(corpus, n_burn_in, n_sweeps, sampler, first=0, last=None):
+def run(corpus, n_burn_in, n_sweeps, sampler, first=0, last=None, weights=NO_WEIGHTS):
     """What the kernel returns of some of the documents."""
     last = corpus.n_documents if last is None else last
     documents = corpus.piece(first, last)
-    return run_documents(corpus, documents, corpus.keys[first:last], n_burn_in, n_sweeps, sampler)
+    return run_documents(corpus, documents, corpus.keys[first:last], n_burn_in, n_sweeps, sampler, weights)
 
 
-def run_documents(corpus, documents, keys, n_burn_in, n_sweeps, sampler):
-    given = corpus.rows, corpus.cumulative, corpus.prior, keys
+def run_documents(corpus, documents, keys, n_burn_in, n_sweeps, sampler, weights=NO_WEIGHTS):
+    given = corpus.rows, corpus.cumulative, corpus.prior, keys, weights
     settings = n_burn_in, n_sweeps, sampler != "dense", *alias_tables(corpus, sampler)
     return sweep_tables(*documents, *given, *settings)
 
@@ -173,6 +174,16 @@ def test_blocks_widen_as_topics_appear_in_counted_sweeps(sampler, dtype):
     assert_array_equal(blocks[1], np.concatenate(orders))
     assert_array_equal(drawn(corpus, *blocks), expected)
     assert_array_equal(tables, expected_tables.sum(axis=0))
+
+
+@for_each_sampler
+def test_weights_multiply_the_tables_of_documents_and_change_no_draw(sampler):
+    corpus = twin_corpus("small", 7, np.float64)
+    weights = np.arange(corpus.n_documents) / 4  # sums are exact
+    *blocks, tables = run(corpus, 1, 3, sampler, weights=weights)
+    for array, other in zip(blocks, run(corpus, 1, 3, sampler)):
+        assert_array_equal(array, other)
+    assert_array_equal(tables, weights @ run_reference(corpus, 1, 3, sampler)[1])
 
 
 @for_each_seed

@@ -10,6 +10,11 @@ def variational_counts(cell_word, cell_document, expectation, share, rows):
     return share[:, None] * expectation[cell_document].astype(np.float64) * rows[cell_word]
 
 
+def weighted(expected, cell_weight):
+    """The expected counts of cells (n_cells, n_topics) times the weights of these; (0,) stands for ones."""
+    return expected if len(cell_weight) == 0 else cell_weight[:, None] * expected
+
+
 def sums_by_word(expected, cell_word, n_words):
     """The expected counts of cells (n_cells, n_topics), added up for each word."""
     sums = np.zeros((n_words, expected.shape[1]))
