@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -491,11 +492,20 @@ def test_error_of_a_gain_is_that_of_a_sample_without_replacement():
     """Sums over the corpus, estimated from samples of 40 of 100 documents, scatter as much as said."""
     rng = np.random.default_rng(0)
     changes = rng.normal(3.0, 2.0, 100)
-    topics = BatchTopics(None, 1.0, 0.1, 2.5)
+
+    def of_batch(n_documents, scale, sample_weight=None):
+        batch = DocumentReader(sp.csr_array(np.ones((n_documents, 1))), sample_weight).batch(
+            np.arange(n_documents)
+        )
+        return BatchTopics(SimpleNamespace(batch=batch), 1.0, 0.1, scale)
+
+    topics = of_batch(40, 2.5)
     samples = [changes[rng.permutation(100)[:40]] for _ in range(4000)]
     scatter = np.std([2.5 * sample.sum() for sample in samples])
     said = np.mean([topics.error(sample) for sample in samples])
     assert said == pytest.approx(scatter, rel=0.05)
-    whole = BatchTopics(None, 1.0, 0.1, 1.0)
-    assert whole.error(changes) == 0.0
-    assert topics.error(changes[:1]) == np.inf
+    assert of_batch(100, 1.0).error(changes) == 0.0
+    assert of_batch(1, 2.5).error(changes[:1]) == np.inf
+    weights = rng.integers(1, 4, 40)
+    repeated = of_batch(weights.sum(), 2.5).error(changes[:40].repeat(weights))
+    assert of_batch(40, 2.5, weights.astype(float)).error(changes[:40]) == pytest.approx(repeated, rel=1e-12)

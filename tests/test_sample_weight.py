@@ -1,0 +1,318 @@
+"""A document of weight w counts as w documents: in the topics, in priors, and in the size of the corpus.
+
+With integer weights it is the same as repeated rows: to rounding where nothing is drawn, in expectation where
+topics are.
+"""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import sktopic
+from sktopic._document_steps import DenseCounts
+from sktopic._documents import DocumentReader, weighted_documents
+from sktopic._parallel import Workers
+from sktopic.datasets import make_lda_documents
+from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
+from sktopic.lda import (
+    HybridLDA,
+    LangevinLDA,
+    OnlineCVB0LDA,
+    OnlineEMLDA,
+    OnlineOPELDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+    StreamingVariationalLDA,
+)
+
+from .conftest import assert_same_state, next_update, state
+from .test_common import CLASSES, new
+
+WEIGHTED = [
+    estimator for estimator in CLASSES if "sample_weight" in inspect.signature(estimator.fit).parameters
+]
+# The topics of their tokens are drawn given each other's, or tokens change the posterior one after the other.
+UNWEIGHTED = [
+    "CollapsedGibbsHDP",
+    "CollapsedGibbsLDA",
+    "DegenerateDirichletLDA",
+    "MomentMatchingLDA",
+    "TriangularDirichletLDA",
+    "TruncationFreeHDP",
+]
+DETERMINISTIC = [
+    OnlineEMLDA(inference="variational", average=True),
+    OnlineEMLDA(inference="variational", boost=True, doc_topic_prior="auto"),
+    OnlineEMLDA(inference="variational", doc_topic_prior="auto", prior_update="gamma"),
+    OnlineVariationalLDA(doc_topic_prior="auto", prior_update="gradient"),
+    OnlineVariationalLDA(learning_method="batch", topic_word_prior="auto"),
+    StreamingVariationalLDA(doc_topic_prior="auto-symmetric"),
+    SinglePassLDA(),
+    OnlineCVB0LDA(),
+    OnlineVariationalHDP(),
+    DirectAssignmentHDP(),
+    DirectAssignmentHDP(learning_method="batch", topic_word_prior="auto"),
+]
+SAMPLERS = [
+    OnlineEMLDA(doc_topic_prior="auto"),
+    HybridLDA(doc_topic_prior="auto"),
+    StreamingGibbsLDA(),
+    LangevinLDA(),
+    OnlineOPELDA(),
+    OnlineEMHDP(),
+    HybridHDP(),
+    HybridHDP(sampler="table_indicator"),
+    HybridHDP(sampler="sparse_table_indicator"),
+]
+every_weighted = pytest.mark.parametrize("estimator", WEIGHTED, ids=repr)
+
+CORPUS = make_lda_documents(40, n_features=30, n_components=4, mean_length=20, random_state=0).data
+X = sp.csr_array(sp.vstack([CORPUS, sp.csr_matrix((1, 30))]), dtype=np.float64)  # the last is empty
+RNG = np.random.default_rng(0)
+TIMES = RNG.integers(0, 4, X.shape[0])
+REPEATED = X[np.repeat(np.arange(X.shape[0]), TIMES)]
+WEIGHTS = np.where(TIMES > 0, RNG.gamma(1.0, 1.0, X.shape[0]), 0.0)
+SOME = TIMES > 0
+
+
+@pytest.mark.parametrize("estimator", DETERMINISTIC, ids=repr)
+@pytest.mark.parametrize("max_iter", [1, 5])
+def test_integer_weights_are_repeated_documents(estimator, max_iter):
+    """Of methods that draw nothing, in batches of all documents: priors, moves and all."""
+    params = {"max_iter": max_iter, "batch_size": 1000}
+    weighted = new(estimator, **params).fit(X, sample_weight=TIMES)
+    repeated = new(estimator, **params).fit(REPEATED)
+    assert weighted.total_samples_ == weighted.n_samples_seen_ / max_iter == TIMES.sum()
+    for name in ("components_", "doc_topic_prior_", "topic_word_prior_", "topic_word_counts_"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-8, err_msg=name)
+    given = X, None, TIMES
+    assert weighted.score(*given) == pytest.approx(repeated.score(REPEATED), rel=1e-7)
+    assert weighted.perplexity(*given) == pytest.approx(math.exp(-weighted.score(*given)), rel=1e-15)
+
+
+def test_large_batches_are_summed_in_groups_with_their_weights():
+    times = np.tile(TIMES[:-1], 30)
+    many = sp.csr_array(sp.vstack([CORPUS] * 30), dtype=np.float64)
+    params = {"max_iter": 2, "batch_size": 5000, "doc_topic_prior": "auto"}
+    weighted = new(OnlineVariationalLDA(), **params).fit(many, sample_weight=times)
+    repeated = new(OnlineVariationalLDA(), **params).fit(many[np.repeat(np.arange(len(times)), times)])
+    assert many.shape[0] > 1024
+    for name in ("components_", "doc_topic_prior_", "topic_word_counts_"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-8, err_msg=name)
+
+
+def statistics(model, documents, sample_weight, key):
+    """What an update by the documents would add to topics (and to sums over words with random factors), and what
+    it tells of the prior, as one vector."""
+    n_documents = documents.shape[0]
+    with Workers(1) as workers:
+        reader, rows = DocumentReader(documents, sample_weight), np.arange(n_documents)
+        update = next_update(model, model.total_samples_)
+        found, _ = model._batch_counts(reader, rows, key, update, workers)
+        wants_prior = model._wants_prior_statistics or isinstance(model, OnlineEMHDP)
+        dense = DenseCounts(documents.shape[1], model._n_trained, wants_prior)
+        dense.include(found.expected, found.words, workers)
+    prior = dense.prior_statistics()
+    assert found.n_documents == TIMES.sum()
+    assert found.n_tokens == pytest.approx(REPEATED.sum(), rel=1e-12)
+    if wants_prior:
+        assert prior.n_documents == (REPEATED.sum(axis=1) > 0).sum()
+    directions = np.random.default_rng(1).random((5, documents.shape[1]))
+    parts = dense.counts.sum(axis=0), (directions @ dense.counts).ravel(), prior.log_theta, prior.topic_gains
+    return np.concatenate([*parts, [prior.total_gain]])
+
+
+@pytest.mark.parametrize("estimator", SAMPLERS, ids=repr)
+def test_expected_statistics_of_an_update_are_those_of_repeated_documents(estimator):
+    """Within four standard errors, given topics from an earlier batch."""
+    model = new(estimator, batch_size=1000, max_iter=2).fit(REPEATED)
+    samples = [
+        np.array([statistics(model, *given, key) for key in range(first, first + 80)])
+        for first, given in ((0, (X[SOME], TIMES[SOME].astype(float))), (1000, (REPEATED, None)))
+    ]
+    means = [sample.mean(axis=0) for sample in samples]
+    variances = [sample.var(axis=0, ddof=1) / len(sample) for sample in samples]
+    error = np.sqrt(variances[0] + variances[1])
+    assert np.all(np.abs(means[0] - means[1]) <= 4 * error + 1e-9 * np.abs(means[1]))
+    assert np.any(error > 0)
+
+
+@every_weighted
+def test_documents_of_weight_zero_are_not_there(estimator):
+    """Bit for bit, in batches that are not whole, with documents held out, and in partial_fit."""
+    params = {"early_stopping": "early_stopping" in estimator.get_params(), "batch_size": 7}
+    model = new(estimator, **params).fit(X, sample_weight=WEIGHTS)
+    other = new(estimator, **params).fit(X[SOME], sample_weight=WEIGHTS[SOME])
+    assert_same_state(state(model), state(other))
+    model.partial_fit(X, sample_weight=WEIGHTS)
+    other.partial_fit(X[SOME], sample_weight=WEIGHTS[SOME])
+    assert_same_state(state(model), state(other))
+    assert model.score(X, sample_weight=WEIGHTS) == other.score(X[SOME], sample_weight=WEIGHTS[SOME])
+
+
+@every_weighted
+def test_weights_of_one_change_no_bit(estimator):
+    plain = new(estimator).fit(X).partial_fit(X)
+    for ones in (np.ones(X.shape[0]), 1, [True] * X.shape[0]):
+        model = new(estimator).fit(X, sample_weight=ones).partial_fit(X, sample_weight=ones)
+        assert_same_state(state(model), state(plain))
+    assert model.score(X, sample_weight=ones) == plain.score(X)
+
+
+def test_weights_of_one_copy_nothing():
+    documents, weights = weighted_documents(X, np.ones(X.shape[0]))
+    assert documents is X
+    assert weights is None
+    documents, weights = weighted_documents(X, WEIGHTS + 1.0)
+    assert documents is X
+    assert_array_equal(weights, WEIGHTS + 1.0)
+
+
+@every_weighted
+def test_threads_do_not_matter(estimator):
+    models = [new(estimator, n_jobs=n_jobs).fit(X, sample_weight=WEIGHTS) for n_jobs in (1, 3)]
+    states = [state(model) for model in models]
+    for each in states:
+        del each["n_jobs"]
+    assert_same_state(*states)
+
+
+def test_a_stream_of_weighted_batches_is_one_pass_over_them():
+    params = {"batch_size": 10, "shuffle": False, "max_iter": 1, "total_samples": 50.0}
+    whole = new(OnlineEMLDA(doc_topic_prior="auto"), **params).fit(X[SOME], sample_weight=WEIGHTS[SOME])
+    parts = new(OnlineEMLDA(doc_topic_prior="auto"), **params)
+    for first in range(0, SOME.sum(), 10):
+        rows = slice(first, first + 10)
+        parts.partial_fit(X[SOME][rows], sample_weight=WEIGHTS[SOME][rows])
+    assert_array_equal(parts.components_, whole.components_)
+    assert_array_equal(parts.doc_topic_prior_, whole.doc_topic_prior_)
+    parts.set_params(total_samples=None).partial_fit(X, sample_weight=WEIGHTS)
+    assert parts.total_samples_ == pytest.approx(2 * WEIGHTS.sum(), rel=1e-12)
+
+
+def test_proportions_of_a_document_do_not_depend_on_its_weight():
+    """A weight says how many documents there are like it, not how often their words are in it."""
+    single = np.zeros((1, 30))
+    single[0, :5] = 3
+    model = new(OnlineVariationalLDA(), max_iter=3)
+    heavy = clone(model).fit(single, sample_weight=[7.0])
+    assert_allclose(heavy.components_, clone(model).fit(single.repeat(7, axis=0)).components_, rtol=1e-9)
+    assert np.abs(heavy.components_ - clone(model).fit(7 * single).components_).max() > 1e-3
+
+
+def test_early_stopping_weighs_the_documents_that_are_held_out():
+    model = new(OnlineEMLDA(), early_stopping=True, validation_fraction=0.4, max_iter=1)
+    model.fit(X[SOME], sample_weight=WEIGHTS[SOME])
+    trained, held_out = model._hold_out(SOME.sum())
+    expected = model.score(X[SOME][held_out], sample_weight=WEIGHTS[SOME][held_out])
+    assert model.validation_scores_[0] == expected != model.score(X[SOME][held_out])
+    assert model.total_samples_ == WEIGHTS[SOME][trained].sum()
+
+
+def test_progress_counts_documents_and_tokens_as_they_are(capsys):
+    new(OnlineEMLDA(), verbose=1).fit(X, sample_weight=100.0 * SOME)
+    assert f"{2 * SOME.sum()} of {2 * SOME.sum()} documents" in capsys.readouterr().out
+
+
+def test_a_model_of_weighted_documents_is_stored(tmp_path):
+    model = new(OnlineCVB0LDA()).fit(X, sample_weight=WEIGHTS)
+    model.save(tmp_path / "model.zip")
+    loaded = sktopic.load(tmp_path / "model.zip")
+    assert_same_state(state(loaded), state(model))
+    for each in (model, loaded):
+        each.partial_fit(X, sample_weight=WEIGHTS)
+    assert_same_state(state(loaded), state(model))
+
+
+# What is given
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.ones(3), r"sample_weight has shape \(3,\)"),
+        (np.ones((X.shape[0], 1)), r"sample_weight has shape \(41, 1\)"),
+        (np.r_[-1.0, np.ones(X.shape[0] - 1)], "sample_weight has -1 for sample 0"),
+        (np.r_[np.ones(X.shape[0] - 1), np.nan], "sample_weight has nan for sample 40"),
+        (np.full(X.shape[0], np.inf), "sample_weight has inf for sample 0"),
+        (np.full(X.shape[0], 1e-13), "sample_weight has 1e-13 for sample 0"),
+        (np.full(X.shape[0], 1e13), r"sample_weight sums to 4.1e\+14; at most 1e\+14"),
+        (0, "sample_weight is zero for all samples"),
+        (-2.5, "sample_weight has -2.5 for sample 0"),
+        (["a"] * X.shape[0], "sample_weight is no array of numbers"),
+        (np.full(X.shape[0], 1j), "sample_weight is no array of numbers"),
+        ("balanced", "sample_weight is no array of numbers"),
+    ],
+)
+def test_what_is_no_weight_is_refused_and_changes_nothing(wrong, message):
+    model = new(OnlineEMLDA()).fit(X)
+    before = state(model)
+    for call in (model.fit, model.partial_fit, model.score, model.perplexity, clone(model).partial_fit):
+        with pytest.raises(ValueError, match=message):
+            call(X, sample_weight=wrong)
+    assert_same_state(state(model), before)
+
+
+def test_weights_of_any_size_give_finite_topics():
+    for size in (1e-12, 1e12):
+        model = new(OnlineEMLDA(doc_topic_prior="auto")).fit(X, sample_weight=size)
+        assert np.isfinite(model.components_).all()
+        assert np.isfinite(model.score(X, sample_weight=size))
+
+
+def test_weights_are_left_as_they_are():
+    weights = WEIGHTS.copy()
+    weights.setflags(write=False)
+    new(OnlineEMLDA()).fit(X, sample_weight=weights)
+    assert_array_equal(weights, WEIGHTS)
+
+
+# Where it is given
+
+
+def test_estimators_without_a_meaning_of_weights_do_not_take_them():
+    others = [estimator for estimator in CLASSES if estimator not in WEIGHTED]
+    assert sorted(type(estimator).__name__ for estimator in others) == UNWEIGHTED
+    for estimator in CLASSES:
+        takes = estimator in WEIGHTED
+        assert ("sample_weight" in inspect.signature(estimator.partial_fit).parameters) is takes
+        assert hasattr(estimator, "set_fit_request") is takes
+        assert hasattr(estimator, "set_partial_fit_request") is takes
+        assert hasattr(estimator, "set_score_request")
+    for estimator in others:
+        with pytest.raises(TypeError, match="sample_weight"):
+            new(estimator).fit(X, sample_weight=WEIGHTS)
+
+
+def test_fit_transform_and_pipelines_hand_weights_on():
+    model = new(OnlineEMLDA()).fit(X, sample_weight=WEIGHTS)
+    assert_array_equal(new(OnlineEMLDA()).fit_transform(X, sample_weight=WEIGHTS), model.transform(X))
+    pipe = make_pipeline(FunctionTransformer(accept_sparse=True), new(OnlineEMLDA()))
+    pipe.fit(X, onlineemlda__sample_weight=WEIGHTS)
+    assert_array_equal(pipe[-1].components_, model.components_)
+
+
+def test_metadata_routing_hands_weights_on_where_they_are_requested():
+    expected = new(OnlineEMLDA()).fit(X, sample_weight=WEIGHTS)
+    with sklearn.config_context(enable_metadata_routing=True):
+        requesting = new(OnlineEMLDA()).set_fit_request(sample_weight=True)
+        pipe = make_pipeline(FunctionTransformer(accept_sparse=True), clone(requesting))
+        assert_array_equal(pipe.fit_transform(X, sample_weight=WEIGHTS), expected.transform(X))
+        assert_array_equal(pipe[-1].components_, expected.components_)
+        requesting.set_score_request(sample_weight=True)
+        train, test = np.arange(20), np.arange(20, X.shape[0])
+        search = GridSearchCV(requesting, {"n_components": [4]}, cv=[(train, test)], refit=False)
+        search.fit(X, sample_weight=WEIGHTS)
+    fitted = new(OnlineEMLDA()).fit(X[train], sample_weight=WEIGHTS[train])
+    score = fitted.score(X[test], sample_weight=WEIGHTS[test])
+    assert search.cv_results_["mean_test_score"][0] == score != fitted.score(X[test])
