@@ -210,8 +210,8 @@ def largest_difference(components, others):
 # scikit-learn's own checks
 
 
-# Copies of a document are sampled each with a stream of its own: the checks ask for equal topics, where only what
-# is expected of an update is the same (see test_sample_weight.py).
+# Copies of a document are sampled each with a stream of its own: the checks ask for equal topics, where only
+# what is expected of an update is the same (see test_sample_weight.py).
 REPETITION_CHECKS = {
     f"check_sample_weight_equivalence_on_{kind}_data": "copies of a document are sampled independently"
     for kind in ("dense", "sparse")
@@ -220,9 +220,7 @@ REPETITION_CHECKS = {
 
 @every_class
 def test_scikit_learn_checks(estimator):
-    sampled = "doc_sweeps" in estimator.get_params() or isinstance(
-        estimator, (StreamingGibbsLDA, OnlineOPELDA)
-    )
+    sampled = {"doc_burn_in", "bernoulli_p"} & estimator.get_params().keys()
     expected = REPETITION_CHECKS if sampled and hasattr(estimator, "set_fit_request") else {}
     check_estimator(estimator, on_skip=None, expected_failed_checks=expected)
 

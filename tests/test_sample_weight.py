@@ -112,8 +112,8 @@ def test_large_batches_are_summed_in_groups_with_their_weights():
 
 
 def statistics(model, documents, sample_weight, key):
-    """What an update by the documents would add to topics (and to sums over words with random factors), and what
-    it tells of the prior, as one vector."""
+    """What an update by the documents would add to topics (and to sums over words with random factors), and
+    what it tells of the prior, as one vector."""
     n_documents = documents.shape[0]
     with Workers(1) as workers:
         reader, rows = DocumentReader(documents, sample_weight), np.arange(n_documents)
