@@ -36,8 +36,8 @@ OWN = {
     "SinglePassLDA": "max_doc_update_iter",
     "StreamingGibbsLDA": "doc_burn_in max_iter topic_word_counts_",
     "StreamingVariationalLDA": "max_iter topic_word_counts_ topic_word_prior",
-    "TruncationFreeHDP": "doc_burn_in doc_sweeps doc_topic_prior_ n_components n_components_ "
-    "topic_word_prior topic_word_prior_",
+    "TruncationFreeHDP": "doc_burn_in doc_sweeps doc_topic_prior_ n_components n_components_ n_samples_seen_ "
+    "topic_word_prior topic_word_prior_ total_samples",
 }
 
 

@@ -187,7 +187,8 @@ class CollapsedGibbsHDP(BatchSampler):
     With this order of the sweep it saves little: measured, it is slower than 'table_indicator'.
 
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
-    earlier calls. Topics that those have are neither split nor merged.
+    earlier calls. Topics that those have are neither split nor merged. There is no ``sample_weight``, for the
+    reason given at `~sktopic.lda.CollapsedGibbsLDA`: repeat rows instead.
 
     A count c becomes tokens as in `OnlineEMLDA`, each of which is one customer of its restaurant: the sampler
     is exact for integer counts up to 64.

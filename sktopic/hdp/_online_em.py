@@ -54,7 +54,7 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
         Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since.
+        given to `fit`, and to `partial_fit` since, by weight.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
@@ -118,8 +118,8 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
         Passes made by `fit`.
     n_batch_iter_ : int
         Updates made.
-    n_samples_seen_ : int
-        Documents seen, repeated passes included.
+    n_samples_seen_ : int or float
+        Documents seen, by weight, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -134,7 +134,8 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
     -----
     The statistics have columns without tokens for new topics, which a document step sees as
     further topics. What draws give one of them in a batch makes one topic, whatever documents they are in. A
-    batch with births copies the statistics.
+    batch with births copies the statistics. The ``sample_weight`` of a document does not make births more
+    probable, where copies of it would.
 
     References
     ----------

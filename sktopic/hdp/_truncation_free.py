@@ -131,6 +131,9 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     pass it is direct assignment sampling of the exact posterior. Sampling uses one thread; n_jobs is for
     `transform` and `score`. Tokens that were drawn to a topic which the batch ends without are not counted.
 
+    There is no ``sample_weight``, for the reason given at `~sktopic.lda.CollapsedGibbsLDA`: repeat rows
+    instead.
+
     A stick's posterior is Beta(a, b); where it is sampled, the paper prints b - alpha in the
     place of b - 1 for the exponent of its density. New topics of a batch have the law of their weights
     without a truncation.

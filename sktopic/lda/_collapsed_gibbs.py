@@ -162,6 +162,9 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
     earlier calls. A learned prior uses the sufficient statistics of all calls that learned it.
 
+    There is no ``sample_weight``: copies of a document have topics of their own, drawn given each other's,
+    which no weight of one of them stands for. Repeat its row instead.
+
     A count c becomes tokens as in `OnlineEMLDA`: the sampler is exact for integer counts up to 64.
 
     References

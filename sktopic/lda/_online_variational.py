@@ -51,7 +51,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since.
+        given to `fit`, and to `partial_fit` since, by weight.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     max_doc_update_iter : int, default=100
@@ -105,8 +105,8 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         Passes made by `fit`.
     n_batch_iter_ : int
         Updates made.
-    n_samples_seen_ : int
-        Documents seen, repeated passes included.
+    n_samples_seen_ : int or float
+        Documents seen, by weight, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
         ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.

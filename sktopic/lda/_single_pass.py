@@ -36,7 +36,7 @@ class SinglePassLDA(OnlineEMLDA):
         Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
         Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since.
+        given to `fit`, and to `partial_fit` since, by weight.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     max_doc_update_iter : int, default=10
@@ -91,8 +91,8 @@ class SinglePassLDA(OnlineEMLDA):
         Passes made by `fit`.
     n_batch_iter_ : int
         Updates made.
-    n_samples_seen_ : int
-        Documents seen, repeated passes included.
+    n_samples_seen_ : int or float
+        Documents seen, by weight, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)

@@ -94,8 +94,8 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
         Passes made by `fit`.
     n_batch_iter_ : int
         Updates made.
-    n_samples_seen_ : int
-        Documents seen, repeated passes included.
+    n_samples_seen_ : int or float
+        Documents seen, by weight, repeated passes included.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)

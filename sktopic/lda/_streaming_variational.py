@@ -92,8 +92,8 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Passes made by `fit`.
     n_batch_iter_ : int
         Updates made.
-    n_samples_seen_ : int
-        Documents seen, repeated passes included.
+    n_samples_seen_ : int or float
+        Documents seen, by weight, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
         ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.

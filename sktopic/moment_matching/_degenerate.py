@@ -100,7 +100,7 @@ class DegenerateDirichletLDA(NumberOfTopics):
     those of the first T topics before the next: this favours few topics (section 4.4 of the paper). The
     order of tokens matters (see the user guide).
 
-    Counts become tokens as in `MomentMatchingLDA`.
+    Counts become tokens as in `MomentMatchingLDA`, and there is no ``sample_weight`` either.
 
     References
     ----------

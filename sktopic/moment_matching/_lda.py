@@ -94,6 +94,9 @@ class MomentMatchingLDA(MomentMatchingModel):
     The update by a token of weight w < 1 has w in the place of one; with w > 1 it is that of one token, and
     w - 1 is added to the counts of topics by their probabilities.
 
+    There is no ``sample_weight``: of two copies of a document the second is seen under topics that the first
+    has changed, which no weight of one of them stands for. Repeat its row instead.
+
     References
     ----------
     W.-S. Hsu and P. Poupart, "Online Bayesian moment matching for topic modeling with unknown number of

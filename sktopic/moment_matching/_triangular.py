@@ -97,7 +97,7 @@ class TriangularDirichletLDA(NumberOfTopics):
     document of a call, which is 40 kB with 100 topics. With other orders, documents that have few topics
     each often leave but a few topics in all (see the user guide).
 
-    Counts become tokens as in `MomentMatchingLDA`.
+    Counts become tokens as in `MomentMatchingLDA`, and there is no ``sample_weight`` either.
 
     References
     ----------
