@@ -42,17 +42,16 @@ weighted = OnlineEMLDA(n_components=14, random_state=0).fit(X, sample_weight=wei
 # What was found
 # --------------
 # For each true topic, the cosine with the learned topic that is most like it. Without weights the topics of
-# the small class are mixed with others. With weights they are found, and some of the large class less well: it
-# counts as half of what it did, and there are as many topics as before.
+# the small class are mixed with others. With weights they are found, and some of the large one less well: these
+# count half of what they did, and there are as many topics as before.
 
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 position = np.arange(14)
 for shift, (label, model) in zip((-0.2, 0.2), {"unweighted": plain, "weighted": weighted}.items()):
     best = cosine_similarity(topics, model.components_).max(axis=1)
     ax.bar(position + shift, best, 0.4, label=label)
-    print(
-        f"{label}: {best[:10].mean():.2f} for topics of the large class, {best[10:].mean():.2f} of the small one"
-    )
+    large_class, small_class = best[:10].mean(), best[10:].mean()
+    print(f"{label}: {large_class:.2f} for topics of the large class, {small_class:.2f} of the small one")
 ax.axvline(9.5, color="grey", linestyle=":")
 ax.set_xticks(position)
 ax.set_xlabel("true topic: ten of the large class, four of the small one")
@@ -60,7 +59,7 @@ ax.set_ylabel("cosine with the best learned topic")
 ax.legend(loc="lower left")
 
 # %%
-# The score says which documents a model is for: each is ahead where the documents count as in its training.
+# The score says which documents a model is for: each is ahead where documents count as in its training.
 
 more_large = make_lda_documents(3000, components=large.components, random_state=2, **settings)
 more_small = make_lda_documents(60, components=small.components, random_state=3, **settings)

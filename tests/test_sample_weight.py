@@ -6,6 +6,7 @@ topics are.
 
 import inspect
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from sktopic._documents import DocumentReader, weighted_documents
 from sktopic._parallel import Workers
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
+from sktopic.hdp._variational_split_merge import correlated_pairs
 from sktopic.lda import (
     HybridLDA,
     LangevinLDA,
@@ -100,12 +102,48 @@ def test_integer_weights_are_repeated_documents(estimator, max_iter):
     assert weighted.perplexity(*given) == pytest.approx(math.exp(-weighted.score(*given)), rel=1e-15)
 
 
-def test_large_batches_are_summed_in_groups_with_their_weights():
+@pytest.mark.parametrize(("method", "kinds"), [("online", {"merge", "drop"}), ("batch", {"split"})])
+def test_moves_of_weighted_documents_gain_what_those_of_repeated_ones_do(method, kinds):
+    params = {"topic_word_prior": 0.05, "max_iter": 10, "batch_size": 1000, "random_state": 0}
+    model = DirectAssignmentHDP(n_components=12, learning_method=method, **params)
+    moves = clone(model).fit(X, sample_weight=TIMES).move_history_
+    expected = model.fit(REPEATED).move_history_
+    assert set(moves["kind"]) == kinds
+    for name in ("kind", "topic", "other", "n_samples"):
+        assert_array_equal(moves[name], expected[name])
+    assert_allclose(moves["gain"], expected["gain"], rtol=1e-8)
+
+
+def test_pairs_of_topics_are_those_of_repeated_documents():
+    proportions = np.random.default_rng(1).dirichlet(np.ones(6), X.shape[0])
+    weights = TIMES * np.where(proportions[:, 0] > 0.2, 5, 1)  # not independent of what is weighted
+    repeated = correlated_pairs(proportions.repeat(weights, axis=0), 15)
+    assert correlated_pairs(proportions, 15, weights.astype(float)) == repeated
+    assert correlated_pairs(proportions, 15) != repeated
+
+
+@pytest.mark.parametrize("doc_concentration", [0.5, 50.0])
+def test_prior_of_a_growing_model_is_that_of_repeated_documents(doc_concentration):
+    """Bounded by what is left for new topics, or not, given what the draws of a batch have told."""
+    priors = []
+    for documents, weights in ((X, TIMES.astype(float)), (REPEATED, None)):
+        model = new(OnlineEMHDP(), topic_concentration=20.0, doc_concentration=doc_concentration)
+        model._start(documents.shape[1])
+        batch = DocumentReader(documents, weights).batch(np.arange(documents.shape[0]))
+        told = SimpleNamespace(topic_gains=np.arange(4.0, 4.0 + model._n_trained))
+        model._update_prior(SimpleNamespace(batch=batch, prior_statistics=lambda told=told: told), 0.5)
+        priors.append(model._prior)
+    assert_allclose(priors[0].alpha, priors[1].alpha, rtol=1e-12)
+    assert_allclose(priors[0].log_theta, priors[1].log_theta, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", [OnlineVariationalLDA(doc_topic_prior="auto"), OnlineCVB0LDA()], ids=repr)
+def test_large_batches_are_summed_in_groups_with_their_weights(method):
     times = np.tile(TIMES[:-1], 30)
     many = sp.csr_array(sp.vstack([CORPUS] * 30), dtype=np.float64)
-    params = {"max_iter": 2, "batch_size": 5000, "doc_topic_prior": "auto"}
-    weighted = new(OnlineVariationalLDA(), **params).fit(many, sample_weight=times)
-    repeated = new(OnlineVariationalLDA(), **params).fit(many[np.repeat(np.arange(len(times)), times)])
+    params = {"max_iter": 2, "batch_size": 5000}
+    weighted = new(method, **params).fit(many, sample_weight=times)
+    repeated = new(method, **params).fit(many[np.repeat(np.arange(len(times)), times)])
     assert many.shape[0] > 1024
     for name in ("components_", "doc_topic_prior_", "topic_word_counts_"):
         assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-8, err_msg=name)

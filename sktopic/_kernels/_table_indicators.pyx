@@ -372,7 +372,8 @@ def sweep_tables(
                         n_cells, &cell_word[first], &cell_count[first], &rows[0, 0], &cumulative[0, 0],
                         &alpha[0],
                         n_topics, n_burn_in, n_sweeps, sparse, &stream, &z[0], &seats, &columns, &stirling,
-                        &aliases, &doubles[3, 0], &values, sample_weight[d] if weighted else 1.0, &tables[0], &done,
+                        &aliases, &doubles[3, 0], &values, sample_weight[d] if weighted else 1.0,
+                        &tables[0], &done,
                     )
                     status |= append(&topics, columns.topic, columns.n * sizeof(int32_t))
                     if status != 0:
