@@ -42,8 +42,8 @@ weighted = OnlineEMLDA(n_components=14, random_state=0).fit(X, sample_weight=wei
 # What was found
 # --------------
 # For each true topic, the cosine with the learned topic that is most like it. Without weights the topics of
-# the small class are mixed with others. With weights they are found, and some of the large one less well: these
-# count half of what they did, and there are as many topics as before.
+# the small class are mixed with others. With weights they are found, and some of the large one less well:
+# these count half of what they did, and there are as many topics as before.
 
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 position = np.arange(14)
