@@ -1,7 +1,9 @@
 """What all topic models share: validation, transform, score. Knows nothing of any one algorithm."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cache, cached_property
+from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -9,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sktopic._compat import make_constraint
+from sktopic._compat import Interval, make_constraint, validate_params
 from sktopic._completion import mean_log_predictive
 from sktopic._concurrency import (
     check_settings_once,
@@ -22,7 +25,7 @@ from sktopic._concurrency import (
     state_to_pickle,
     updating,
 )
-from sktopic._document_steps import DocumentStep, infer_proportions
+from sktopic._document_steps import InferenceStep, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._documents import (
     COUNT_TYPES,
     are_documents,
@@ -46,8 +49,11 @@ from sktopic._vocabulary import GrowingVocabulary
 TRANSFORM_KEY = 0x7472616E
 # Parameters that nothing reads but fit, and that can be as large as the model.
 READ_BY_FIT = {"components_init"}
-# Documents above which transform and score show their progress, where that is asked for.
+# Documents above which transform, score and the like show their progress, where that is asked for.
 MANY_DOCUMENTS = 10_000
+# Documents that an iterator over the topics of words answers for at once.
+BLOCK_SIZE = 1024
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 # Of the largest integers that become a float.
 MOST_BITS = 1023
 
@@ -57,6 +63,13 @@ def _check_bool(name, value, constraints):
     if "boolean" not in constraints and "verbose" not in constraints:
         allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
         raise ValueError(f"{name}={value}: {allowed} is allowed.")
+
+
+def _has_posterior(model):
+    """Whether there is a posterior of proportions; AttributeError that says why there is none."""
+    if model._no_posterior is not None:
+        raise AttributeError(f"{type(model).__name__} has no sample_proportions: {model._no_posterior}")
+    return True
 
 
 class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -84,6 +97,8 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     # Those of the arrays that a fitted model need not have.
     _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    # Why there is no distribution that proportions could be drawn from, if there is none.
+    _no_posterior: ClassVar[str | None] = None
     # Whether n_components is but the largest number of topics, or that at the start.
     _infers_number_of_topics = False
     # Pairs of the identity of a topic and the name it was given (see _topic_names).
@@ -130,8 +145,11 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         return self._topic_probabilities()
 
     @abstractmethod
-    def _transform_step(self) -> DocumentStep[Any]:
-        """Return the document step (see _document_steps) that transform runs."""
+    def _transform_step(self) -> InferenceStep[Any]:
+        """Return the document step (see _document_steps) that transform runs.
+
+        It is a PosteriorStep unless the class says why proportions have no posterior (`_no_posterior`).
+        """
 
     def _check_settings(self):
         """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
@@ -334,13 +352,17 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         The function is given the Inference with the fitted model, X as_documents, Workers, and the Progress
         that is shown under the name of the method.
         """
-        inference = kept_answering(self, self._prepare)
-        model = inference.model
-        X = model._validate_documents(X, reset=False)
-        name, n_documents = f"{type(self).__name__}.{name}", X.shape[0]
+        inference, X = self._questioned(X)
+        model, n_documents = inference.model, X.shape[0]
+        name = f"{type(self).__name__}.{name}"
         shown = model.verbose and n_documents > MANY_DOCUMENTS
         with Workers(model.n_jobs) as workers, show_progress(name, n_documents, shown=shown) as progress:
             return function(inference, X, workers, progress)
+
+    def _questioned(self, X):
+        """The Inference with the fitted model, and X as_documents."""
+        inference = kept_answering(self, self._prepare)
+        return inference, inference.model._validate_documents(X, reset=False)
 
     def _prepare(self):
         """Return the Inference with the fitted model, checked."""
@@ -366,6 +388,111 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
         """
         return self._answer(X, Inference.proportions, "transform")
+
+    @validate_params({"n_topics": [AT_LEAST_ONE]})
+    def word_topics(self, X: MatrixLike, n_topics: int = 3) -> tuple[NDArray[np.int32], FloatingArray]:
+        """Infer from which topics the words of documents are.
+
+        Tokens of one word in one document have their topics in common. What the probabilities are depends on
+        how `transform` infers documents:
+
+        - Gibbs sampling: the mean, over the counted sweeps and the tokens, of the probabilities from which a
+          token's topic is drawn given those of the others. Those of all topics, times the counts and added
+          to doc_topic_prior_, are proportional to what `transform` answers;
+        - variational inference: the variational distribution of a token's topic;
+        - collapsed variational inference: the same, from the final numbers of tokens in topics;
+        - maximum a posteriori estimation and moment matching: proportional to the proportion of the topic
+          times the probability of the word in it.
+
+        They depend on the model and on the document's own words and counts alone, as proportions do.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+        n_topics : int, default=3
+            Topics of each word, the most probable ones; all where the model has fewer.
+
+        Returns
+        -------
+        topics : ndarray of shape (n_entries, min(n_topics, n_components_)), int32
+            Topics of each entry of X, the most probable first. Row ``i`` belongs to ``X.indices[i]`` of an X
+            in CSR format, sorted or not, and else to that of ``scipy.sparse.csr_array(X)``. Entries of the
+            same document and word have the same topics. A stored zero is no word: its topics are -1.
+        probabilities : ndarray of the same shape
+            Their probabilities; 0 for a stored zero. float32 where X is, else float64.
+
+        See Also
+        --------
+        iter_word_topics : The same block by block, where the results of all documents are too large.
+        """
+        return self._answer(
+            X, lambda inference, X, *given: inference.word_topics(X, n_topics, *given), "word_topics"
+        )
+
+    @validate_params({"n_topics": [AT_LEAST_ONE], "block_size": [AT_LEAST_ONE]})
+    def iter_word_topics(
+        self, X: MatrixLike, n_topics: int = 3, *, block_size: int = BLOCK_SIZE
+    ) -> Iterator[tuple[slice, NDArray[np.int32], FloatingArray]]:
+        """Iterate over what `word_topics` returns, some documents at a time.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative. They must not change meanwhile.
+        n_topics : int, default=3
+            Topics of each word, the most probable ones; all where the model has fewer.
+        block_size : int, default=1024
+            Documents at a time.
+
+        Yields
+        ------
+        rows : slice
+            The documents.
+        topics, probabilities : ndarray
+            As from ``word_topics(X[rows], n_topics)``, by the model as it was when the iterator was made.
+        """
+        inference, X = self._questioned(X)
+        return inference.blocks_of_word_topics(X, n_topics, block_size)
+
+    @available_if(_has_posterior)
+    @validate_params({"n_samples": [AT_LEAST_ONE]})
+    def sample_proportions(self, X: MatrixLike, n_samples: int) -> FloatingArray:
+        """Draw topic proportions of documents from their posterior, given the fitted topics and prior.
+
+        Where `transform` answers with the posterior mean, these say how certain it is. What the posterior is
+        depends on how `transform` infers documents:
+
+        - Gibbs sampling: the exact posterior, up to the mixing of a chain. It draws the topics of tokens, and
+          proportions from their Dirichlet distribution given these. Each draw comes ``transform_burn_in +
+          transform_sweeps`` sweeps after the one before: the more, the less draws depend on each other and
+          on the start;
+        - variational inference: the variational Dirichlet distribution, which is narrower than the exact
+          posterior;
+        - moment matching: the Dirichlet distribution that the filter arrives at.
+
+        They depend on the model and on the document's own words and counts alone, as proportions do, and the
+        first draws are the same for any number of them. Proportions of models that infer the number of topics
+        are over the topics in use, whose weights are held fixed. How uncertain the topics are is not in them.
+
+        `OnlineOPELDA`, `OnlineCVB0LDA` and `OnlineVariationalHDP` have no such distribution, nor this method.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, non-negative.
+        n_samples : int
+            Draws for each document.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_documents, n_samples, n_components_)
+            The draws, which sum to one over topics; those of a document without words are from the prior.
+            float32 where X is, else float64.
+        """
+        return self._answer(
+            X, lambda inference, X, *given: inference.draws(X, n_samples, *given), "sample_proportions"
+        )
 
     def score(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
@@ -459,6 +586,23 @@ class Inference:
     def proportions(self, X, workers, progress):
         """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
         return infer_proportions(X, *self._given(), workers, progress)
+
+    def draws(self, X, n_draws, workers, progress):
+        """Draws of theta, ndarray of shape (n_documents, n_draws, n_components_), float32 where X is."""
+        return draw_proportions(X, n_draws, *self._given(), workers, progress)
+
+    def word_topics(self, X, n_topics, workers, progress=NOT_SHOWN):
+        """Topics of the entries of X and their probabilities, two ndarrays of shape (n_entries, n_topics)."""
+        n_topics = min(n_topics, self.model.n_components_)
+        return infer_word_topics(X, n_topics, *self._given(), workers, progress)
+
+    def blocks_of_word_topics(self, X, n_topics, size):
+        """Yield a slice of rows, and word_topics of these; workers come and go, as the caller may stop."""
+        for first in range(0, X.shape[0], size):
+            rows = slice(first, min(first + size, X.shape[0]))
+            with Workers(self.model.n_jobs) as workers:
+                found = self.word_topics(X[rows], n_topics, workers)
+            yield rows, *found
 
 
 def _arrays_of(model):

@@ -296,6 +296,15 @@ class DocumentBatch:
         """The counts of the cells, times the weights of their documents."""
         return self.cell_count if self.sample_weight is None else self.cell_count * self.cell_weight()
 
+    def cells_of(self, document):
+        """Where the cells of a document are."""
+        return slice(self.indptr[document], self.indptr[document + 1])
+
+    def clumps(self):
+        """The document and the weight of each clump, int64 and float64."""
+        document = np.repeat(np.arange(self.n_documents), np.diff(self.clump_indptr))
+        return document, kernels.clump_weights(self.cell_count, self.n_clumps)
+
     def cells(self, first, last):
         """indptr, cell_word and cell_count of documents first to last."""
         start, stop = self.indptr[first], self.indptr[last]
@@ -344,9 +353,32 @@ class DocumentReader:
         return kernels.gather_documents(X.indptr, X.indices, X.data, rows, self._local_word)
 
 
-def document_groups(X):
-    """Yield (first row, last row, DocumentBatch) over all rows, in groups that bound the memory."""
-    reader = DocumentReader(X)
-    for first in range(0, X.shape[0], GROUP_SIZE):
+def document_groups(X, most_entries=None):
+    """Yield (first row, last row, DocumentBatch) over all rows, in groups that bound the memory.
+
+    most_entries : of a group of more than one row, if there is a limit
+    """
+    reader, first = DocumentReader(X), 0
+    while first < X.shape[0]:
         last = min(first + GROUP_SIZE, X.shape[0])
+        if most_entries is not None:
+            fitting = np.searchsorted(X.indptr, X.indptr[first] + most_entries, side="right") - 1
+            last = max(first + 1, min(last, int(fitting)))
         yield first, last, reader.batch(np.arange(first, last))
+        first = last
+
+
+def cells_of_entries(X, first, last, batch):
+    """Return which entries of X are words of rows first to last, and the cells of their batch that these are.
+
+    Entries may be in any order, several may be the same cell, and zeros are none.
+    """
+    start, stop = (int(bound) for bound in X.indptr[[first, last]])
+    columns, words = X.indices[start:stop], batch.words[batch.cell_word]
+    if np.array_equal(columns, words):
+        return slice(start, stop), slice(None)
+    row = np.repeat(np.arange(last - first), np.diff(X.indptr[first : last + 1]))
+    cells, entries = batch.cell_document().astype(np.int64) * X.shape[1] + words, row * X.shape[1] + columns
+    position = np.searchsorted(cells, entries)
+    found = np.flatnonzero(np.append(cells, -1)[position] == entries)
+    return start + found, position[found]

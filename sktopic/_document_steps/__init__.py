@@ -13,12 +13,16 @@ kernel that treats some documents; then let an estimator return it from ``_train
 from sktopic._document_steps._dense import DenseCounts
 from sktopic._document_steps._factored import FactoredCounts, WeightedCounts
 from sktopic._document_steps._gibbs import DENSE_TOPICS, GibbsInference, GibbsStep
-from sktopic._document_steps._inference import infer_proportions
+from sktopic._document_steps._inference import draw_proportions, infer_proportions, infer_word_topics
 from sktopic._document_steps._pieces import document_pieces, joined
 from sktopic._document_steps._protocol import (
+    CellwiseStep,
     DocumentStep,
     ExpectedCounts,
+    InferenceStep,
+    InferredCells,
     InferredDocuments,
+    PosteriorStep,
     TrainingStep,
     WithPriorStatistics,
 )
@@ -27,13 +31,17 @@ from sktopic._document_steps._variational import VariationalCounts, VariationalS
 
 __all__ = [
     "DENSE_TOPICS",
+    "CellwiseStep",
     "DenseCounts",
     "DocumentStep",
     "ExpectedCounts",
     "FactoredCounts",
     "GibbsInference",
     "GibbsStep",
+    "InferenceStep",
+    "InferredCells",
     "InferredDocuments",
+    "PosteriorStep",
     "SampledCounts",
     "TrainingStep",
     "VariationalCounts",
@@ -41,7 +49,9 @@ __all__ = [
     "WeightedCounts",
     "WithPriorStatistics",
     "document_pieces",
+    "draw_proportions",
     "infer_proportions",
+    "infer_word_topics",
     "joined",
     "joined_indptr",
 ]

@@ -51,6 +51,9 @@ class CellCounts:
         gains = self.batch.sum(self.log_theta)
         return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, *self.batch.with_words())
 
+    def topic_weights(self, document):
+        return self.counts[self.batch.cells_of(document), : len(self.prior)]
+
     def drawn_topics(self):
         """Topics that tokens were drawn to in the counted sweeps, if log_theta was asked for."""
         return np.flatnonzero((self.log_theta > 0.0).any(axis=0))

@@ -42,6 +42,10 @@ class FactoredCounts:
             team=workers.team,
         )
 
+    def topic_weights(self, document):
+        rows = self.topics.rows[self.batch.cell_word[self.batch.cells_of(document)]]
+        return np.multiply(self.expectation[document], rows, dtype=np.float64)
+
 
 @dataclass
 class WeightedCounts(FactoredCounts):

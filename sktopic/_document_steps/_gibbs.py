@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sktopic._document_steps._dense_gibbs import CellCounts, DocumentSums, sweep_densely
 from sktopic._document_steps._sparse_gibbs import sweep_sparsely
 from sktopic._kernels._dense_gibbs import PADDING
+from sktopic._kernels._rng import combine_each
 
 # Topics up to which draws over all of them are faster than draws over those that a document has ...
 DENSE_TOPICS = 192
@@ -66,3 +69,22 @@ class GibbsInference:
             return sweep_sparsely(batch, precise(topics, self.sweeps), *given)
         # Sums of documents are in float64 as it is.
         return DocumentSums(prior, self.sweeps, sweep_densely(batch, topics, *given).sums)
+
+    def by_cell(self, batch, topics, prior, keys, workers):
+        """The same sweeps, with sums for each cell."""
+        topics, assignments = precise(topics, self.sweeps), batch.unassigned()
+        given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
+        if len(prior) > DENSE_TOPICS:
+            return sweep_sparsely(*given, False, False, workers)
+        swept = sweep_densely(*given, True, False, workers)
+        return CellCounts(batch, prior, self.sweeps, swept.counts, swept.log_theta)
+
+    def posteriors(self, batch, topics, prior, keys, n_draws, workers):
+        """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""
+        sweep = sweep_densely if len(prior) <= DENSE_TOPICS else sweep_sparsely
+        assignments, (document, weight) = batch.unassigned(), batch.clumps()
+        for i in range(n_draws):
+            sweeps = self.burn_in + self.sweeps - 1, 1, False, False
+            sweep(batch, topics, prior, combine_each(keys, i), assignments, *sweeps, workers)
+            counts = np.bincount(document * len(prior) + assignments, weight, batch.n_documents * len(prior))
+            yield prior + counts.reshape(batch.n_documents, len(prior))

@@ -1,5 +1,6 @@
 """What a document step takes and returns."""
 
+from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -17,6 +18,13 @@ class InferredDocuments(Protocol):
 
     def proportions(self) -> NDArray[np.floating]:
         """Return the posterior mean of theta, (n_documents, n_components), rows summing to one."""
+
+
+class InferredCells(Protocol):
+    """What is inferred of the cells of a batch."""
+
+    def topic_weights(self, document: int) -> NDArray[np.floating]:
+        """Return numbers proportional to probabilities, (n_cells, n_components), of a document's cells."""
 
 
 class ExpectedCounts(Protocol):
@@ -62,6 +70,43 @@ class DocumentStep(Protocol[Rows]):
             draws none
         workers : who runs the pieces that the batch is cut in
         """
+
+
+class InferenceStep(DocumentStep[Rows], Protocol):
+    """A step of `transform`, of which more can be asked than proportions."""
+
+    def by_cell(
+        self,
+        batch: DocumentBatch,
+        topics: Rows,
+        prior: NDArray[np.float64],
+        keys: NDArray[np.uint64],
+        workers: Workers,
+    ) -> InferredCells:
+        """As `__call__`, for the topics of cells."""
+
+
+class PosteriorStep(InferenceStep[Rows], Protocol):
+    """One that has a posterior of proportions, or draws parameters of one."""
+
+    def posteriors(
+        self,
+        batch: DocumentBatch,
+        topics: Rows,
+        prior: NDArray[np.float64],
+        keys: NDArray[np.uint64],
+        n_draws: int,
+        workers: Workers,
+    ) -> Iterable[NDArray[np.float64]]:
+        """Yield the Dirichlet parameters (n_documents, n_components) that each draw is made with."""
+
+
+class CellwiseStep:
+    """Base class of steps that have inferred the topics of cells when they have inferred documents."""
+
+    def by_cell(self, batch, topics, prior, keys, workers):
+        """As `__call__`; returns InferredCells."""
+        return self(batch, topics, prior, keys, workers)
 
 
 class TrainingStep(Protocol):

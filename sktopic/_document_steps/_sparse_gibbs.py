@@ -1,6 +1,7 @@
 """Gibbs sampling of documents by draws that go over the topics a document has."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +65,21 @@ class SampledCounts:
     def drawn_topics(self):
         """Topics that tokens were in during the counted sweeps, ascending."""
         return np.unique(self.column_topic)
+
+    @cached_property
+    def _value_indptr(self):
+        """Bounds of each document's values."""
+        sizes = np.diff(self.batch.indptr) * np.diff(self.column_indptr)
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def topic_weights(self, document):
+        cells = self.batch.cells_of(document)
+        weights = self.topics.rows[self.batch.cell_word[cells]] * self.prior
+        weights *= self.fixed[cells, None]
+        columns = self.column_topic[slice(*self.column_indptr[document : document + 2])]
+        values = self.values[slice(*self._value_indptr[document : document + 2])]
+        weights[:, columns] += values.reshape(len(weights), len(columns))
+        return weights
 
     def proportions(self):
         return sampled_proportions(

@@ -1,6 +1,7 @@
 """Mean-field variational inference of the topics of documents."""
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.special import digamma, gammaln
 from sktopic._arrays import by_blocks
 from sktopic._document_steps._factored import FactoredCounts
 from sktopic._document_steps._pieces import document_pieces, joined
+from sktopic._document_steps._protocol import CellwiseStep
 from sktopic._kernels._variational import update_documents
 from sktopic._prior import PriorStatistics
 from sktopic._sample_weight import weighted_sum
@@ -71,7 +73,7 @@ class VariationalCounts(FactoredCounts):
 
 
 @dataclass
-class VariationalStep:
+class VariationalStep(CellwiseStep):
     """Mean-field inference of each document until its gamma settles.
 
     Attributes
@@ -90,6 +92,9 @@ class VariationalStep:
         if gamma is None:
             gamma = prior + batch.lengths[:, None] / len(prior)
         return self.run(batch, topics, prior, gamma, self.max_iter, workers)
+
+    def posteriors(self, batch, topics, prior, keys, n_draws, workers):
+        return repeat(self(batch, topics, prior, keys, workers).gamma, n_draws)
 
     def better(self, first, second, workers):
         """For each document the one of two results that has the higher bound."""

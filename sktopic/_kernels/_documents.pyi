@@ -36,3 +36,9 @@ def clump_bounds(
     cell_count: NDArray[np.float64],  # (n_cells,)
 ) -> NDArray[np.int64]:  # (n_cells + 1,)
     """The bounds of the cells' clumps."""
+
+def clump_weights(
+    cell_count: NDArray[np.float64],  # (n_cells,)
+    total: int,
+) -> NDArray[np.float64]:  # (total,)
+    """The weight of each clump."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from sktopic._kernels._clumps cimport n_clumps
+from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 
 ctypedef fused index_t:
@@ -165,3 +165,19 @@ def clump_bounds(const double[::1] cell_count):
         for i in range(cell_count.shape[0]):
             bounds[i + 1] = bounds[i] + n_clumps(cell_count[i])
     return bounds_array
+
+
+def clump_weights(const double[::1] cell_count, Py_ssize_t total):
+    """The weight (total,) float64 of each clump of the cells, which have as many clumps."""
+    cdef Py_ssize_t i, clump = 0, done = 0
+    cdef int32_t part, n_parts
+    weights_array = np.empty(total)
+    cdef double[::1] weights = weights_array
+    with nogil:
+        for i in range(cell_count.shape[0]):
+            n_parts = n_clumps(cell_count[i])
+            for part in range(n_parts):
+                weights[clump] = clump_weight(cell_count[i], n_parts, part)
+                clump += 1
+            count_work(&done, n_parts)
+    return weights_array

@@ -169,6 +169,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
     True
     """
 
+    _no_posterior = "proportions are sums over atoms here, of which only the means are computed."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MinibatchHDP._parameter_constraints,
         "doc_n_components": [Interval(Integral, 1, MOST_ATOMS, closed="both")],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, digamma
 
-from sktopic._document_steps import document_pieces, joined
+from sktopic._document_steps import CellwiseStep, document_pieces, joined
 from sktopic._documents import DocumentBatch
 from sktopic._kernels._hdp_variational import (
     add_atom_counts,
@@ -21,6 +21,8 @@ from sktopic._topics import GeometricTopics, check_finite
 
 # Iterations of LDA's mean-field inference that choose the topics a document's atoms start from.
 START_ITERATIONS = 10
+# What of the prior is added, so that there is something where topics in use have nothing.
+TRACE = 1e-200
 
 
 def expected_log_weights(taken, left):
@@ -171,13 +173,18 @@ class AtomCounts:
         return PriorStatistics(np.zeros_like(atoms), atoms, 0.0, n_documents)
 
     def proportions(self):
-        """Over the topics in use; the prior's trace lets documents without words have its mean."""
-        theta = np.maximum(np.take(self.theta, self.used, axis=1), 0.0) + 1e-200 * self.prior
+        """Over the topics in use; documents without words have the mean of the prior."""
+        theta = np.maximum(np.take(self.theta, self.used, axis=1), 0.0) + TRACE * self.prior
         return theta / theta.sum(axis=1, keepdims=True)
+
+    def topic_weights(self, document):
+        """Over the topics in use, as proportions are."""
+        atoms = np.take(self.varphi[document], self.used, axis=1)
+        return self.zeta[self.batch.cells_of(document)] @ atoms + TRACE * self.prior
 
 
 @dataclass
-class AtomStep:
+class AtomStep(CellwiseStep):
     """Mean-field inference of each document, with atoms that stand for topics.
 
     Attributes

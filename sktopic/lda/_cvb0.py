@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
 from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
-from sktopic._document_steps import WeightedCounts, document_pieces
+from sktopic._document_steps import CellwiseStep, WeightedCounts, document_pieces
 from sktopic._fitted_arrays import NUMBER
 from sktopic._kernels._cvb0 import collapse_documents
 from sktopic._statistics_updates import TokenAverage
@@ -17,7 +17,7 @@ from sktopic.lda._minibatch import ExpectedCountsLDA
 
 
 @dataclass
-class CVB0Step:
+class CVB0Step(CellwiseStep):
     """Collapsed variational inference of each document (see _kernels._cvb0); nothing is drawn."""
 
     n_passes: int
@@ -169,6 +169,7 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
     (500, 10)
     """
 
+    _no_posterior = "proportions are integrated out here, and numbers of tokens known by their means alone."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,

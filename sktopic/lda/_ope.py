@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
 from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
-from sktopic._document_steps import WeightedCounts, document_pieces
+from sktopic._document_steps import CellwiseStep, WeightedCounts, document_pieces
 from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic.lda._minibatch import ExpectedCountsLDA
 
 
 @dataclass
-class OPEStep:
+class OPEStep(CellwiseStep):
     """Maximum a posteriori estimation of each document's proportions (see _kernels._ope)."""
 
     bernoulli_p: float
@@ -166,6 +166,7 @@ class OnlineOPELDA(ExpectedCountsLDA):
     (500, 10)
     """
 
+    _no_posterior = "proportions are the maximum of their density here, not a distribution."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,

@@ -1,26 +1,35 @@
 """Topic proportions of documents by Bayesian moment matching."""
 
 from dataclasses import dataclass
+from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._document_steps import document_pieces, joined
+from sktopic._document_steps import CellwiseStep, document_pieces, joined
+from sktopic._documents import DocumentBatch
 from sktopic._kernels._moment_matching import TRIANGULAR, infer_documents, list_tokens
+from sktopic._topics import GatheredTopics
 
 
 @dataclass
 class FilteredProportions:
     """Topic proportions that a filter arrived at; alpha (n_documents, size): their Dirichlet parameters."""
 
+    batch: DocumentBatch
+    topics: GatheredTopics
     theta: np.ndarray
     alpha: np.ndarray
 
     def proportions(self):
         return self.theta
 
+    def topic_weights(self, document):
+        return self.theta[document] * self.topics.rows[self.batch.cell_word[self.batch.cells_of(document)]]
+
 
 @dataclass
-class MomentMatchingStep:
+class MomentMatchingStep(CellwiseStep):
     """Bayesian moment matching with topics held fixed (see _kernels._moment_matching).
 
     Attributes
@@ -56,7 +65,16 @@ class MomentMatchingStep:
             for a, b in document_pieces(batch, workers)
         ]
         parts = workers.map(_filter, pieces)
-        return FilteredProportions(joined(parts, "theta"), joined(parts, "alpha"))
+        return FilteredProportions(batch, topics, joined(parts, "theta"), joined(parts, "alpha"))
+
+    def posteriors(self, batch, topics, prior, keys, n_draws, workers):
+        """Of a fixed number of topics."""
+        return repeat(self(batch, topics, prior, keys, workers, with_parameters=True).alpha, n_draws)
+
+
+class _Filtered(NamedTuple):
+    theta: np.ndarray
+    alpha: np.ndarray
 
 
 def _filter(cells, keys, with_parameters, settings):
@@ -66,4 +84,4 @@ def _filter(cells, keys, with_parameters, settings):
     indptr = np.searchsorted(document, np.arange(n_documents + 1)).astype(np.int64)
     alpha = np.empty((n_documents if with_parameters else 1, len(settings["start"])))
     theta = infer_documents(indptr=indptr, word=word, weight=weight, alpha=alpha, **settings)
-    return FilteredProportions(theta, alpha)
+    return _Filtered(theta, alpha)

@@ -316,9 +316,29 @@ class Call:
         assert fingerprint(other.transform(counts)) == fingerprint(theta), "with n_jobs=2"
         return model
 
+    def word_topics(self, X):
+        """Of documents alone and together."""
+        model = self.model
+        n_components = getattr(model, "n_components_", 1)
+        topics, probabilities = model.word_topics(X, n_components)
+        of_words = topics[:, 0] >= 0  # not of zeros
+        check_distributions(probabilities[of_words], (np.count_nonzero(of_words), n_components))
+        if self.argument.container != "generator":
+            blocks = [block for _, _, block in model.iter_word_topics(X, n_components, block_size=1)]
+            assert fingerprint(np.concatenate(blocks)) == fingerprint(probabilities), "in blocks"
+        return model
+
+    def sample_proportions(self, X):
+        model = self.model
+        if hasattr(model, "sample_proportions"):
+            theta = model.sample_proportions(X, 2)
+            check_distributions(theta.reshape(-1, model.n_components_), (2 * len_of(X), model.n_components_))
+        return model
+
     def attributes(self, _):
         for name in dir(type(self.model)):
-            if name.endswith("_") and not name.startswith("_"):
+            # Nobody has given names to the topics.
+            if name.endswith("_") and not name.startswith("_") and name != "topic_names_":
                 assert np.isfinite(getattr(self.model, name)).all(), name
         assert len(self.model.get_feature_names_out()) == self.model.n_components_
         return self.model
@@ -440,6 +460,7 @@ def programs(name):
     calls = st.one_of(
         st.tuples(st.sampled_from(["partial_fit", "fit", "transform", "fit_transform"]), documents),
         st.tuples(st.sampled_from(["partial_fit", "transform", "score", "elbo", "perplexity"]), documents),
+        st.tuples(st.sampled_from(["word_topics", "sample_proportions"]), documents),
         st.tuples(st.sampled_from(["attributes", "pickle", "predict_mixture", "clone"]), documents).map(
             lambda call: call if call[0] == "predict_mixture" else (call[0], None)
         ),

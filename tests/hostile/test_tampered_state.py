@@ -68,7 +68,16 @@ INDICES = {
     "twice the same": lambda array: _with_values(array, array.ravel()[0] if array.size else 0),
 }
 SCALARS = {"negative": -1, "huge": HUGE, "zero": 0, "NaN": float("nan"), "None": None, "a string": "x"}
-METHODS = ("transform", "score", "partial_fit", "components_", "elbo", "predict_mixture")
+METHODS = (
+    "transform",
+    "word_topics",
+    "sample_proportions",
+    "score",
+    "partial_fit",
+    "components_",
+    "elbo",
+    "predict_mixture",
+)
 
 
 def damages_of(value):
@@ -134,6 +143,10 @@ def answer_of(model, method):
             return model.components_
         if method == "partial_fit":
             return model.partial_fit(X).transform(X)
+        if method == "word_topics":
+            return model.word_topics(X)[1]
+        if method == "sample_proportions":
+            return model.sample_proportions(X, 2)
         return getattr(model, method)(X)
 
 

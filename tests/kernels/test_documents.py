@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from sktopic._kernels._completion import hide_tokens
-from sktopic._kernels._documents import gather_documents, structure_bounds
+from sktopic._kernels._documents import clump_weights, gather_documents, structure_bounds
 from tests.reference import documents as reference
 
 NAMES = ("indptr", "clump_indptr", "cell_word", "cell_count", "words", "word_indptr", "word_cell", "lengths")
@@ -138,3 +138,4 @@ def test_count_becomes_units_and_a_remainder_up_to_64_and_64_equal_clumps_beyond
     assert len(reference.clump_weights(count)) == n
     np.testing.assert_allclose(np.unique(reference.clump_weights(count)), weights, rtol=1e-15)
     np.testing.assert_allclose(reference.clump_weights(count).sum(), count, rtol=1e-14)
+    np.testing.assert_allclose(clump_weights(arrays[2], n), reference.clump_weights(count))

@@ -39,3 +39,10 @@ class Enumeration:
     def mean_theta(self):
         """E[theta_k | w], (n_topics,)."""
         return (self._alpha + self.posterior @ self._n) / (self._alpha.sum() + self.z.shape[1])
+
+    def second_moments(self):
+        """E[theta_j theta_k | w], (n_topics, n_topics)."""
+        a = self._alpha + self._n
+        total = self._alpha.sum() + self.z.shape[1]
+        given_z = a[:, :, None] * a[:, None, :] + a[:, :, None] * np.eye(a.shape[1])
+        return np.tensordot(self.posterior, given_z, axes=1) / (total * (total + 1.0))

@@ -18,6 +18,10 @@ dense: NDArray[np.float64] = X.toarray()
 
 lda = OnlineEMLDA(n_components=10, inference="gibbs", doc_topic_prior="auto", random_state=0).fit(X)
 proportions: NDArray[np.floating] = lda.partial_fit(dense).transform(dense)
+assigned, shares_of_words = lda.word_topics(X, n_topics=2)
+for rows, assigned, _ in lda.iter_word_topics(X, block_size=50):
+    print(rows.start, assigned[:, 0])
+draws: NDArray[np.floating] = lda.sample_proportions(X, n_samples=5)
 score: float = lda.score(X) + lda.perplexity(X)
 topics: NDArray[np.float64] = lda.components_
 

@@ -1,0 +1,245 @@
+"""Topics of the words of documents, and draws of their proportions."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import psi
+
+from sktopic._document_steps import GibbsInference, _gibbs
+from sktopic._documents import DocumentReader
+from sktopic._kernels._dirichlet_draws import draw_dirichlets
+from sktopic._parallel import Workers
+from sktopic._topics import TopicProbabilities
+from sktopic.hdp import OnlineVariationalHDP
+from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, OnlineVariationalLDA
+
+from .kernels.tools import TINY, TINY_COUNTS, TINY_TOKENS, assert_within
+from .reference.enumeration import Enumeration
+from .test_common import CLASSES, EMPTY, HELD_OUT, SPARSE, X, every_class, fitted, new
+
+GIBBS = [estimator for estimator in CLASSES if hasattr(estimator, "transform_sweeps")]
+WITHOUT_POSTERIOR = [
+    estimator
+    for estimator in CLASSES
+    if isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA, OnlineVariationalHDP))
+]
+# Those whose words have the proportions times the topics, normalised.
+PLAIN = [
+    estimator
+    for estimator in CLASSES
+    if isinstance(estimator, (OnlineOPELDA, OnlineCVB0LDA)) or "moment_matching" in type(estimator).__module__
+]
+VARIATIONAL = [OnlineEMLDA(inference="variational"), OnlineVariationalLDA()]
+DOCUMENT = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def all_probabilities(model, X):
+    """Probabilities of all topics in their order, (n_entries, n_components_)."""
+    topics, chosen = model.word_topics(X, model.n_components_)
+    assert np.all(np.diff(chosen, axis=1) <= 0)
+    probabilities = np.empty(chosen.shape)
+    np.put_along_axis(probabilities, topics, chosen, axis=1)
+    return probabilities
+
+
+def normalised(weights):
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+# Which probabilities these are
+
+
+@pytest.mark.parametrize("estimator", GIBBS, ids=repr)
+def test_sampled_topics_of_words_add_up_to_the_proportions(estimator):
+    model = fitted(estimator)
+    theta = np.tile(model.doc_topic_prior_, (X.shape[0], 1))
+    np.add.at(theta, DOCUMENT, X.data[:, None] * all_probabilities(model, X))
+    assert_allclose(normalised(theta), model.transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", PLAIN, ids=repr)
+def test_topics_of_words_are_proportions_times_topics(estimator):
+    model = fitted(estimator)
+    expected = normalised(model.transform(X)[DOCUMENT] * model.components_.T[X.indices])
+    assert_allclose(all_probabilities(model, X), expected, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", VARIATIONAL, ids=repr)
+def test_topics_of_words_are_those_of_the_variational_distribution(estimator):
+    model = fitted(estimator)
+    prior = model.doc_topic_prior_
+    gamma = model.transform(X) * (prior.sum() + X.sum(axis=1))[:, None]
+    log_topics = np.log(model.components_)
+    if hasattr(model, "topic_word_posterior_"):
+        posterior = model.topic_word_posterior_
+        log_topics = psi(posterior) - psi(posterior.sum(axis=1, keepdims=True))
+    expected = normalised(np.exp(psi(gamma)[DOCUMENT] + log_topics.T[X.indices]))
+    assert_allclose(all_probabilities(model, X), expected, rtol=1e-4, atol=1e-9)
+
+
+def test_topics_of_words_are_those_of_atoms():
+    model = fitted(OnlineVariationalHDP())
+    batch = DocumentReader(X).batch(np.arange(X.shape[0]))
+    with Workers() as workers:
+        topics = model._inference_topics().gather(batch.words, None, workers)
+        found = model._transform_step()(batch, topics, model.doc_topic_prior_, None, workers)
+    atoms = np.einsum("it,itk->ik", found.zeta, found.varphi[batch.cell_document()])
+    assert_allclose(all_probabilities(model, X), normalised(atoms[:, found.used]), atol=1e-12)
+
+
+# Tiny documents, against the sum over all topics of their tokens
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def copies(request, monkeypatch):
+    """Gibbs inference of 4000 documents of the same words, each with a stream of its own."""
+    if request.param == "sparse":
+        monkeypatch.setattr(_gibbs, "DENSE_TOPICS", 0)
+    phi, prior = TINY[3]
+    batch = DocumentReader(sp.csr_array([TINY_COUNTS] * 4000)).batch(np.arange(4000))
+    keys = np.arange(4000, dtype=np.uint64)
+    with Workers() as workers:
+        topics = TopicProbabilities.from_components(phi.T).gather(batch.words, prior, workers)
+        yield GibbsInference(9, 1), (batch, topics, prior, keys), workers
+
+
+def test_sampled_topics_of_words_have_the_exact_mean(copies):
+    step, given, workers = copies
+    inferred = step.by_cell(*given, workers)
+    weights = np.array([normalised(inferred.topic_weights(d)) for d in range(4000)])
+    expected = Enumeration(TINY_TOKENS, *TINY[3]).expected_counts()
+    assert_within(weights, expected[[0, 3, 4]], 4)  # the first word is that of three tokens
+
+
+def test_draws_have_the_exact_moments(copies):
+    step, given, workers = copies
+    theta, exact = np.empty((4000, 3)), Enumeration(TINY_TOKENS, *TINY[3])
+    for i, parameters in enumerate(step.posteriors(*given, 3, workers)):
+        draw_dirichlets(parameters, given[3] + np.uint64((i + 1) << 32), theta)
+        assert_within(theta, exact.mean_theta(), 4)
+        assert_within(theta[:, :, None] * theta[:, None, :], exact.second_moments(), 4)
+
+
+def test_draws_of_a_chain_have_the_exact_moments():
+    """From the public method: the draws of one document, which depend on each other no more than little."""
+    _, prior = TINY[2]
+    model = OnlineEMLDA(2, doc_topic_prior=prior, transform_burn_in=10, random_state=0)
+    model.partial_fit(sp.csr_array([TINY_COUNTS]))
+    theta = model.sample_proportions(sp.csr_array([TINY_COUNTS]), 4000)[0]
+    exact = Enumeration(TINY_TOKENS, model.components_.T, prior)
+    assert_within(theta, exact.mean_theta(), 4)
+    assert_within(theta[:, :, None] * theta[:, None, :], exact.second_moments(), 4)
+
+
+@pytest.mark.parametrize(
+    "estimator", [e for e in CLASSES if e not in GIBBS and e not in WITHOUT_POSTERIOR], ids=repr
+)
+def test_draws_have_the_moments_of_the_dirichlet_of_the_document(estimator):
+    model = fitted(estimator)
+    theta, mean = model.sample_proportions(X[:5], 4000), model.transform(X[:5])
+    total = (model.doc_topic_prior_.sum() + X[:5].sum(axis=1))[:, None]
+    for draws, its_mean, its_total in zip(theta, mean, total):
+        assert_within(draws, its_mean, 4)
+        if "moment_matching" not in type(model).__module__:  # which count tokens of doubtful topics for less
+            assert_within((draws - its_mean) ** 2, its_mean * (1 - its_mean) / (its_total + 1), 5)
+
+
+# What they do not depend on
+
+
+@every_class
+def test_answers_depend_on_the_document_alone(estimator):
+    model, order = fitted(estimator), np.random.default_rng(0).permutation(X.shape[0])
+    rows = [X[[i]] for i in range(X.shape[0])]
+    topics, probabilities = model.word_topics(X)
+    alone = [model.word_topics(row) for row in rows]
+    assert_array_equal(topics, np.concatenate([one for one, _ in alone]))
+    assert_array_equal(probabilities, np.concatenate([one for _, one in alone]))
+    threaded = new(estimator, n_jobs=2)
+    vars(threaded).update({**vars(model), "n_jobs": 2})
+    assert_array_equal(threaded.word_topics(X)[1], probabilities)
+    blocks = list(threaded.iter_word_topics(X, block_size=7))
+    assert [rows.start for rows, _, _ in blocks] == list(range(0, X.shape[0], 7))
+    assert_array_equal(np.concatenate([block for _, block, _ in blocks]), topics)
+    assert_array_equal(np.concatenate([block for _, _, block in blocks]), probabilities)
+    if estimator not in WITHOUT_POSTERIOR:
+        theta = model.sample_proportions(X, 3)
+        assert_allclose(theta.sum(axis=2), 1.0, rtol=1e-12)
+        assert_array_equal(theta, np.concatenate([model.sample_proportions(row, 3) for row in rows]))
+        assert_array_equal(theta[order], threaded.sample_proportions(X[order], 3))
+        assert_array_equal(theta[:, :2], model.sample_proportions(X, 2))
+
+
+def test_answers_depend_neither_on_groups_nor_on_which_cells_are_together(monkeypatch):
+    model = fitted(CLASSES[0])
+    topics, probabilities = model.word_topics(X)
+    monkeypatch.setattr("sktopic._document_steps._inference.MOST_WEIGHTS", 50)
+    assert_array_equal(model.word_topics(X)[0], topics)
+    many = X[np.arange(1100) % X.shape[0]]
+    assert_array_equal(model.word_topics(many)[1][: X.nnz], probabilities)
+    assert_array_equal(model.sample_proportions(many, 1)[-1], model.sample_proportions(many[[-1]], 1)[0])
+
+
+@pytest.mark.parametrize("container", SPARSE)
+def test_topics_are_in_the_order_of_the_entries(container):
+    model = fitted(CLASSES[0])
+    given = SPARSE[container](X)
+    topics, probabilities = model.word_topics(given)
+    assert_array_equal(model.sample_proportions(given, 2), model.sample_proportions(X, 2))
+    expected = dict(zip(zip(DOCUMENT, X.indices), zip(*model.word_topics(X))))
+    entries = given if given.format == "csr" else sp.csr_array(given.copy())
+    row = np.repeat(np.arange(X.shape[0]), np.diff(entries.indptr))
+    assert len(topics) == len(row) >= X.nnz
+    for i in range(len(row)):
+        if entries.data[i] == 0:
+            assert_array_equal(topics[i], -1)
+            assert_array_equal(probabilities[i], 0.0)
+        else:
+            assert_array_equal(topics[i], expected[row[i], entries.indices[i]][0])
+            assert_array_equal(probabilities[i], expected[row[i], entries.indices[i]][1])
+
+
+def test_dense_counts_and_single_precision():
+    model = fitted(CLASSES[0])
+    topics, probabilities = model.word_topics(X)
+    assert (topics.dtype, probabilities.dtype) == (np.int32, np.float64)
+    assert_array_equal(model.word_topics(X.toarray())[1], probabilities)
+    single = model.word_topics(X.astype(np.float32))[1]
+    assert_array_equal(single, probabilities.astype(np.float32))
+    assert single.dtype == model.sample_proportions(X.astype(np.float32), 2).dtype == np.float32
+
+
+# Limits
+
+
+def test_more_topics_than_there_are_give_all_and_documents_without_words_none():
+    model = fitted(CLASSES[0])
+    assert model.word_topics(X, 100)[0].shape == (X.nnz, 4)
+    nothing = sp.csr_array((3, X.shape[1]))
+    assert model.word_topics(nothing, 2)[0].shape == (0, 2)
+    stored_zero = sp.csr_array((np.zeros(1), [2], [0, 1]), shape=(1, X.shape[1]))
+    assert_array_equal(model.word_topics(stored_zero, 2)[0], [[-1, -1]])
+    assert_within(model.sample_proportions(X[[EMPTY]], 4000)[0], model.transform(X[[EMPTY]])[0], 4)
+
+
+@pytest.mark.parametrize("estimator", WITHOUT_POSTERIOR, ids=repr)
+def test_without_a_posterior_there_is_no_method_and_the_reason_is_told(estimator):
+    model = fitted(estimator)
+    assert not hasattr(model, "sample_proportions")
+    with pytest.raises(AttributeError) as caught:
+        _ = model.sample_proportions
+    assert "no sample_proportions: " in str(caught.value.__cause__)
+
+
+def test_parameters_are_checked():
+    model = fitted(CLASSES[0])
+    for call in (model.word_topics, model.iter_word_topics, model.sample_proportions):
+        with pytest.raises(ValueError, match="must be an int in the range"):
+            call(X, 0)
+    with pytest.raises(ValueError, match="features"):
+        model.iter_word_topics(X[:, :5])  # at once, not with the first block
+    blocks = model.iter_word_topics(HELD_OUT, block_size=5)
+    next(blocks)
+    with pytest.raises(ValueError, match="block_size"):
+        model.iter_word_topics(X, block_size=0)
