@@ -125,6 +125,20 @@ def with_more_sweeps():
     return [least, most, faster]
 
 
+def coverages(question, *lengths):
+    """From means and from draws, with so many words a document."""
+    return [
+        row["coverage"]
+        for length in lengths
+        for row in rows("uncertainty", question, length)
+        if row["proportions"] != "true"
+    ]
+
+
+def estimates(question, length, *proportions):
+    return [rows("uncertainty", question, length, each)[0]["estimate"] for each in proportions]
+
+
 # Page, sentence with {} for its figures, the function that returns them, and its arguments.
 SENTENCES = [
     (
@@ -216,6 +230,45 @@ SENTENCES = [
         "doc/benchmarks.rst",
         "10 and 20 gain {} to {} nats, at {} times the speed.",
         with_more_sweeps,
+    ),
+    (
+        "doc/uncertainty.rst",
+        "the true slope in {} of the replicates and those from draws in {}; with 20 words, {} and {}.",
+        coverages,
+        "proportion as response",
+        "10",
+        "20",
+    ),
+    (
+        "doc/uncertainty.rst",
+        "too small either way, {} of the truth with 10 words.",
+        estimates,
+        "proportion as response",
+        "10",
+        "draws",
+    ),
+    (
+        "doc/uncertainty.rst",
+        "the true coefficient in {} of the replicates with 10 words, those from draws in {}.",
+        coverages,
+        "proportion as predictor",
+        "10",
+    ),
+    (
+        "doc/uncertainty.rst",
+        "comes out at {} of the truth from means, at {} from draws.",
+        estimates,
+        "share of documents",
+        "10",
+        "means",
+        "draws",
+    ),
+    (
+        "doc/uncertainty.rst",
+        "contain it in {} of the replicates from means, in {} from draws.",
+        coverages,
+        "share of documents",
+        "10",
     ),
 ]
 
