@@ -87,6 +87,10 @@ def transform_sweeps(module, study):
     module.write_table(study, module.CORPORA)
 
 
+def classifier(module, study):
+    module.write_table(study)
+
+
 def uncertainty(module, study):
     module.write_table(study)
 
@@ -95,6 +99,7 @@ def uncertainty(module, study):
 @pytest.mark.parametrize(
     "write",
     [
+        classifier,
         defaults,
         hybrid_hdp,
         moment_matching,
