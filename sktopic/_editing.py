@@ -135,10 +135,11 @@ class EditableTopics(TopicModel):
     def merge_topics(self, groups: Iterable[Sequence[int]]) -> Self:
         """Merge topics of the fitted model: each group becomes one topic, in the place of its first.
 
-        Its statistics, and its parameter of the documents' prior, are the sums of theirs. The other topics
-        move up, in their order. Training goes on with fewer topics: ``n_components_`` is their number, and
-        the parameter n_components stays what it is: `sklearn.base.clone` and `fit` start anew with that, and
-        without the edits.
+        Its statistics, and its parameter of the documents' prior, are the sums of theirs; its name is that of
+        the first. The other topics move up, in their order. Training goes on with fewer topics:
+        ``n_components_`` is their number, and the parameter n_components stays what it is:
+        `sklearn.base.clone` and `fit` start anew with that, and without the edits. Samplers of a corpus keep
+        no tokens from call to call, so that those of merged topics are together from now on.
 
         Parameters
         ----------
@@ -187,7 +188,9 @@ class EditableTopics(TopicModel):
         Their statistics are forgotten, and the other topics move up, in their order; what documents had of
         them, `transform` gives to the others. Training goes on with fewer topics, and meets what they were
         about again where its documents have it; ``n_components_`` is the number left, and the parameter
-        n_components stays what it is: `sklearn.base.clone` and `fit` start anew with that.
+        n_components stays what it is: `sklearn.base.clone` and `fit` start anew with that. A method that
+        makes topics, or uses those again that fell out of use, may learn a like one once more. Samplers of a
+        corpus do not have the documents of earlier calls any more: tokens of dropped topics leave the counts.
 
         Parameters
         ----------

@@ -145,10 +145,9 @@ class TopicWordStatistics:
         """A copy that has some topics only, and columns of zeros behind them; without the average."""
         store = columns_of(self.store, topics, len(self.totals[topics]) + n_spare)
         totals, frozen = store.sum(axis=0), None
-        if self.frozen is not None:  # whose totals may be sums in another order
+        if self.frozen is not None and len(held := frozen_columns(self.frozen[:, topics])):
             frozen = np.pad(self.frozen[:, topics], [(0, 0), (0, n_spare)], constant_values=np.nan)
-            held = frozen_columns(frozen)
-            totals[held] = self.totals[topics][held]
+            totals[held] = self.totals[topics][held]  # which may be sums in another order
         averaged, _ = no_average(store.shape[1])
         return TopicWordStatistics(
             store, totals, self.scale.copy(), averaged, np.zeros(len(totals)), frozen=frozen

@@ -328,8 +328,8 @@ def test_arguments_are_checked(path):
 def headers():
     """Changes of a header, and what the error says; a change of None is a key that is removed."""
     yield {"format": "another"}, "not of a topic model"
-    yield {"schema": 2}, "written by sktopic 0.* under schema 2, and this version reads those up to 1"
-    yield {"schema": 2, "class": "LaterLDA", "more": 1}, "under schema 2"
+    yield {"schema": 3}, "written by sktopic 0.* under schema 3, and this version reads those up to 2"
+    yield {"schema": 3, "class": "LaterLDA", "more": 1}, "under schema 3"
     yield {"schema": "1"}, "schema is '1'"
     yield {"schema": True}, "schema is True"
     yield {"schema": 0}, "schema is 0"

@@ -1,0 +1,399 @@
+"""Topics that are merged, dropped, frozen or given at the start, and training that goes on with them."""
+
+import copy
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import sktopic
+from sktopic import _batch_sampler, _concurrency
+from sktopic._editing import TopicEdit
+from sktopic.datasets import make_bars
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP, TruncationFreeHDP
+from sktopic.hdp._batch_chain import best_sticks, edited_sticks
+from sktopic.hdp._restaurants import SAMPLERS
+from sktopic.inspection import name_topics
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    LangevinLDA,
+    OnlineEMLDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+)
+
+from .hostile.tools import fingerprint
+
+BARS = make_bars(60, random_state=0)
+X, MORE = BARS.data, make_bars(60, random_state=1).data
+ESTIMATORS = [
+    getattr(sktopic, name)(n_components=6, random_state=0)
+    for name in sktopic.__all__
+    if hasattr(getattr(sktopic, name), "merge_topics")
+]
+
+
+def quick(estimator, **parameters):
+    parameters = {"max_iter": 3, **parameters}
+    return clone(estimator).set_params(**{k: v for k, v in parameters.items() if k in estimator.get_params()})
+
+
+@pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def fitted(request):
+    return quick(request.param).fit(X)
+
+
+@pytest.fixture
+def model(fitted):
+    return copy.deepcopy(fitted)
+
+
+def masses(model):
+    """What is added up when topics are merged: expected counts, or the state of a Langevin chain."""
+    return model._store.T.copy() if isinstance(model, LangevinLDA) else model.topic_word_counts_
+
+
+def has_fixed_number(model):
+    return not type(model)._infers_number_of_topics
+
+
+# Merging and dropping
+
+
+def test_merged_topics_have_the_sums(model):
+    before, prior, n = masses(model), model.doc_topic_prior_, model.n_components_
+    assert model.merge_topics([[3, 0], (1, 2)]) is model
+    assert model.n_components_ == n - 2
+    after = masses(model)
+    # Topics 3 and 1 are in the place of the first of each group, but for numbers by identity.
+    wanted = np.vstack([before[1] + before[2], before[3] + before[0], before[4:]])
+    assert_allclose(after, wanted, rtol=1e-12)
+    assert_allclose(after.sum(), before.sum(), rtol=1e-12)
+    if has_fixed_number(model):
+        wanted = [prior[1] + prior[2], prior[3] + prior[0], *prior[4:]]
+        assert_allclose(model.doc_topic_prior_, wanted, rtol=1e-12)
+    assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert model.transform(X).shape == (60, n - 2)
+    assert np.isfinite(model.partial_fit(MORE).score(X))
+    if has_fixed_number(model):
+        assert model.n_components_ == n - 2
+        assert_allclose(
+            model.doc_topic_prior_, wanted, rtol=1e-12 if model.doc_topic_prior != "auto" else 0.5
+        )
+
+
+def test_dropped_topics_are_gone(model):
+    before, components, prior = masses(model), model.components_, model.doc_topic_prior_
+    model.drop_topics([4, 1])
+    left = np.delete(np.arange(len(before)), [1, 4])
+    assert_array_equal(masses(model), before[left])
+    assert_allclose(model.components_, components[left], rtol=1e-12)
+    if has_fixed_number(model):
+        assert_array_equal(model.doc_topic_prior_, prior[left])
+    assert np.isfinite(model.partial_fit(MORE).score(X))
+
+
+def test_fit_and_clone_start_anew(model):
+    edited = copy.deepcopy(model).merge_topics([[0, 1]]).freeze_topics([0]).partial_fit(MORE)
+    assert edited.get_params() == model.get_params()
+    assert fingerprint(vars(edited.fit(X))) == fingerprint(vars(clone(model).fit(X)))
+
+
+def test_files_and_edits_of_edits(model, tmp_path):
+    model.drop_topics([2]).merge_topics([[0, 2]]).freeze_topics([1]).partial_fit(MORE)
+    model.add_features(2).drop_topics([0])
+    model.save(tmp_path / "model.zip")
+    loaded = sktopic.load(tmp_path / "model.zip", mmap_mode="r")
+    wider = sp.csr_matrix(sp.hstack([X, sp.csr_matrix((60, 2))]))
+    assert_array_equal(loaded.transform(wider), model.transform(wider))
+    for each in model, loaded:
+        each.partial_fit(wider).freeze_topics([]).partial_fit(wider)
+    assert fingerprint(vars(loaded)) == fingerprint(vars(model))
+
+
+def test_priors_learned_go_on_after_edits():
+    for parameters in ({"prior_update": "gamma"}, {"prior_update": "fixed-point"}):
+        model = OnlineEMLDA(n_components=6, doc_topic_prior="auto", random_state=0, **parameters).fit(X)
+        prior = model.doc_topic_prior_
+        model.merge_topics([[1, 2]]).drop_topics([0])
+        assert_allclose(model.doc_topic_prior_, [prior[1] + prior[2], *prior[3:]], rtol=1e-12)
+        learned = model._prior_learner()
+        if parameters["prior_update"] == "fixed-point":  # at once nothing changes but by what was not settled
+            assert_allclose(
+                learned._fixed_point(model._prior_averages, model.doc_topic_prior_),
+                prior[[1, 3, 4, 5]] + [prior[2], 0, 0, 0],
+                rtol=0.3,
+            )
+        assert np.isfinite(model.partial_fit(MORE).doc_topic_prior_).all()
+
+
+def test_sticks_are_those_of_the_tables_left():
+    tables = np.array([5.0, 0.5, 3.0, 2.0, 0.0])
+    for edit, wanted in [
+        (TopicEdit.merging(5, [[0, 3]]), [7.0, 0.5, 3.0, 0.0]),
+        (TopicEdit.merging(5, [[3, 1, 0]]), [3.0, 7.5, 0.0]),
+        (TopicEdit.dropping(5, [2]), [5.0, 0.5, 2.0, 0.0]),
+    ]:
+        assert_allclose(edited_sticks(best_sticks(tables, 1.5), edit), best_sticks(np.array(wanted), 1.5))
+
+
+def test_averages_can_be_dropped_but_not_merged():
+    model = OnlineEMLDA(n_components=5, average=True, random_state=0).fit(X)
+    before = model.components_
+    for edit in (lambda: model.merge_topics([[0, 1]]), lambda: model.freeze_topics([0])):
+        with pytest.raises(ValueError, match="average=True"):
+            edit()
+    assert_array_equal(model.drop_topics([1]).components_, before[[0, 2, 3, 4]])
+
+
+def test_identities_and_names_stay_with_their_topics():
+    for estimator in (
+        OnlineEMLDA(6, random_state=0),
+        OnlineEMHDP(6, random_state=0),
+        CollapsedGibbsHDP(6, max_iter=5),
+    ):
+        model = clone(estimator).fit(X)
+        before = model.components_
+        name_topics(model, {0: "a", 1: "b", 2: "c", 4: "e"})
+        model.merge_topics([[1, 2]]).drop_topics([0])
+        names = model.topic_names_
+        assert names[0] == "b"
+        assert names[2] == "e"
+        assert_allclose(model.components_[2], before[4], rtol=1e-12)
+        assert not {"a", "c"} & set(names)
+        model.partial_fit(MORE)
+        assert {"b", "e"} <= set(model.topic_names_)
+    ids = model.topic_ids_
+    assert len(set(ids)) == len(ids)
+
+
+def test_number_of_a_dropped_topic_is_not_given_again():
+    model = OnlineEMHDP(4, random_state=0).fit(X)
+    last = model.topic_ids_.max()
+    model.drop_topics([model.n_components_ - 1]).partial_fit(MORE)
+    assert last not in model.topic_ids_
+
+
+# Freezing
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *ESTIMATORS,
+        OnlineEMLDA(6, random_state=0, learning_decay=0.0),  # each update forgets all before
+        OnlineVariationalLDA(
+            6, random_state=0, doc_topic_prior="auto", topic_word_prior="auto", batch_size=9
+        ),
+        SinglePassLDA(6, random_state=0, topic_word_prior=0),
+        StreamingGibbsLDA(6, random_state=0, decay=1e-60),  # scales are folded in
+        CollapsedGibbsLDA(
+            6, random_state=0, topic_word_prior="auto", doc_topic_prior="auto", prior_interval=1
+        ),
+        CollapsedGibbsLDA(6, random_state=0, n_shards=3),
+        CollapsedGibbsLDA(200, random_state=0, n_draws=1),
+        CollapsedGibbsHDP(6, random_state=0, sampler="direct_assignment"),
+        CollapsedGibbsHDP(6, random_state=0, sampler="sparse_table_indicator"),
+        DirectAssignmentHDP(6, random_state=0, topic_word_prior="auto"),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_frozen_topics_stay_to_the_last_bit(estimator):
+    model = quick(estimator).fit(X)
+    before, counts, n = model.components_, masses(model), model.n_components_
+    model.freeze_topics([1, 3])
+    assert_array_equal(model.components_, before)
+    ids = model._topic_identities()
+    more = MORE * 0.7 if "Collapsed" in type(model).__name__ else MORE
+    for documents in (more, X[:30], more[:1]):
+        model.partial_fit(documents)
+    at = [model._topic_identities().index(ids[k]) for k in (1, 3)]
+    assert_array_equal(model.components_[at], before[[1, 3]])
+    assert_array_equal(masses(model)[at], counts[[1, 3]])
+    others = np.delete(model.components_, at, axis=0)
+    assert len(others) != n - 2 or not np.allclose(others, np.delete(before, [1, 3], axis=0))
+    learned = masses(model)
+    model.freeze_topics([])
+    assert_allclose(masses(model), learned, rtol=1e-12)
+    assert_allclose(
+        model.components_[at], before[[1, 3]], rtol=1e-9 if model.topic_word_prior != "auto" else 0.5
+    )
+    model.partial_fit(MORE)
+    assert "_frozen" not in vars(model)
+    assert not np.allclose(masses(model)[at], counts[[1, 3]])
+
+
+def test_frozen_topics_are_not_moved():
+    model = DirectAssignmentHDP(3, random_state=0, max_iter=1, batch_size=20).fit(X)
+    ids = model.topic_ids_
+    model.freeze_topics(range(len(ids)))
+    n_moves = len(model.move_history_)
+    for _ in range(3):
+        model.partial_fit(MORE)
+    moved = model.move_history_[n_moves:]
+    assert not np.isin(ids, [moved["topic"], moved["other"]]).any()
+    assert set(ids) <= set(model.topic_ids_)
+
+
+class Recording(CollapsedGibbsLDA):
+    def _after_sweep(self, sweep, call):
+        super()._after_sweep(sweep, call)
+        vars(self).setdefault("states", []).append(call.shards[0].z.tolist())
+
+
+@pytest.mark.parametrize("n_topics", [3, 200], ids=["rows", "lists"])
+def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics):
+    """All assignments of three tokens of a document: frozen topics have fixed words, others are collapsed."""
+    first = np.array([[1, 0, 1], [0, 1, 0]])
+    alpha, beta = np.full(n_topics, 1e-6), 0.1
+    alpha[:3] = 0.8, 0.5, 0.6
+    given = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_draws": 1, "random_state": 0}
+    model = Recording(n_topics, max_iter=5, **given).fit(first)
+    frozen = [0]
+    model.freeze_topics(frozen)
+    counts, totals = model._counts.copy(), model._totals.copy()
+    model.states.clear()
+    model.set_params(max_iter=4000, evaluate_every=5).partial_fit(np.array([[2, 1, 0]]))
+    words, states = [0, 0, 1], np.array(model.states)
+    assert_array_equal(model._counts[:, 0], counts[:, 0])
+    log_joint = {}
+    for z in product(range(3), repeat=3):
+        n_k = np.bincount(z, minlength=n_topics)
+        value = (
+            (gammaln(alpha + n_k) - gammaln(alpha)).sum() + gammaln(alpha.sum()) - gammaln(alpha.sum() + 3)
+        )
+        n_kw, n = counts.copy(), totals.copy()
+        for w, k in zip(words, z):
+            value += np.log((n_kw[w, k] + beta) / (n[k] + 3 * beta))
+            if k not in frozen:
+                n_kw[w, k] += 1
+                n[k] += 1
+        log_joint[z] = value
+    probability = np.exp(np.array(list(log_joint.values())))
+    probability /= probability.sum()
+    found = np.array([(states == z).all(axis=1).mean() for z in log_joint])
+    assert (
+        np.abs(found - probability).max() < 0.03
+    )  # over four standard errors; 0.05 and 0.14 where none is frozen
+    known = [i for i, z in enumerate(map(tuple, states[4::5])) if z in log_joint]
+    wanted = [log_joint[tuple(states[4::5][i])] for i in known]
+    assert_allclose(model.log_likelihood_[known], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        CollapsedGibbsLDA(6, random_state=0),
+        CollapsedGibbsLDA(200, random_state=0),
+        *(CollapsedGibbsHDP(6, random_state=0, sampler=sampler) for sampler in SAMPLERS),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_factor_of_frozen_counts_cancels(estimator, monkeypatch):
+    """Samplers read counts as shares alone: another power of two, beyond all tokens, changes no bit."""
+    states = []
+    for factor in (2.0**200, 2.0**150):
+        monkeypatch.setattr(_batch_sampler, "MANY", factor)
+        model = quick(estimator).fit(X).freeze_topics([0, 2]).partial_fit(MORE)
+        states.append(fingerprint(vars(model)))
+    assert states[0] == states[1]
+
+
+# Errors
+
+
+def test_edits_that_cannot_be_leave_the_model():
+    model = OnlineEMLDA(6, random_state=0)
+    with pytest.raises(NotFittedError):
+        model.drop_topics([0])
+    model.partial_fit(sp.csr_matrix((1, X.shape[1])))
+    with pytest.raises(ValueError, match="no words so far"):
+        model.drop_topics([0])
+    model.fit(X).freeze_topics([5])
+    state = fingerprint(vars(model))
+    for edit, error, message in [
+        (lambda: model.merge_topics([[0, 6]]), ValueError, "no topic 6: the model has topics 0 to 5"),
+        (lambda: model.merge_topics([[0, -1]]), ValueError, "no topic -1"),
+        (lambda: model.merge_topics([[0, 1], [2, 1]]), ValueError, "topic 1 is there more than once"),
+        (lambda: model.merge_topics([[0]]), ValueError, "at least two topics"),
+        (lambda: model.merge_topics([]), ValueError, "at least two topics"),
+        (lambda: model.merge_topics([2, 3]), TypeError, "a list of numbers of topics"),
+        (lambda: model.merge_topics([[0, 5]]), ValueError, "topic 5 is frozen"),
+        (lambda: model.drop_topics(range(6)), ValueError, "one at least has to be left"),
+        (lambda: model.drop_topics([0.0]), TypeError, "0.0 is no number of a topic"),
+        (lambda: model.drop_topics([True]), TypeError, "True is no number"),
+        (lambda: model.drop_topics("01"), TypeError, "a list of numbers"),
+        (lambda: model.freeze_topics([0, 0]), ValueError, "more than once"),
+        (lambda: model.set_params(n_components=5).partial_fit(X), ValueError, "differs from the 6 topics"),
+    ]:
+        with pytest.raises(error, match=message):
+            edit()
+        model.set_params(n_components=6)
+        assert fingerprint(vars(model)) == state
+    with _concurrency._guard_of(model).training, pytest.raises(RuntimeError, match="is being trained"):
+        model.drop_topics([0])
+    model.drop_topics([])
+    model.drop_topics([0]).set_params(n_components=5)
+    with pytest.raises(ValueError, match="differs from the 6 topics"):
+        model.partial_fit(X)
+
+
+# Given topics
+
+STARTING = [each for each in ESTIMATORS if "components_init" in each.get_params()]
+
+
+@pytest.mark.parametrize("estimator", STARTING, ids=lambda estimator: type(estimator).__name__)
+def test_training_starts_from_given_topics(estimator):
+    corpus = make_bars(300, random_state=2)
+    given = 7.0 * corpus.components  # rows are divided by their sums
+    model = quick(estimator, n_components=10, max_iter=1, components_init=given).fit(corpus.data)
+    likeness = [np.corrcoef(*pair)[0, 1] for pair in zip(model.components_, corpus.components)]
+    assert min(likeness) > (0.7 if isinstance(model, LangevinLDA) else 0.95)
+    again = clone(model)
+    assert_array_equal(again.components_init, given)
+    assert_array_equal(again.fit(corpus.data).components_, model.components_)
+    for wrong in (
+        given[:, :-1],
+        np.vstack([given, given]),
+        given[0],
+        -given,
+        given * 0,
+        given * np.nan,
+        [[["a"]]],
+    ):
+        with pytest.raises(ValueError, match="components_init"):
+            clone(model).set_params(components_init=wrong).fit(corpus.data)
+
+
+def test_given_topics_weigh_what_random_ones_do_and_others_are_random():
+    nothing = sp.csr_matrix((1, X.shape[1]))
+    given = OnlineEMLDA(6, components_init=BARS.components[:2], random_state=0).partial_fit(nothing)
+    random = OnlineEMLDA(6, random_state=0).partial_fit(nothing)
+    assert_allclose(given._store[:, :2], X.shape[1] * BARS.components[:2].T)
+    assert_array_equal(given._store[:, 2:], random._store[:, 2:])
+    assert_allclose(given._store_totals, random._store_totals, rtol=0.1)
+
+
+def test_tokens_start_from_given_topics():
+    disjoint = np.kron(np.eye(5), np.ones(5))[[3, 0, 4, 1, 2]]  # a word has one topic
+    for cls in (CollapsedGibbsLDA, CollapsedGibbsHDP):
+        model = cls(5, components_init=disjoint, random_state=0)
+        model._check_settings()
+        model._begin_anew(X)
+        call = model._begin_call(X)
+        model._assign_at_random(call)
+        assert_array_equal(
+            model._counts[:, :5] > 0, (disjoint.T > 0) & (np.asarray(X.sum(axis=0)).ravel()[:, None] > 0)
+        )
+        assert model._totals.sum() == X.sum()
+
+
+def test_truncation_free_hdp_has_no_given_topics():
+    assert "components_init" not in TruncationFreeHDP().get_params()
