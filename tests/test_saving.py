@@ -466,16 +466,23 @@ def test_json_that_is_not_right_raises(path, text, message):
 
 
 def golden_models():
-    """One model of each kind of training loop, small; `write_golden_files` has made the files of them."""
+    """One model of each kind of training loop, small; `write_golden_files` has made the files of them.
+
+    Edits of topics are of schema 2.
+    """
     counts = X[:, :12]
-    yield "online_em", OnlineEMLDA(n_components=3, doc_topic_prior="auto", random_state=0).fit(counts)
+    online_em = OnlineEMLDA(n_components=4, doc_topic_prior="auto", random_state=0).fit(counts)
+    yield "online_em", online_em.merge_topics([[1, 3]]).freeze_topics([0])
     named = pd.DataFrame(counts.toarray(), columns=[f"word {i}" for i in range(12)])
     generator = np.random.RandomState(0)
     variational = OnlineVariationalLDA(
         n_components=3, doc_topic_prior=np.array([0.2, 0.3, 0.4]), early_stopping=True, random_state=generator
     )
     yield "variational", variational.set_output(transform="default").fit(named)
-    yield "collapsed_gibbs", CollapsedGibbsLDA(n_components=3, max_iter=20, random_state=0).fit(counts)
+    sampler = CollapsedGibbsLDA(
+        n_components=3, max_iter=20, components_init=np.eye(3, 12) + 0.1, random_state=0
+    )
+    yield "collapsed_gibbs", sampler.fit(counts).freeze_topics([2])
     yield "hybrid_hdp", HybridHDP(n_components=6, random_state=0).fit(counts)
     yield "direct_assignment_hdp", DirectAssignmentHDP(n_components=3, random_state=0).fit(counts)
     yield "degenerate", DegenerateDirichletLDA(n_components=4, random_state=0).fit(counts)
