@@ -267,7 +267,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         return bool(self._totals.any())
 
     def _freeze_columns(self, columns):
-        frozen = np.full((2, len(self._totals)), np.nan)
+        frozen = np.zeros((2, len(self._totals)))
         frozen[:, columns] = [[1.0], [self.topic_word_prior_]]
         held = np.intersect1d(columns, self._held)
         if len(held):
@@ -286,7 +286,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         self._counts, self._totals = edit.sums(self._counts), edit.sums(self._totals)
         frozen = vars(self).pop("_frozen", None)
         if frozen is not None:
-            frozen = edit.left(frozen, np.nan)
+            frozen = edit.left(frozen)
         if len(frozen_columns(frozen)):
             self._frozen = frozen
 

@@ -104,7 +104,7 @@ class EditableTopics(TopicModel):
     A subclass defines `_edit_topics`, `_freeze_columns`, `_has_topics` and, where columns are not the topics,
     `_columns`.
     ``_frozen`` has, of each topic that is frozen, what a unit of its statistics stands for and its
-    topic_word_prior; of others NaN. It is there only while some are frozen.
+    topic_word_prior; of others zeros. It is there only while some are frozen.
     """
 
     _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {"_frozen": (FLOAT, 2, "topics")}
@@ -129,7 +129,7 @@ class EditableTopics(TopicModel):
         """Whether each topic that is reported is frozen."""
         frozen = vars(self).get("_frozen")
         columns = self._columns()
-        return np.zeros(len(columns), dtype=bool) if frozen is None else ~np.isnan(frozen[0, columns])
+        return np.zeros(len(columns), dtype=bool) if frozen is None else frozen[0, columns] > 0.0
 
     @trains
     def merge_topics(self, groups: Iterable[Sequence[int]]) -> Self:

@@ -117,7 +117,8 @@ def _are_scaled(X, norm):
         if first == last:
             continue
         entries = X.data[starts[first] : starts[last] if last < len(starts) else X.indptr[-1]]
-        sums = np.add.reduceat(norm(entries), starts[first:last] - starts[first])
+        with np.errstate(over="ignore"):  # what is infinite is not one
+            sums = np.add.reduceat(norm(entries), starts[first:last] - starts[first])
         if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
             return False
         fractions = fractions or bool(np.any(entries != np.rint(entries)))

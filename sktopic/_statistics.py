@@ -48,7 +48,7 @@ def no_average(n_components):
 
 def frozen_columns(frozen):
     """The columns of frozen topics (see TopicWordStatistics); frozen may be None."""
-    return np.empty(0, dtype=np.int64) if frozen is None else np.flatnonzero(~np.isnan(frozen[0]))
+    return np.empty(0, dtype=np.int64) if frozen is None else np.flatnonzero(frozen[0])
 
 
 def part_bounds(n_rows):
@@ -78,7 +78,7 @@ class TopicWordStatistics:
         Words of the whole vocabulary; None: the store has them all.
     frozen : ndarray of shape (2, n_components) or None
         Of topics that nothing may change: what a unit of their column stands for, in tokens, and their
-        topic_word_prior, whatever those of the others are by now. NaN for topics that are not frozen.
+        topic_word_prior, whatever those of the others are by now. Zeros for topics that are not frozen.
     """
 
     store: np.ndarray
@@ -146,7 +146,7 @@ class TopicWordStatistics:
         store = columns_of(self.store, topics, len(self.totals[topics]) + n_spare)
         totals, frozen = store.sum(axis=0), None
         if self.frozen is not None and len(held := frozen_columns(self.frozen[:, topics])):
-            frozen = np.pad(self.frozen[:, topics], [(0, 0), (0, n_spare)], constant_values=np.nan)
+            frozen = np.pad(self.frozen[:, topics], [(0, 0), (0, n_spare)])
             totals[held] = self.totals[topics][held]  # which may be sums in another order
         averaged, _ = no_average(store.shape[1])
         return TopicWordStatistics(
@@ -155,7 +155,7 @@ class TopicWordStatistics:
 
     def edited(self, edit):
         """A copy after a TopicEdit; merged topics have the sums, and no average."""
-        frozen = None if self.frozen is None else edit.left(self.frozen, np.nan)
+        frozen = None if self.frozen is None else edit.left(self.frozen)
         if not len(frozen_columns(frozen)):
             frozen = None
         return TopicWordStatistics(
@@ -173,7 +173,11 @@ class TopicWordStatistics:
         A topic that is not frozen any more has the tokens that it had.
         """
         now = weight * self.scale[0]
-        frozen = np.full((2, len(self.totals)), np.nan)
+        if not 0.0 < now < np.inf:
+            raise ValueError(
+                "topics cannot be frozen or thawed: their counts are beyond the range of numbers."
+            )
+        frozen = np.zeros((2, len(self.totals)))
         frozen[:, topics] = [[now], [topic_word_prior]]
         held = frozen_columns(self.frozen)
         freed = np.setdiff1d(held, topics)
@@ -229,7 +233,7 @@ class TopicWordStatistics:
     @property
     def _free(self):
         """Index of the topics that may change."""
-        return slice(None) if self.frozen is None else np.isnan(self.frozen[0])
+        return slice(None) if self.frozen is None else self.frozen[0] == 0.0
 
     @contextmanager
     def holding(self, words=slice(None)):
@@ -298,13 +302,13 @@ class TopicWordStatistics:
         if self.frozen is None:
             return weight
         frozen = self.frozen[0, topics]
-        return np.where(np.isnan(frozen), weight, frozen)
+        return np.where(frozen == 0.0, weight, frozen)
 
     def _priors(self, topic_word_prior):
         """topic_word_prior; with frozen topics, one a topic."""
         if self.frozen is None:
             return topic_word_prior
-        return np.where(np.isnan(self.frozen[1]), topic_word_prior, self.frozen[1])
+        return np.where(self._free, topic_word_prior, self.frozen[1])
 
     def tokens(self, weight, totals=None):
         """Expected tokens of each topic, ndarray of shape (n_components,); totals, if not those there are."""

@@ -443,8 +443,7 @@ class CollapsedGibbsHDP(BatchSampler):
                 setattr(owner, name, padded(array[kept], size) if small else columns_of(array, kept, size))
         self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
         if len(self._held):
-            spare = np.full((2, size - len(kept)), np.nan)
-            self._frozen = np.hstack([self._frozen[:, kept], spare])
+            self._frozen = columns_of(self._frozen, kept, size)
         call.documents.rename(position)
 
     def _sweep_weights(self, call, key):

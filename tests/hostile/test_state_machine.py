@@ -214,7 +214,7 @@ class Call:
     """One call on a model, checked."""
 
     # These may change the model's fitted state.
-    TRAINING = ("fit", "fit_transform", "partial_fit")
+    TRAINING = ("fit", "fit_transform", "partial_fit", "edit")
 
     def __init__(self, model, name, argument):
         self.model = model
@@ -283,6 +283,14 @@ class Call:
             if is_number and name != "validation_scores_":
                 assert not np.isnan(value).any(), f"{name} has NaN"
         check_distributions(self.model.components_, (self.model.n_components_, self.model.n_features_in_))
+        return self.model
+
+    def edit(self, edit):
+        """A method with its argument: words or topics."""
+        name, argument = edit
+        if hasattr(self.model, name):
+            assert getattr(self.model, name)(argument) is self.model
+            return self.trained()
         return self.model
 
     def fit_transform(self, X):
@@ -401,6 +409,14 @@ documents = st.builds(
 )
 
 
+topics = st.lists(st.sampled_from([0, 1, 2, 5, -1]), max_size=3)
+edits = st.one_of(
+    st.tuples(st.just("add_features"), st.sampled_from([1, 2, 0, ["new"], ["new", "w1"]])),
+    st.tuples(st.sampled_from(["drop_topics", "freeze_topics", "freeze_topics"]), topics),
+    st.tuples(st.just("merge_topics"), st.lists(topics, max_size=2)),
+)
+
+
 def values_of(name, constraints):
     """Values of a parameter: inside its bounds, at them, and beyond."""
     allowed, odd = [], ["none of these", -1, 0, float("nan"), float("inf"), None, (), 2**70, True]
@@ -465,6 +481,7 @@ def programs(name):
             lambda call: call if call[0] == "predict_mixture" else (call[0], None)
         ),
         st.tuples(st.just("set_params"), parameters(constraints, 2)),
+        st.tuples(st.just("edit"), edits),
     )
     first = st.tuples(st.sampled_from(["fit", "partial_fit", "fit_transform"]), documents)
     sequence = st.tuples(first, st.lists(calls, max_size=6)).map(lambda pair: [pair[0], *pair[1]])
