@@ -162,11 +162,11 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             if (kind is bool or kind is np.bool_) and name in constraints:
                 _check_bool(name, value, constraints[name])
 
-    def _check_same_number(self, n_trained):
+    def _check_same_number(self, n_trained, when="in training"):
         """Raise ValueError if n_components is no longer the number of topics in training."""
         if self.n_components != n_trained:
             raise ValueError(
-                f"n_components={self.n_components!r} differs from the {n_trained} topics in training; "
+                f"n_components={self.n_components!r} differs from the {n_trained} topics {when}; "
                 "set it back, or call fit to start anew."
             )
 

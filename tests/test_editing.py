@@ -340,7 +340,7 @@ def test_edits_that_cannot_be_leave_the_model():
         model.drop_topics([0])
     model.drop_topics([])
     model.drop_topics([0]).set_params(n_components=5)
-    with pytest.raises(ValueError, match="differs from the 6 topics"):
+    with pytest.raises(ValueError, match="differs from the 6 topics at the start, before some were"):
         model.partial_fit(X)
 
 

@@ -256,9 +256,6 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
 
-    def _check_continuation(self):
-        self._check_same_number(self._n_started)
-
     # The state
 
     def _allocate(self, n_features):

@@ -21,15 +21,16 @@ class EditableLDA(EditableTopics):
         "_topic_of_start": (INT, None),
     }
 
-    @property
-    def _n_started(self):
-        """Topics at the start, which the parameters speak of."""
-        edited = vars(self).get("_topic_of_start")
-        return self.n_components_ if edited is None else len(edited)
+    def _check_continuation(self):
+        topics = vars(self).get("_topic_of_start")
+        if topics is None:
+            self._check_same_number(self.n_components_)
+        else:
+            self._check_same_number(len(topics), "at the start, before some were merged or dropped")
 
     def _note_edit(self, edit):
         """Keep account of where the topics of the start are, and of how many there are."""
-        topics = vars(self).get("_topic_of_start", np.arange(self._n_started))
+        topics = vars(self).get("_topic_of_start", np.arange(self.n_components_))
         self._topic_of_start = np.where(topics < 0, -1, edit.columns[topics])
         self.n_components_ = edit.n_left
 

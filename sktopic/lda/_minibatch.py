@@ -151,9 +151,6 @@ class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
 
     # Edits of topics
 
-    def _check_continuation(self):
-        self._check_same_number(self._n_started)
-
     def _edit_topics(self, edit):
         prior, averages = self.doc_topic_prior_, self._prior_averages
         self._statistics = self._statistics.edited(edit)
