@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 import sktopic
 from sktopic.datasets import make_bars, read_ldac
+from sktopic.features import align_features
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
 from sktopic.inspection import explore, plot_topics, top_documents, top_words
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
@@ -42,6 +43,8 @@ print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, rand
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
 curve = topic_number_curve(lda, X, n_components=[5, 10, 20], references=models, folder="curve", verbose=1)
 chosen: int = curve.one_standard_error
+lda.add_features(["orbit", "nasa"]).merge_topics([[0, 1], [2, 3]]).drop_topics([4]).freeze_topics([0])
+again = OnlineEMLDA(n_components=10, components_init=topics).fit(align_features(dense, lda, unknown="drop"))
 lda.save("topics.zip")
 served = sktopic.load("topics.zip", mmap_mode="r", verify=False)
 counts, names = read_ldac("corpus.ldac", vocab="vocabulary.txt")
