@@ -18,9 +18,9 @@ from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
-from sktopic._prior import check_topic_word_prior
 from sktopic._statistics import frozen_columns
 from sktopic._token_counts import add_tokens, tokens_of_words
+from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._topics import check_components_init
 from sktopic._typing import MatrixLike
 
@@ -151,7 +151,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
 
     def _check_settings(self):
         super()._check_settings()
-        check_topic_word_prior(self.topic_word_prior)
+        check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     def _start(self, n_features):
         self._allocate(n_features)

@@ -19,6 +19,9 @@ ANY_NUMBER = Interval(Integral, 0, None, closed="left")
 SOME_SWEEPS = Interval(Integral, 1, MOST_SWEEPS, closed="both")
 ANY_SWEEPS = Interval(Integral, 0, MOST_SWEEPS, closed="both")
 
+# Of Dirichlet parameters of words in topics.
+MATRIX = ["array-like", "sparse matrix"]
+
 # By name; an estimator has some of them, and may allow something else under the same name.
 SHARED = {
     "n_components": [Interval(Integral, 1, MOST_TOPICS, closed="both")],

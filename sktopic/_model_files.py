@@ -3,7 +3,8 @@
 The classes declare what training sets (``_fitted_arrays``, ``_fitted_values``, ``_optional_arrays``); nothing
 else but names is written or read, so that a file can set no other attribute. Arrays are ``fitted/NAME`` and,
 of parameters, ``parameters/NAME``. What JSON cannot say of a parameter is an object with one key: "tuple",
-"numpy" (a scalar) or "random_state". Numbers are finite: the ranges of parameters leave no others.
+"numpy" (a scalar), "random_state" or, with the arrays ``parameters/NAME/PART``, "sparse". Numbers are finite:
+the ranges of parameters leave no others.
 """
 
 import os
@@ -11,9 +12,11 @@ import platform
 
 import numpy as np
 import scipy
+import scipy.sparse as sp
 import sklearn
 
 from sktopic._array_archive import ArrayArchive, write_archive
+from sktopic._documents import check_sparse_structure
 from sktopic._files import write_file
 from sktopic._fitted_arrays import check_fitted_values
 from sktopic._topic_names import check_pairs
@@ -37,6 +40,9 @@ DTYPES = {
     for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
     for dtype in (np.dtype(code), np.dtype(code).newbyteorder())
 }
+# Sparse matrices as they are stored, and their arrays; those of other formats become CSR.
+SPARSE = {kind.__name__: kind for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
+PARTS = "data", "indices", "indptr"
 # The state of RandomState: words of the key, and numbers after them.
 KEY_SIZE = 624
 
@@ -90,6 +96,9 @@ def _described(model):
         value = state.pop(name)
         if type(value) in (np.ndarray, np.memmap) and value.dtype.str in DTYPES:
             arrays[f"parameters/{name}"] = value
+        elif sp.issparse(value) and value.ndim == 2 and value.dtype.str in DTYPES:
+            parameters[name], parts = _described_sparse(value)
+            arrays.update({f"parameters/{name}/{part}": array for part, array in parts.items()})
         else:
             try:
                 parameters[name] = _encoded(value)
@@ -135,6 +144,14 @@ def _versions():
     return {**versions, "python": platform.python_version()}
 
 
+def _described_sparse(matrix):
+    """A sparse matrix as JSON has it, and its arrays."""
+    if type(matrix).__name__ not in SPARSE:
+        matrix = (sp.csr_array if isinstance(matrix, sp.sparray) else sp.csr_matrix)(matrix)
+    parts = {part: getattr(matrix, part) for part in PARTS}
+    return {"sparse": [type(matrix).__name__, list(matrix.shape)]}, parts
+
+
 def _encoded(value):
     """A value as JSON has it."""
     kind = type(value)
@@ -151,8 +168,8 @@ def _encoded(value):
     if kind is np.random.RandomState:
         return {"random_state": _encoded_random_state(value)}
     raise TypeError(
-        f"it is a {kind.__name__}; None, numbers, strings, lists and tuples of these, arrays of numbers and "
-        "RandomState are allowed"
+        f"it is a {kind.__name__}; None, numbers, strings, lists and tuples of these, arrays and sparse "
+        "matrices of numbers and RandomState are allowed"
     )
 
 
@@ -201,7 +218,7 @@ def _model_of(archive, classes, mapped, verify):
 def _is_read(name, cls):
     folder, _, attribute = name.partition("/")
     if folder == "parameters":
-        return attribute in cls._get_param_names()
+        return attribute.partition("/")[0] in cls._get_param_names()
     return folder == "fitted" and (attribute in cls._fitted_arrays or attribute in cls._optional_arrays)
 
 
@@ -212,16 +229,40 @@ def _parameters(archive, encoded, cls, schema):
     for later, names in LATER_PARAMETERS.items():
         if schema < later:
             wanted -= names
+    sparse = {name for name, value in given.items() if type(value) is dict and value.keys() == {"sparse"}}
+    parts = {f"{name}/{part}" for name in sparse for part in PARTS}
+    if not parts <= stored:
+        raise ValueError(f"arrays of sparse parameters are missing: {_some(parts - stored)}")
+    stored -= parts
     if given.keys() & stored or given.keys() | stored != wanted:
         names = (given.keys() & stored) | ((given.keys() | stored) ^ wanted)
         raise ValueError(f"parameters of {cls.__name__} are missing, unknown or there twice: {_some(names)}")
-    parameters = {name: _decoded(value) for name, value in given.items()}
-    for name in stored:
-        dtype = archive.declared[prefix + name].dtype
-        if dtype not in DTYPES:
-            raise ValueError(f"the parameter {name} is an array of {dtype!r:.40}, where numbers are allowed")
-        parameters[name] = archive.array(prefix + name, DTYPES[dtype])
-    return parameters
+    parameters = {name: _decoded(value) for name, value in given.items() if name not in sparse}
+    parameters |= {name: _parameter_array(archive, name) for name in stored}
+    return parameters | {name: _sparse_parameter(archive, name, given[name]["sparse"]) for name in sparse}
+
+
+def _parameter_array(archive, name):
+    dtype = archive.declared[f"parameters/{name}"].dtype
+    if dtype not in DTYPES:
+        raise ValueError(f"the parameter {name} is an array of {dtype!r:.40}, where numbers are allowed")
+    return archive.array(f"parameters/{name}", DTYPES[dtype])
+
+
+def _sparse_parameter(archive, name, described):
+    """A sparse matrix whose arrays are checked before scipy reads them."""
+    kind, shape = described if type(described) is list and len(described) == 2 else (None, None)
+    sizes = type(shape) is list and len(shape) == 2 and all(type(n) is int and 0 <= n < 2**31 for n in shape)
+    if type(kind) is not str or kind not in SPARSE or not sizes:
+        raise ValueError(f"the parameter {name} is no sparse matrix: {described!r:.80}")
+    parts = [_parameter_array(archive, f"{name}/{part}") for part in PARTS]
+    structure = parts[1:]
+    if any(array.ndim != 1 for array in parts) or any(array.dtype.kind != "i" for array in structure):
+        raise ValueError(f"the arrays of the sparse matrix {name} are none of one")
+    try:
+        return check_sparse_structure(SPARSE[kind](tuple(parts), shape=tuple(shape)))
+    except ValueError as error:
+        raise ValueError(f"the sparse matrix {name} is damaged: {error}") from error
 
 
 def _set_fitted(model, archive, encoded, mapped, verify):

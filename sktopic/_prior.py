@@ -62,16 +62,6 @@ def check_prior(value, n_components, name="doc_topic_prior"):
     return prior.copy()
 
 
-def check_topic_word_prior(value):
-    """Raise ValueError for a topic_word_prior that is neither None, a string, zero nor within the bounds."""
-    if isinstance(value, str) or value is None or value == 0:
-        return
-    if not SMALLEST <= value <= LARGEST:
-        raise ValueError(
-            f"topic_word_prior={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed."
-        )
-
-
 @dataclass
 class PriorStatistics:
     """Sums over documents with words of what tells about the prior alpha of their proportions theta.

@@ -12,6 +12,7 @@ from scipy.special import digamma, gammaln
 from sktopic._arrays import by_blocks, columns_of, row_blocks, rows_of
 from sktopic._kernels._dirichlet import sum_digamma
 from sktopic._kernels._rng import fill_noise
+from sktopic._topic_word_prior import prior_totals
 from sktopic._topics import GeometricTopics, TopicProbabilities
 
 # Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
@@ -19,6 +20,9 @@ N_PARTS = 16
 # A scale below this is folded into the store (averaging loses digits as the scale falls: earlier).
 SMALLEST_SCALE = 1e-100
 SMALLEST_SCALE_AVERAGING = 1e-4
+# The share of a topic that words of larger prior have at most at the start: much, since few documents tell
+# early updates what else is in the topic (at 0.25, one seeded topic in ten became another).
+LEANING = 0.5
 # A topic with less does not enter the average: what is added later might overflow if divided by it.
 SMALLEST_AVERAGED = 1e-200
 
@@ -230,6 +234,20 @@ class TopicWordStatistics:
         self.store[:, topics] = 0.0
         self.totals[topics] = 0.0
 
+    def lean(self, topic_word_prior, entries, share):
+        """Let topics lean towards the means of their priors.
+
+        Entries become larger or smaller as their Dirichlet parameters are; those that are larger get this share
+        of their topic at most.
+        """
+        word, k, value = entries.at(np.arange(len(self.store)))
+        ratio = value / topic_word_prior
+        excess = np.bincount(k, np.maximum(ratio - 1.0, 0.0), minlength=len(self.totals))
+        most = share / (1.0 - share) * len(self.store)
+        held = np.divide(most, excess, out=np.ones_like(excess), where=excess > most)
+        self.store[word, k] *= np.where(ratio > 1.0, 1.0 + held[k] * (ratio - 1.0), ratio)
+        self.totals[:] = self.store.sum(axis=0)
+
     @property
     def _free(self):
         """Index of the topics that may change."""
@@ -294,7 +312,8 @@ class TopicWordStatistics:
             large = self.totals > SMALLEST_AVERAGED
             self.average_weight += np.divide(1.0, self.totals, out=np.zeros_like(self.totals), where=large)
 
-    # What is read from the statistics: weight is what one unit of them stands for, in tokens.
+    # What is read from the statistics: weight is what one unit of them stands for, in tokens. PriorEntries
+    # take the place of topic_word_prior for some words in some topics.
 
     def _weights(self, weight, topics=slice(None)):
         """What a unit of the store stands for, in tokens: a number; with frozen topics, one a topic."""
@@ -325,17 +344,17 @@ class TopicWordStatistics:
             counts[rows] *= weights
         return counts
 
-    def probabilities(self, weight, topic_word_prior):
+    def probabilities(self, weight, topic_word_prior, entries=None):
         """phi proportional to weight * s + topic_word_prior."""
         weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
-        return self._normalised(self.store, weight, weight * self.totals, topic_word_prior)
+        return self._normalised(self.store, weight, weight * self.totals, topic_word_prior, entries)
 
-    def geometric(self, weight, topic_word_prior):
+    def geometric(self, weight, topic_word_prior, entries=None):
         """exp E[log phi] of topics under Dirichlet posteriors of parameters weight * s + topic_word_prior."""
         weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
         ones = np.ones(len(self.totals))
-        norm = digamma(weight * self.totals + self.n_features * topic_word_prior)
-        return GeometricTopics(self.store, weight * ones, topic_word_prior * ones, norm)
+        norm = digamma(weight * self.totals + prior_totals(self.n_features, topic_word_prior, entries))
+        return GeometricTopics(self.store, weight * ones, topic_word_prior * ones, norm, entries)
 
     def mean_log_probability(self, weight, topic_word_prior, workers):
         """The mean of E[log phi] over words and topics under the same posteriors; frozen topics left out."""
@@ -347,33 +366,39 @@ class TopicWordStatistics:
         total = sum(workers.map_here(sum_digamma, pieces))
         return total / self.store.size - topics.norm.mean()
 
-    def posterior_bound(self, weight, topic_word_prior):
+    def posterior_bound(self, weight, topic_word_prior, entries=None):
         """E[log p(phi)] - E[log q(phi)] of the same posteriors, p being their prior."""
-        weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
-        totals, words = weight * self.totals + self.n_features * topic_word_prior, 0.0
+        weight, eta = self._weights(weight), self._priors(topic_word_prior)
+        prior_sums = prior_totals(self.n_features, eta, entries)
+        totals, words = weight * self.totals + prior_sums, 0.0
         for first in range(0, len(self.store), 1024):  # a copy of all would take several times the memory
-            lambda_ = self.store[first : first + 1024] * weight + topic_word_prior
+            counts = self.store[first : first + 1024] * weight
+            if entries is not None:
+                position, k, value = entries.at(np.arange(first, first + len(counts)))
+                eta = np.full(counts.shape, topic_word_prior)
+                eta[position, k] = value
+            lambda_ = counts + eta
             log_phi = digamma(lambda_) - digamma(totals)
-            words += (
-                (topic_word_prior - lambda_) * log_phi + gammaln(lambda_) - gammaln(topic_word_prior)
-            ).sum()
-        return float(words + (gammaln(self.n_features * topic_word_prior) - gammaln(totals)).sum())
+            words += ((eta - lambda_) * log_phi + gammaln(lambda_) - gammaln(eta)).sum()
+        return float(words + (gammaln(prior_sums) - gammaln(totals)).sum())
 
-    def average_probabilities(self, weight, topic_word_prior, n_updates):
+    def average_probabilities(self, weight, topic_word_prior, n_updates, entries=None):
         """The same from the mean of s / s.sum(axis=0) over the updates, weighing as much as s does."""
         mean = self.store * self.average_weight
         mean -= self.averaged
         mean /= n_updates
         weight = weight * self.scale[0] * self.totals
-        return self._normalised(mean, weight, weight * mean.sum(axis=0), topic_word_prior)
+        return self._normalised(mean, weight, weight * mean.sum(axis=0), topic_word_prior, entries)
 
-    def _normalised(self, store, weight, totals, topic_word_prior):
+    def _normalised(self, store, weight, totals, topic_word_prior, entries):
         """phi proportional to weight * store + topic_word_prior; uniform for a topic without any of both."""
-        norm = totals + self.n_features * topic_word_prior
+        norm = totals + prior_totals(self.n_features, topic_word_prior, entries)
         empty = norm == 0
         norm = np.where(empty, 1.0, norm)
         offset = np.where(empty, 1.0 / self.n_features, topic_word_prior / norm)
-        return TopicProbabilities(store, weight / norm, offset)
+        return TopicProbabilities(
+            store, weight / norm, offset, None if entries is None else entries.times(1.0 / norm)
+        )
 
     def _fold_average(self):
         for rows in row_blocks(self.store):

@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._arrays import columns_of, row_blocks, rows_of
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
+from sktopic._topic_word_prior import PriorEntries
 
 
 @dataclass
@@ -34,12 +35,15 @@ class GatheredTopics:
 class TopicProbabilities:
     """phi[w, k] = store[w, k] * scale[k] + offset[k], computed for the words asked for.
 
-    owner is what the arrays must not outlive, a snapshot of a model that would else train on in them.
+    entries, if there are any, take the place of the offset of some words in some topics; those of models with a
+    fixed number of topics, which nothing but rows, components and gathering is asked of. owner is what the arrays
+    must not outlive, a snapshot of a model that would else train on in them.
     """
 
     store: np.ndarray
     scale: np.ndarray
     offset: np.ndarray
+    entries: PriorEntries | None = None
     owner: object = None
 
     @classmethod
@@ -51,15 +55,15 @@ class TopicProbabilities:
 
     def rows(self, words):
         """phi of the words, ndarray of shape (n_words, n_components), float64."""
-        rows = rows_of(self.store, words)
-        for some in row_blocks(rows):
-            rows[some] = rows[some] * self.scale + self.offset
-        return rows
+        return _rows(self, words)
 
     def components(self):
         """phi of all words, ndarray of shape (n_components, n_features), rows summing to one."""
         components = self.store.T * self.scale[:, None]
         components += self.offset[:, None]
+        if self.entries is not None:
+            word, k, value = self.entries.at(np.arange(len(self.store)))
+            components[k, word] = self.store[word, k] * self.scale[k] + value
         components /= components.sum(axis=1, keepdims=True)
         return components
 
@@ -77,29 +81,54 @@ class TopicProbabilities:
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
-        return _gather(gather_topics, self.store, words, (self.scale, self.offset, prior), workers, dtype)
+        return _gather(gather_topics, self, words, (prior,), workers, dtype)
 
 
 @dataclass
 class GeometricTopics:
     """exp E[log phi] under a Dirichlet posterior for each topic, of parameters store * scale + offset.
 
-    It is what mean-field inference puts in the place of phi; norm is psi of the parameters' sums.
+    It is what mean-field inference puts in the place of phi; norm is psi of the parameters' sums, and entries
+    are as in TopicProbabilities.
     """
 
     store: np.ndarray
     scale: np.ndarray
     offset: np.ndarray
     norm: np.ndarray
+    entries: PriorEntries | None = None
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """As TopicProbabilities.gather."""
-        given = self.scale, self.offset, self.norm, prior
-        return _gather(gather_geometric, self.store, words, given, workers, dtype)
+        return _gather(gather_geometric, self, words, (self.norm, prior), workers, dtype)
 
 
-def _gather(kernel, store, words, given, workers, dtype):
-    """GatheredTopics by a kernel of _kernels._topics; given are its arrays of one entry a topic."""
+def _rows(topics, words):
+    """store * scale + offset of the words, float64; or store * scale + entry."""
+    rows = rows_of(topics.store, words)
+    for some in row_blocks(rows):
+        rows[some] = rows[some] * topics.scale + topics.offset
+    if topics.entries is not None:
+        position, k, value = topics.entries.at(words)
+        rows[position, k] = topics.store[words[position], k] * topics.scale[k] + value
+    return rows
+
+
+def _gather(kernel, topics, words, given, workers, dtype):
+    """GatheredTopics by a kernel of _kernels._topics; given are its last arrays of one entry a topic."""
+    gathered = _filled(kernel, topics.store, words, (topics.scale, topics.offset, *given), workers, dtype)
+    own = np.empty(0, dtype=int) if topics.entries is None else topics.entries.present(words)
+    if len(own):  # few words, as a rule: they are gathered again, from rows that have the entries
+        rows, positions = _rows(topics, words[own]), np.arange(len(own), dtype=np.int32)
+        as_they_are = np.ones(rows.shape[1]), np.zeros(rows.shape[1])
+        again = _filled(kernel, rows, positions, (*as_they_are, *given), workers, dtype)
+        for name, array in vars(gathered).items():
+            array[own] = getattr(again, name)
+    return gathered
+
+
+def _filled(kernel, store, words, given, workers, dtype):
+    """What a kernel fills for rows of one store; given are its arrays of one entry a topic."""
     n_components = store.shape[1]
     if {len(array) for array in given} != {n_components} or (len(words) and words.max() >= len(store)):
         # Kernels trust their input.

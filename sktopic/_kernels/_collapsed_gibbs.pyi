@@ -11,6 +11,10 @@ def sweep_words(
     totals: NDArray[np.float64],  # (n_topics,) IN/OUT
     prior: NDArray[np.float64],  # (n_topics,)
     topic_word_prior: float,
+    own_indptr: NDArray[np.int64],  # (n_features + 1,)
+    own_topic: NDArray[np.int32],  # (n_own,)
+    own_value: NDArray[np.float64],  # (n_own,)
+    prior_sum: NDArray[np.float64],  # (n_topics,)
     list_start: NDArray[np.int64],  # (n_documents + 1,)
     entries: NDArray[np.void],  # (n_entries,) of TOPIC_CLUMPS IN/OUT
     entry_weight: NDArray[np.float64],  # (n_entries,) IN/OUT

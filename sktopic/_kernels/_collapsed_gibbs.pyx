@@ -1,7 +1,7 @@
 """Sweeps of collapsed Gibbs sampling for LDA, word by word.
 
 With the counts of all other tokens, p(z = k | rest) is proportional to (alpha_k + n_dk) q_k with
-q_k = (n_kw + beta) / (n_k + V beta) (Griffiths and Steyvers, 2004). All tokens of a word are visited one
+q_k = (n_kw + beta_kw) / (n_k + sum of beta_k) (Griffiths and Steyvers, 2004). All tokens of a word are visited one
 after the other, so that q is at hand for all topics and a token changes two of its entries; the part
 alpha_k q_k is kept in block sums, the part n_dk q_k is summed over the topics present in the document (the
 order and the split of Yu et al., 2015).
@@ -21,7 +21,7 @@ from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, combine, next_uniform, seed_stream
 from sktopic._kernels._topic_lists cimport TopicClumps, find, open_entry
-from sktopic._kernels._vector cimport fill_ratios
+from sktopic._kernels._vector cimport fill_own_ratios
 
 
 cdef extern from *:
@@ -37,11 +37,11 @@ cdef extern from *:
 cdef struct WordState:
     # The word being visited: its counts and what follows from them. Arrays have n_topics entries.
     int32_t n_topics
-    double topic_word_prior      # beta
-    double norm_offset    # V beta
+    double* topic_word_prior     # beta of the word
+    const double* prior_sum      # sum of beta
     const double* prior   # alpha
     double* totals        # n_k
-    double* inverse       # 1 / (n_k + V beta)
+    double* inverse       # 1 / (n_k + sum of beta)
     double* count         # n_kw
     double* q
     double* block         # sums of alpha_k q_k by blocks
@@ -49,15 +49,15 @@ cdef struct WordState:
 
 
 cdef inline double inverse_after(const WordState* word, int32_t k, double weight) noexcept nogil:
-    """1 / (n_k + V beta) after some tokens have entered topic k (fractions may leave less than nothing)."""
-    return 1.0 / (max(word.totals[k] + weight, 0.0) + word.norm_offset)
+    """1 / (n_k + sum of beta) after some tokens have entered topic k (fractions may leave less than nothing)."""
+    return 1.0 / (max(word.totals[k] + weight, 0.0) + word.prior_sum[k])
 
 
 cdef inline double ratio_after(
     const WordState* word, int32_t k, double weight, double inverse
 ) noexcept nogil:
     """q_k after some tokens of the word have entered topic k, given the inverse of then."""
-    return (max(word.count[k] + weight, 0.0) + word.topic_word_prior) * inverse
+    return (max(word.count[k] + weight, 0.0) + word.topic_word_prior[k]) * inverse
 
 
 cdef inline void move_to(WordState* word, int32_t k, double weight, double q, double inverse) noexcept nogil:
@@ -160,6 +160,10 @@ def sweep_words(
     double[::1] totals,
     const double[::1] prior,
     double topic_word_prior,
+    const int64_t[::1] own_indptr,
+    const int32_t[::1] own_topic,
+    const double[::1] own_value,
+    const double[::1] prior_sum,
     const int64_t[::1] list_start,
     TopicClumps[::1] entries,
     double[::1] entry_weight,
@@ -179,6 +183,9 @@ def sweep_words(
         can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
     prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                     IN
+    own_indptr, own_topic, own_value : (n_features + 1,) and (n_own,) what beta is in the place of that for
+        each word in some topics                                                                  IN
+    prior_sum : (n_topics,) sum of beta over all words                                            IN
     list_start, entries, entry_weight, n_entries : the documents' topics                          IN/OUT
     z : (n_clumps,) topic of each clump of the cells, -1: none yet                                IN/OUT
     hint : (n_clumps,) where a clump's topic may be found in its document's list; any value >= 0  IN/OUT
@@ -187,7 +194,7 @@ def sweep_words(
     An exception leaves the counts as z has them, and totals and lists unfinished.
     """
     cdef int32_t n_topics = <int32_t>prior.shape[0], i, j, k, old, position = 0, d, n_parts
-    cdef Py_ssize_t w, cell, start, token = 0, n_cells = cell_document.shape[0], done = 0
+    cdef Py_ssize_t w, cell, start, own, token = 0, n_cells = cell_document.shape[0], done = 0
     cdef double weight, listed_weight = 0.0, q_old = 0.0, q_less = 0.0, fixed, u
     cdef double inverse, inverse_less = 0.0
     cdef bint only
@@ -195,11 +202,11 @@ def sweep_words(
     cdef TopicList topics
     cdef Stream stream
     cdef WordState word
-    cdef double[:, ::1] scratch = np.empty((5, n_topics + 4), dtype=np.float64)
+    cdef double[:, ::1] scratch = np.empty((6, n_topics + 4), dtype=np.float64)
     cdef double* partial_sum = &scratch[4, 0]
     word.n_topics = n_topics
-    word.topic_word_prior = topic_word_prior
-    word.norm_offset = topic_word_prior * counts.shape[0]
+    word.topic_word_prior = &scratch[5, 0]
+    word.prior_sum = &prior_sum[0]
     word.prior = &prior[0]
     word.totals = &totals[0]
     word.count = &scratch[0, 0]
@@ -208,14 +215,17 @@ def sweep_words(
     word.inverse = &scratch[3, 0]
     with nogil:
         for k in range(n_topics):
-            word.inverse[k] = 1.0 / (totals[k] + word.norm_offset)
+            word.inverse[k] = 1.0 / (totals[k] + prior_sum[k])
+            word.topic_word_prior[k] = topic_word_prior
         for w in range(words.shape[0]):
             if update_counts:
                 word.count = &counts[words[w], 0]
             else:
                 memcpy(word.count, &counts[words[w], 0], n_topics * sizeof(double))
-            word.fixed = fill_ratios(
-                word.count, word.inverse, word.prior, topic_word_prior, n_topics, word.q, word.block
+            for own in range(own_indptr[words[w]], own_indptr[words[w] + 1]):
+                word.topic_word_prior[own_topic[own]] = own_value[own]
+            word.fixed = fill_own_ratios(
+                word.count, word.inverse, word.prior, word.topic_word_prior, n_topics, word.q, word.block
             )
             seed_stream(&stream, combine(key, <uint64_t>words[w]))
             count_work(&done, n_topics)
@@ -276,6 +286,8 @@ def sweep_words(
                     z[token] = k
                     token += 1
                 n_entries[d] = topics.n
+            for own in range(own_indptr[words[w]], own_indptr[words[w] + 1]):
+                word.topic_word_prior[own_topic[own]] = topic_word_prior
 
 
 def transfer_counts(

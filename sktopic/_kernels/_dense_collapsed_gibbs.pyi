@@ -14,6 +14,10 @@ def sweep_words(
     totals: NDArray[np.float64],  # (n_topics,) IN/OUT
     prior: NDArray[np.float64],  # (n_topics,)
     topic_word_prior: float,
+    own_indptr: NDArray[np.int64],  # (n_features + 1,)
+    own_topic: NDArray[np.int32],  # (n_own,)
+    own_value: NDArray[np.float64],  # (n_own,)
+    prior_sum: NDArray[np.float64],  # (n_topics,)
     rows: NDArray[np.float32],  # (n_documents, n_padded) IN/OUT
     z: NDArray[np.int32],  # (n_tokens,) IN/OUT
     key: int,

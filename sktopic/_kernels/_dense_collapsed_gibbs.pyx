@@ -20,8 +20,8 @@ cdef extern from "_word_draws.h" nogil:
     ctypedef struct WordDraws:
         Py_ssize_t n_padded
         int32_t n_topics
-        double topic_word_prior
-        double norm_offset
+        const double* topic_word_prior
+        const double* prior_sum
         const float* prior
         double* totals
         double* count
@@ -51,6 +51,10 @@ def sweep_words(
     double[::1] totals,
     const double[::1] prior,
     double topic_word_prior,
+    const int64_t[::1] own_indptr,
+    const int32_t[::1] own_topic,
+    const double[::1] own_value,
+    const double[::1] prior_sum,
     float[:, ::1] rows,
     int32_t[::1] z,
     uint64_t key,
@@ -66,26 +70,29 @@ def sweep_words(
         can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
     prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                     IN
+    own_indptr, own_topic, own_value : (n_features + 1,) and (n_own,) what beta is in the place of that for
+        each word in some topics                                                                  IN
+    prior_sum : (n_topics,) sum of beta over all words                                            IN
     rows : (n_documents, n_padded) tokens of each document in each topic, and zeros               IN/OUT
     z : (n_tokens,) topic of each token, -1: none yet                                             IN/OUT
     key : word w draws from the stream of combine(key, w)
 
     An exception leaves the counts as z has them, and totals and rows unfinished.
     """
-    cdef Py_ssize_t n_topics = prior.shape[0], n_padded = rows.shape[1], w, k, i, n, token, done = 0
+    cdef Py_ssize_t n_topics = prior.shape[0], n_padded = rows.shape[1], w, k, i, n, own, token, done = 0
     cdef Stream stream
     cdef uint64_t bits
     cdef WordDraws word
-    cdef double[::1] own = np.empty(n_topics)
+    cdef double[::1] count = np.empty(n_topics), beta = np.full(n_topics, topic_word_prior)
     cdef float[:, ::1] scratch = np.zeros((3, n_padded), dtype=np.float32)
     cdef float[AT_ONCE][2] uniform
     word.n_padded = n_padded
     word.n_topics = <int32_t>n_topics
-    word.topic_word_prior = topic_word_prior
-    word.norm_offset = topic_word_prior * counts.shape[0]
+    word.topic_word_prior = &beta[0]
+    word.prior_sum = &prior_sum[0]
     word.prior = &scratch[0, 0]
     word.totals = &totals[0]
-    word.count = &own[0]
+    word.count = &count[0]
     word.q = &scratch[1, 0]
     word.running = &scratch[2, 0]
     with nogil:
@@ -96,6 +103,8 @@ def sweep_words(
                 word.count = &counts[words[w], 0]
             else:
                 memcpy(word.count, &counts[words[w], 0], n_topics * sizeof(double))
+            for own in range(own_indptr[words[w]], own_indptr[words[w] + 1]):
+                beta[own_topic[own]] = own_value[own]
             fill_word(&word)
             seed_stream(&stream, combine(key, <uint64_t>words[w]))
             count_work(&done, n_topics)
@@ -111,6 +120,8 @@ def sweep_words(
                 )
                 count_work(&done, n * (n_padded // 4 + 16))
                 token += n
+            for own in range(own_indptr[words[w]], own_indptr[words[w] + 1]):
+                beta[own_topic[own]] = topic_word_prior
 
 
 def list_tokens(

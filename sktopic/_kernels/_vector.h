@@ -146,33 +146,39 @@ CLONED double sum_digamma_row(
     return total;
 }
 
-/* q_k = (count_k + topic_word_prior) inverse_k, and sums of prior_k q_k over blocks of 16; returns the sum of all. */
-CLONED double fill_ratios(
-    const double *restrict count, const double *restrict inverse, const double *restrict prior, double topic_word_prior,
-    ptrdiff_t n, double *restrict q, double *restrict block)
-{
-    double all = 0.0;
-    ptrdiff_t first, k;
-    for (first = 0; first < n; first += 16) {
-        double total = 0.0;
-        ptrdiff_t stop = first + 16;
-        if (stop <= n) {
-#pragma omp simd reduction(+ : total)
-            for (k = 0; k < 16; k++) {
-                q[first + k] = (count[first + k] + topic_word_prior) * inverse[first + k];
-                total += prior[first + k] * q[first + k];
-            }
-        } else {
-            for (k = first; k < n; k++) {
-                q[k] = (count[k] + topic_word_prior) * inverse[k];
-                total += prior[k] * q[k];
-            }
-        }
-        block[first / 16] = total;
-        all += total;
+/* q_k = (count_k + topic_word_prior) inverse_k, and sums of prior_k q_k over blocks of 16; returns the sum of all.
+   topic_word_prior is one number, or one for each topic. */
+#define ONE_FOR_ALL(topic_word_prior, k) (topic_word_prior)
+#define ONE_FOR_EACH(topic_word_prior, k) ((topic_word_prior)[k])
+#define DEFINE_FILL_RATIOS(NAME, NUMBER, OF)                                                                  \
+    CLONED double NAME(                                                                                       \
+        const double *restrict count, const double *restrict inverse, const double *restrict prior,           \
+        NUMBER topic_word_prior, ptrdiff_t n, double *restrict q, double *restrict block)                     \
+    {                                                                                                         \
+        double all = 0.0;                                                                                     \
+        ptrdiff_t first, k;                                                                                   \
+        for (first = 0; first < n; first += 16) {                                                             \
+            double total = 0.0;                                                                               \
+            ptrdiff_t stop = first + 16;                                                                      \
+            if (stop <= n) {                                                                                  \
+                _Pragma("omp simd reduction(+ : total)")                                                      \
+                for (k = 0; k < 16; k++) {                                                                    \
+                    q[first + k] = (count[first + k] + OF(topic_word_prior, first + k)) * inverse[first + k]; \
+                    total += prior[first + k] * q[first + k];                                                 \
+                }                                                                                             \
+            } else {                                                                                          \
+                for (k = first; k < n; k++) {                                                                 \
+                    q[k] = (count[k] + OF(topic_word_prior, k)) * inverse[k];                                 \
+                    total += prior[k] * q[k];                                                                 \
+                }                                                                                             \
+            }                                                                                                 \
+            block[first / 16] = total;                                                                        \
+            all += total;                                                                                     \
+        }                                                                                                     \
+        return all;                                                                                           \
     }
-    return all;
-}
+DEFINE_FILL_RATIOS(fill_ratios, double, ONE_FOR_ALL)
+DEFINE_FILL_RATIOS(fill_own_ratios, const double *restrict, ONE_FOR_EACH)
 
 /* log(x) for 0 < x <= 1, normal numbers, absolute error below 1e-15: the exponent, and 2 atanh((m - 1) / (m + 1)) of
    a mantissa m between sqrt(1/2) and sqrt(2). */

@@ -18,6 +18,9 @@ cdef extern from "_vector.h" nogil:
     double fill_ratios(
         const double* count, const double* inverse, const double* prior, double topic_word_prior,
         Py_ssize_t n, double* q, double* block)
+    double fill_own_ratios(
+        const double* count, const double* inverse, const double* prior, const double* topic_word_prior,
+        Py_ssize_t n, double* q, double* block)
     double fill_digamma_row(const double* x, double offset, Py_ssize_t n, double* digamma)
     void normals_from_uniforms(double* first, double* second, Py_ssize_t m)
     void langevin_row(

@@ -12,18 +12,18 @@
 typedef struct {
     ptrdiff_t n_padded; /* the topics, and as many that weigh nothing as fill the lanes */
     int32_t n_topics;
-    double topic_word_prior; /* beta */
-    double norm_offset;      /* V beta */
-    const float *prior;      /* (n_padded,) alpha, and zeros */
-    double *totals;          /* (n_topics,) n_k */
-    double *count;           /* (n_topics,) n_kw of the word */
-    float *q;                /* (n_padded,) (n_kw + beta) / (n_k + V beta), and zeros */
-    float *running;          /* (n_padded,) scratch */
+    const double *topic_word_prior; /* (n_topics,) beta of the word */
+    const double *prior_sum;        /* (n_topics,) sum of beta over all words */
+    const float *prior;             /* (n_padded,) alpha, and zeros */
+    double *totals;                 /* (n_topics,) n_k */
+    double *count;                  /* (n_topics,) n_kw of the word */
+    float *q;                       /* (n_padded,) (n_kw + beta) / (n_k + sum of beta), and zeros */
+    float *running;                 /* (n_padded,) scratch */
 } WordDraws;
 
 INLINE float ratio_with(const WordDraws *x, int32_t k, double weight)
 {
-    return (float)((x->count[k] + weight + x->topic_word_prior) / (x->totals[k] + weight + x->norm_offset));
+    return (float)((x->count[k] + weight + x->topic_word_prior[k]) / (x->totals[k] + weight + x->prior_sum[k]));
 }
 
 /* Fill q from the counts. */
@@ -31,10 +31,10 @@ NO_CONTRACTION CLONED void fill_word(const WordDraws *x)
 {
     const double *restrict count = x->count, *restrict totals = x->totals;
     float *restrict q = x->q;
-    const double prior = x->topic_word_prior, offset = x->norm_offset;
+    const double *restrict prior = x->topic_word_prior, *restrict prior_sum = x->prior_sum;
     ptrdiff_t k;
     for (k = 0; k < x->n_topics; k++)
-        q[k] = (float)((count[k] + prior) / (totals[k] + offset));
+        q[k] = (float)((count[k] + prior[k]) / (totals[k] + prior_sum[k]));
 }
 
 /* Count a token in topic k, or with a negative weight no longer. */

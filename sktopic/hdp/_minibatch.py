@@ -10,7 +10,8 @@ from sktopic._compat import Interval
 from sktopic._constraints import SHARED
 from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
 from sktopic._minibatch import MinibatchTopicModel
-from sktopic._prior import LARGEST, SMALLEST, check_topic_word_prior
+from sktopic._prior import LARGEST, SMALLEST
+from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
@@ -84,7 +85,7 @@ class MinibatchHDP(MinibatchTopicModel):
 
     def _check_settings(self):
         super()._check_settings()
-        check_topic_word_prior(self.topic_word_prior)
+        check_topic_word_prior(self.topic_word_prior, self.n_components)
         check_concentration_priors(self)
 
     def _start_from(self, statistics):

@@ -11,7 +11,7 @@ from sktopic._arrays import rows_of
 from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
 from sktopic._compat import StrOptions
 from sktopic._concurrency import changing, updating
-from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, POSITIVE, SHARED
+from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, POSITIVE, SHARED
 from sktopic._document_steps import GibbsInference
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import COUNT, FLOAT
@@ -27,9 +27,10 @@ from sktopic._prior import (
 )
 from sktopic._statistics import TopicWordStatistics
 from sktopic._token_counts import counts_exactly, leaves_none_negative, log_rising_change
-from sktopic._typing import FloatArray
-from sktopic.lda._editing import EditableLDA
+from sktopic._topic_word_prior import prior_totals
+from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._shards import Shard
+from sktopic.lda._topic_word_prior import TopicWordPriorLDA
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
 PRIOR_ITERATIONS = 5
@@ -67,7 +68,7 @@ class Call:
         return sum(len(shard.lengths) for shard in self.shards)
 
 
-class CollapsedGibbsLDA(EditableLDA, BatchSampler):
+class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
     A Markov chain over the topics of all tokens of a corpus, with topics and proportions integrated
@@ -194,7 +195,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
-        "topic_word_prior": [POSITIVE, StrOptions({"auto"}), None],
+        "topic_word_prior": [POSITIVE, *MATRIX, StrOptions({"auto"}), None],
         "n_draws": [AT_LEAST_ONE],
         "thinning": [AT_LEAST_ONE],
         "prior_interval": [AT_LEAST_ONE],
@@ -215,7 +216,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         n_components: int = 10,
         *,
         doc_topic_prior: float | ArrayLike | str | None = None,
-        topic_word_prior: float | Literal["auto"] | None = None,
+        topic_word_prior: float | MatrixLike | Literal["auto"] | None = None,
         max_iter: int = 200,
         n_draws: int = 10,
         thinning: int = 5,
@@ -267,12 +268,16 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         self.topic_word_prior_ = default_topic_word_prior(self.n_components)
 
     def _adopt_settings(self):
+        if self._learns_topic_word_prior:  # goes on from what is learned, if not from a matrix
+            self._set_topic_word_prior(None, self.topic_word_prior_)
+        else:
+            self._set_topic_word_prior(self.topic_word_prior, default_topic_word_prior(self.n_components))
         if not self._learns_prior:
             self.doc_topic_prior_ = self._given_doc_topic_prior()
-        if self.topic_word_prior is None:
-            self.topic_word_prior_ = default_topic_word_prior(self.n_components)
-        elif self.topic_word_prior != "auto":
-            self.topic_word_prior_ = float(self.topic_word_prior)
+
+    @property
+    def _learns_topic_word_prior(self):
+        return isinstance(self.topic_word_prior, str)
 
     @property
     def _learns_prior(self):
@@ -280,7 +285,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
 
     def _topic_probabilities(self):
         statistics = TopicWordStatistics.of_counts(self._counts, self._totals, vars(self).get("_frozen"))
-        return statistics.probabilities(1.0, self.topic_word_prior_)
+        return statistics.probabilities(1.0, self.topic_word_prior_, self._prior_entries)
 
     def _edit_topics(self, edit):
         self._edit_counts(edit)
@@ -297,8 +302,11 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
             batches = [batch]
         else:  # of about equally many tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
-        beta = self.topic_word_prior_
-        smallest_ratio = beta / (self._totals.max() + batch.lengths.sum() + len(self._counts) * beta)
+        beta, entries = self._topic_prior
+        most_tokens = self._totals.max() + batch.lengths.sum()
+        sums = prior_totals(len(self._counts), beta, entries)
+        smallest = beta if entries is None else min(beta, entries.values.min())
+        smallest_ratio = smallest / (most_tokens + np.max(sums))
         shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio) for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
@@ -316,7 +324,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
     def _sweep(self, call, workers):
         """With several shards, against counts that are merged after the sweep."""
         key, one_shard = self._sweep_key(), len(call.shards) == 1
-        given = self._counts, one_shard, self._totals, self.doc_topic_prior_, self.topic_word_prior_
+        given = self._counts, one_shard, self._totals, self.doc_topic_prior_, *self._topic_prior
         results = workers.map_here(
             lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))
         )
@@ -405,7 +413,7 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
         counts, totals = self._counts, self._totals
         if len(self._held):
             counts, totals = (np.delete(array, self._held, axis=-1) for array in (counts, totals))
-        for _ in range(PRIOR_ITERATIONS if self.topic_word_prior == "auto" and totals.any() else 0):
+        for _ in range(PRIOR_ITERATIONS if self._learns_topic_word_prior and totals.any() else 0):
             beta, size = self.topic_word_prior_, len(counts)
             present = counts[counts > 0]
             above = (digamma(present + beta) - digamma(beta)).sum()
@@ -416,9 +424,14 @@ class CollapsedGibbsLDA(EditableLDA, BatchSampler):
 
     def _trace(self, call):
         """log p(words and topics of the documents | counts of earlier ones)."""
-        prior, beta, size = self.doc_topic_prior_, self.topic_word_prior_, len(self._counts)
-        norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
-        total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
+        prior, beta, entries = self.doc_topic_prior_, self.topic_word_prior_, self._prior_entries
+        sums, counts = prior_totals(len(self._counts), beta, entries), self._counts[call.words]
+        norm = gammaln(self._totals + sums) - gammaln(call.totals_before + sums)
+        total = log_rising_change(counts, call.counts_before, beta) - norm.sum()
+        if entries is not None:
+            i, k, value = entries.at(call.words)
+            for change, sign in ((counts[i, k], 1.0), (call.counts_before[i, k], -1.0)):
+                total += sign * (gammaln(change + value) - gammaln(change + beta)).sum()
         total += self._log_frozen(call, call.shards)
         for shard in call.shards:
             _, topic, weight = shard.topics.used()

@@ -3,7 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sktopic._constraints import MATRIX, POSITIVE, SHARED
 from sktopic._document_steps import GibbsInference, GibbsStep
+from sktopic._typing import MatrixLike
 from sktopic.lda._minibatch import PosteriorLDA
 
 
@@ -136,12 +138,17 @@ class HybridLDA(PosteriorLDA):
     (500, 10)
     """
 
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **SHARED,
+        "topic_word_prior": [POSITIVE, *MATRIX, None],
+    }
+
     def __init__(
         self,
         n_components: int = 10,
         *,
         doc_topic_prior: float | ArrayLike | str | None = None,
-        topic_word_prior: float | None = None,
+        topic_word_prior: float | MatrixLike | None = None,
         learning_decay: float = 0.65,
         learning_offset: float = 4.0,
         max_iter: int = 5,

@@ -14,15 +14,16 @@ from sktopic._prior import (
     PRIOR_INERTIA,
     PriorLearner,
     check_prior,
-    check_topic_word_prior,
     default_topic_word_prior,
 )
 from sktopic._topic_posteriors import CountPosteriors
-from sktopic._typing import FloatArray
+from sktopic._topic_word_prior import check_topic_word_prior, is_matrix
+from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._editing import EditableLDA
+from sktopic.lda._topic_word_prior import TopicWordPriorLDA
 
 
-class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
+class MinibatchLDA(TopicWordPriorLDA, EditableLDA, WeightedMinibatchModel):
     """Base class of the mini-batch methods for LDA: a random start, and priors, which may be learned.
 
     A method says with which step documents are inferred (`_training_step`, `_transform_step`), how the
@@ -30,7 +31,7 @@ class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
     """
 
     doc_topic_prior: float | ArrayLike | str | None
-    topic_word_prior: float | Literal["auto"] | None
+    topic_word_prior: float | MatrixLike | Literal["auto"] | None
 
     _parameter_constraints = SHARED
     _fitted_arrays = {  # noqa: RUF012
@@ -50,6 +51,8 @@ class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
     # How the prior is learned (see PriorLearner); a parameter of some methods.
     prior_update = "fixed-point"
     prior_shape = prior_rate = 1.0
+    # The share of a topic that the words which its prior prefers have at the start.
+    _leaning = LEANING
     # Whether topics are averaged over updates; a parameter of one method.
     average = False
 
@@ -65,7 +68,7 @@ class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
-        check_topic_word_prior(self.topic_word_prior)
+        check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     def _initialize(self, n_features, seed):
         self._statistics = self._initial_statistics(n_features, seed, self.average)
@@ -74,9 +77,11 @@ class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
         self._prior_rule, self._prior_averages, self._n_prior_updates = None, np.empty(0), 0
         self._adopt_settings()
+        if self._prior_entries is not None:
+            self._statistics.lean(*self._topic_prior, self._leaning)
 
     def _adopt_settings(self):
-        self.topic_word_prior_ = self._given_topic_word_prior()
+        self._adopt_topic_word_prior()
         if not self._learns_prior:
             self.doc_topic_prior_ = self._given_doc_topic_prior()
             self._prior_rule = None
@@ -88,15 +93,16 @@ class MinibatchLDA(EditableLDA, WeightedMinibatchModel):
     def _default_topic_word_prior(self):
         return default_topic_word_prior(self.n_components)
 
-    def _given_topic_word_prior(self):
-        """The topic_word_prior to go on with."""
-        given = self.topic_word_prior
-        return self._default_topic_word_prior() if given is None else float(given)
+    def _adopt_topic_word_prior(self):
+        """Set the prior of topics to go on with."""
+        self._set_topic_word_prior(self.topic_word_prior, self._default_topic_word_prior())
 
     # Topics
 
     def _topic_means(self, total_samples):
-        return self._statistics.probabilities(self._unit(total_samples), self._pseudo_count)
+        return self._statistics.probabilities(
+            self._unit(total_samples), self._pseudo_count, self._prior_entries
+        )
 
     def _topics(self, total_samples):
         """The topics that documents are inferred with: their means, unless a method has its own."""
@@ -175,9 +181,16 @@ class PosteriorLDA(CountPosteriors, ExpectedCountsLDA):
     """Base class of those with a Dirichlet posterior for each topic; documents see its geometric mean."""
 
     def _topics(self, total_samples):
-        return self._statistics.geometric(self._unit(total_samples), self.topic_word_prior_)
+        return self._statistics.geometric(self._unit(total_samples), *self._topic_prior)
+
+    def _posterior_parameters(self):
+        parameters, entries = super()._posterior_parameters(), self._prior_entries
+        if entries is not None:
+            word, k, value = entries.at(np.arange(parameters.shape[1]))
+            parameters[k, word] = self.topic_word_counts_[k, word] + value
+        return parameters
 
     def _check_settings(self):
         super()._check_settings()
-        if self.topic_word_prior == 0:
+        if not is_matrix(self.topic_word_prior) and self.topic_word_prior == 0:
             raise ValueError("topic_word_prior=0: a Dirichlet prior needs a number > 0 (or None).")

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import StrOptions
-from sktopic._constraints import NON_NEGATIVE, POSITIVE
+from sktopic._constraints import MATRIX, NON_NEGATIVE, POSITIVE
 from sktopic._document_steps import GibbsInference, GibbsStep, VariationalStep
 from sktopic._statistics_updates import BatchCounts
+from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
 from sktopic.lda._minibatch import ExpectedCountsLDA
 
@@ -171,6 +172,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **ExpectedCountsLDA._parameter_constraints,
+        "topic_word_prior": [NON_NEGATIVE, *MATRIX, None],
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
         "average": ["boolean"],
@@ -189,7 +191,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
         prior_update: Literal["fixed-point", "gamma"] = "fixed-point",
         prior_shape: float = 1.0,
         prior_rate: float = 1.0,
-        topic_word_prior: float | None = None,
+        topic_word_prior: float | MatrixLike | None = None,
         learning_decay: float = 0.65,
         learning_offset: float = 1.0,
         average: bool = False,
@@ -275,7 +277,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
     def _topic_probabilities(self):
         if not self._statistics.averages or self._n_topic_updates == 0:
             return super()._topic_probabilities()
-        given = self.topic_word_prior_, self._n_topic_updates
+        smoothing, entries = self._topic_prior
+        given = smoothing, self._n_topic_updates, entries
         return self._statistics.average_probabilities(self.total_samples_, *given)
 
     def _inference_topics(self):
@@ -296,8 +299,11 @@ class OnlineEMLDA(ExpectedCountsLDA):
             iterations = GibbsIterations(batch, keys, self.doc_burn_in, self.doc_sweeps, self._learns_prior)
         words = np.arange(batch.n_words, dtype=np.int32)
 
+        smoothing, entries = self._topic_prior
+        entries = None if entries is None else entries.of_words(batch.words)
+
         def topics_of(statistics):
-            return statistics.probabilities(update.total_samples, self.topic_word_prior_)
+            return statistics.probabilities(update.total_samples, smoothing, entries)
 
         def enter(statistics, counts):
             found = BatchCounts(counts, words, batch.total_weight, batch.total_tokens)

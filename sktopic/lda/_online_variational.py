@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import StrOptions
-from sktopic._constraints import POSITIVE
+from sktopic._constraints import MATRIX, POSITIVE
 from sktopic._prior import learned_topic_word_prior
+from sktopic._typing import MatrixLike
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 
 
@@ -150,7 +151,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **VariationalBayesLDA._parameter_constraints,
         "learning_method": [StrOptions({"online", "batch"})],
-        "topic_word_prior": [POSITIVE, StrOptions({"auto"}), None],
+        "topic_word_prior": [POSITIVE, *MATRIX, StrOptions({"auto"}), None],
     }
 
     def __init__(
@@ -160,7 +161,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         learning_method: Literal["online", "batch"] = "online",
         doc_topic_prior: float | ArrayLike | str | None = None,
         prior_update: Literal["fixed-point", "gradient"] = "fixed-point",
-        topic_word_prior: float | Literal["auto"] | None = None,
+        topic_word_prior: float | MatrixLike | Literal["auto"] | None = None,
         learning_decay: float = 0.65,
         learning_offset: float = 4.0,
         max_iter: int = 5,
@@ -203,19 +204,26 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     def _fits_whole_corpus(self):
         return self.learning_method == "batch"
 
-    def _given_topic_word_prior(self):
-        if self.topic_word_prior == "auto":  # goes on from what is learned
-            return self.topic_word_prior_ if self._n_topic_updates > 0 else self._default_topic_word_prior()
-        return super()._given_topic_word_prior()
+    @property
+    def _learns_topic_word_prior(self):
+        return isinstance(self.topic_word_prior, str)
+
+    def _adopt_topic_word_prior(self):
+        if not self._learns_topic_word_prior:
+            super()._adopt_topic_word_prior()
+        else:  # goes on from what is learned, if not from a matrix
+            goes_on = self._n_topic_updates > 0
+            start = self.topic_word_prior_ if goes_on else self._default_topic_word_prior()
+            self._set_topic_word_prior(None, start)
 
     def _global_work(self, batch_counts, update):
-        passes = 8 if self.topic_word_prior == "auto" else 0
+        passes = 8 if self._learns_topic_word_prior else 0
         return super()._global_work(batch_counts, update) + passes * self._statistics.size
 
     def _global_step(self, batch_counts, update, workers):
         rho = self._rho(update)
         super()._global_step(batch_counts, update, workers)
-        if self.topic_word_prior == "auto" and batch_counts.n_tokens > 0:
+        if self._learns_topic_word_prior and batch_counts.n_tokens > 0:
             eta = self.topic_word_prior_
             mean = self._statistics.mean_log_probability(self._unit(self.total_samples_), eta, workers)
             given = self.prior_update, mean, self.n_features_in_, eta, rho

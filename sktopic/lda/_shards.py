@@ -7,6 +7,7 @@ import numpy as np
 
 from sktopic._kernels._collapsed_gibbs import transfer_counts
 from sktopic._token_counts import add_tokens
+from sktopic._topic_word_prior import PriorEntries, prior_totals
 from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
 
 
@@ -66,13 +67,16 @@ class Shard:
             counts=counts,
         )
 
-    def sweep(self, counts, update_counts, totals, prior, topic_word_prior, key):
+    def sweep(self, counts, update_counts, totals, prior, topic_word_prior, entries, key):
         """Draw every token's topic once; returns Swept.
 
         update_counts : whether the counts are changed at once; else `transfer` changes them later
+        entries : PriorEntries in the place of topic_word_prior, or None
         """
         before, totals = None if update_counts else self.z.copy(), totals.copy()
         if len(self.words):
+            sums = prior_totals(len(counts), topic_word_prior, entries) * np.ones(len(totals))
+            own = entries or PriorEntries.none(len(counts), len(totals))
             self.topics.sweep(
                 self.words,
                 self.z,
@@ -81,6 +85,10 @@ class Shard:
                 totals=totals,
                 prior=prior,
                 topic_word_prior=topic_word_prior,
+                own_indptr=own.indptr,
+                own_topic=own.topics,
+                own_value=own.values,
+                prior_sum=sums,
                 key=key,
             )
         return Swept(totals, before)

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sktopic._constraints import SHARED
 from sktopic.lda._online_em import OnlineEMLDA
 
 
@@ -124,6 +125,11 @@ class SinglePassLDA(OnlineEMLDA):
     >>> lda.transform(bars.data).shape
     (500, 10)
     """  # noqa: E501
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **OnlineEMLDA._parameter_constraints,
+        "topic_word_prior": SHARED["topic_word_prior"],
+    }
 
     # What is a choice in online EM is the method's own here.
     inference = "variational"

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._statistics_updates import RunningSum
 from sktopic._step_size import mean_of_all
+from sktopic._typing import MatrixLike
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 
 
@@ -136,7 +137,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         *,
         doc_topic_prior: float | ArrayLike | str | None = None,
         prior_update: Literal["fixed-point", "gradient"] = "fixed-point",
-        topic_word_prior: float | None = None,
+        topic_word_prior: float | MatrixLike | None = None,
         max_iter: int = 1,
         batch_size: int = 256,
         shuffle: bool = True,

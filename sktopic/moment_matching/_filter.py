@@ -17,8 +17,9 @@ from sktopic._kernels._moment_matching import FIXED, MAX_TOKENS, filter_tokens, 
 from sktopic._kernels._rng import combine_keys, position_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
-from sktopic._prior import check_prior, check_topic_word_prior
+from sktopic._prior import check_prior
 from sktopic._topic_posteriors import TopicPosteriors
+from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._topics import TopicProbabilities
 from sktopic._typing import MatrixLike
 from sktopic.moment_matching._document_step import MomentMatchingStep
@@ -159,7 +160,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
-        check_topic_word_prior(self.topic_word_prior)
+        check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once there is a posterior."""

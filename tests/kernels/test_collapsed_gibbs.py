@@ -105,7 +105,7 @@ class Chain:
     """Documents as the kernels see them, word by word, with a state that starts without assignments.
 
     dense (n_documents, n_words) are the documents; words names their rows in counts (n_features, n_topics),
-    which may hold tokens of others. kernel is Lists or Rows.
+    which may hold tokens of others. kernel is Lists or Rows; topic_word_prior a number, or of the shape of counts.
     """
 
     kernel: type
@@ -113,7 +113,7 @@ class Chain:
     prior: np.ndarray
     words: np.ndarray
     counts: np.ndarray
-    topic_word_prior: float = SMOOTHING
+    topic_word_prior: float | np.ndarray = SMOOTHING
     totals: np.ndarray = field(init=False)
 
     def __post_init__(self):
@@ -135,8 +135,12 @@ class Chain:
         return self.word_indptr, self.words, self.cell_document, self.cell_count
 
     def sweep(self, key, update_counts=True):
-        given = self.counts, update_counts, self.totals, self.prior, self.topic_word_prior
-        self.topics.sweep(self, given, key)
+        beta = np.broadcast_to(self.topic_word_prior, self.counts.shape)
+        base = float(beta[0, 0])
+        word, topic = np.nonzero(beta != base)
+        own_indptr = np.searchsorted(word, np.arange(len(beta) + 1))
+        own = own_indptr, topic.astype(np.int32), beta[word, topic], beta.sum(axis=0)
+        self.topics.sweep(self, (self.counts, update_counts, self.totals, self.prior, base, *own), key)
 
     def assign(self, z):
         """Start from assignments."""
@@ -216,6 +220,21 @@ def test_every_draw_is_that_of_the_reference(kernel, n_topics, counts, others):
         twin.check()
         chain.check(before)
     assert n_topics == 1 or len(set(chain.z.tolist())) > 1
+
+
+@for_each_kernel
+@pytest.mark.parametrize(("update_counts", "n_sweeps"), [(True, 3), (False, 1)])
+@pytest.mark.parametrize("n_topics", [1, 5, 17, 40])
+def test_every_draw_under_a_matrix_is_that_of_the_reference(kernel, n_topics, update_counts, n_sweeps):
+    chain = random_chain(kernel, n_topics, n_topics, others=True)
+    rng = np.random.default_rng(n_topics)
+    own = (rng.random(chain.counts.shape) < 0.2) & (rng.random((len(chain.counts), 1)) < 0.7)
+    chain.topic_word_prior = np.where(own, rng.choice([1e-9, 0.01, 3.0, 500.0], own.shape), SMOOTHING)
+    twin = Twin(chain)
+    for key in range(n_sweeps):
+        chain.sweep(key, update_counts)
+        twin.sweep(key, update_counts)
+        twin.check()
 
 
 @for_each_kernel
@@ -377,6 +396,18 @@ def test_assignments_have_the_posterior_distribution(kernel, name, seed):
     _, other = reference.posterior(*tokens, n_documents, n_words, equal, topic_word_prior)
     for wrong in (independent, other):
         assert 0.5 * np.abs(wrong - posterior).sum() > 0.05
+
+
+@for_each_kernel
+def test_assignments_under_a_matrix_have_the_posterior_distribution(kernel):
+    dense, prior, beta = np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([0.4, 1.3]), [[0.5, 0.05], [0.5, 2.0]]
+    chain = Chain(kernel, dense, prior, np.arange(2), np.zeros((2, 2)), np.array(beta))
+    tokens = chain.token_document, chain.token_word
+    states, posterior = reference.posterior(*tokens, 2, 2, prior, chain.topic_word_prior)
+    law = np.bincount(visited(chain, 40_000, 100, 5), minlength=len(states)) / 40_000
+    assert 0.5 * np.abs(law - posterior).sum() < 0.03  # of independent draws: 0.01
+    _, symmetric = reference.posterior(*tokens, 2, 2, prior, 0.5)
+    assert 0.5 * np.abs(symmetric - posterior).sum() > 0.1
 
 
 class Model:

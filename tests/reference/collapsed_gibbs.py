@@ -51,9 +51,12 @@ def tokens_of(word_indptr, words, cell_count):
     ]
 
 
-def conditional(counts, totals, prior, topic_word_prior, n_features, n):
-    """p(z = k | rest) up to its sum: (alpha_k + n_dk) q_k, and q_k; no count includes the token."""
-    q = (counts + topic_word_prior) / (totals + n_features * topic_word_prior)
+def conditional(counts, totals, prior, topic_word_prior, word, n):
+    """p(z = k | rest) up to its sum: (alpha_k + n_dk) q_k, and q_k; no count includes the token.
+
+    topic_word_prior : (n_features, n_topics) beta
+    """
+    q = (counts + topic_word_prior[word]) / (totals + topic_word_prior.sum(axis=0))
     return (prior + n) * q, q
 
 
@@ -104,9 +107,10 @@ def sweep_words(
 ):
     """Draw every token once, in place; lists holds a TopicList for each document.
 
+    topic_word_prior : a number, or (n_features, n_topics)
     by_lanes : whether numbers become draws as in _dense_collapsed_gibbs
     """
-    n_features = len(counts)
+    beta = np.broadcast_to(topic_word_prior, counts.shape)
     present = counts.copy()
     streams, n_drawn = {w: Stream(combine(key, w)) for w in words}, Counter()
     pending = None  # topic, weight and document of the token before
@@ -117,7 +121,7 @@ def sweep_words(
             present[w, old] -= weight
             totals[old] -= weight
             n[old] = n[old] - weight if topics.members[old] > 1 else 0.0
-        p, q = conditional(present[w], totals, prior, topic_word_prior, n_features, n)
+        p, q = conditional(present[w], totals, prior, beta, w, n)
         if by_lanes:
             if n_drawn[w] % AT_ONCE == 0:
                 pending = None
@@ -126,9 +130,7 @@ def sweep_words(
                 k, own = pending[0], np.arange(len(p)) == pending[0]
                 less = pending[1] * own
                 n_less = n - less * (pending[2] is topics)
-                before, _ = conditional(
-                    present[w] - less, totals - less, prior, topic_word_prior, n_features, n_less
-                )
+                before, _ = conditional(present[w] - less, totals - less, prior, beta, w, n_less)
             new = draw_by_lanes(p, before, pending and k, streams[w].bits())
             pending, n_drawn[w] = (new, weight, topics), n_drawn[w] + 1
         else:
@@ -165,14 +167,16 @@ def posterior(documents, words, n_documents, n_words, prior, topic_word_prior):
     """All assignments of some tokens, and their probabilities given the words, by the joint of both.
 
     documents and words name those of each token; the joint is p(z) p(w | z) with proportions and topics
-    integrated out: equations 2 and 3 of Griffiths and Steyvers (2004).
+    integrated out: equations 2 and 3 of Griffiths and Steyvers (2004). topic_word_prior is a number, or of shape
+    (n_words, n_topics).
     """
     n_topics = len(prior)
+    beta = np.broadcast_to(topic_word_prior, (n_words, n_topics))
     states = np.array(list(product(range(n_topics), repeat=len(words))))
     one_hot = (states[:, :, None] == np.arange(n_topics)).astype(float)
     n_dk = np.einsum("sik,id->sdk", one_hot, np.eye(n_documents)[documents])
     n_wk = np.einsum("sik,iw->swk", one_hot, np.eye(n_words)[words])
-    log_joint = gammaln(prior + n_dk).sum(axis=(1, 2)) + gammaln(topic_word_prior + n_wk).sum(axis=(1, 2))
-    log_joint -= gammaln(n_words * topic_word_prior + n_wk.sum(axis=1)).sum(axis=1)
+    log_joint = gammaln(prior + n_dk).sum(axis=(1, 2)) + gammaln(beta + n_wk).sum(axis=(1, 2))
+    log_joint -= gammaln(beta.sum(axis=0) + n_wk.sum(axis=1)).sum(axis=1)
     p = np.exp(log_joint - log_joint.max())
     return states, p / p.sum()

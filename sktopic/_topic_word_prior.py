@@ -1,0 +1,187 @@
+"""The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ from it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from sktopic._arrays import row_blocks
+from sktopic._documents import check_sparse_structure
+from sktopic._prior import LARGEST, SMALLEST
+
+TOPIC = np.dtype(np.int32)
+
+
+@dataclass
+class PriorEntries:
+    """The entries of a matrix of Dirichlet parameters that have another value than all others, word by word.
+
+    Attributes
+    ----------
+    indptr : (n_features + 1,) int64, where the entries of each word are
+    topics : (n_entries,) int32, ascending for each word
+    values : (n_entries,) the parameters themselves: differences from others would round those far below
+    n_components : number of topics
+    whole : entries that these are some of, those of all words; or None: these are all
+    """
+
+    indptr: np.ndarray
+    topics: np.ndarray
+    values: np.ndarray
+    n_components: int
+    whole: "PriorEntries | None" = None
+
+    @classmethod
+    def none(cls, n_features, n_components):
+        return cls(np.zeros(n_features + 1, dtype=np.int64), np.empty(0, TOPIC), np.empty(0), n_components)
+
+    @classmethod
+    def of_matrix(cls, matrix):
+        """Those of a CSC matrix of shape (n_components, n_features)."""
+        indptr, topics = matrix.indptr.astype(np.int64), matrix.indices.astype(TOPIC)
+        return cls(indptr, topics, matrix.data.astype(np.float64), matrix.shape[0])
+
+    def check(self, n_features):
+        """Raise ValueError for arrays that do not fit together: kernels trust them."""
+        sizes, n_entries = np.diff(self.indptr), len(self.values)
+        if (
+            self.indptr.shape != (n_features + 1,)
+            or self.topics.shape != (n_entries,)
+            or self.values.ndim != 1
+            or (self.indptr[0], self.indptr[-1]) != (0, n_entries)
+            or sizes.min(initial=0) < 0
+        ):
+            raise ValueError("its entries do not fit together")
+        if n_entries and not 0 <= self.topics.min() <= self.topics.max() < self.n_components:
+            raise ValueError(f"it has topics from {self.topics.min()} to {self.topics.max()}")
+        if not _are_parameters(self.values):
+            raise ValueError("its entries are no Dirichlet parameters")
+
+    def times(self, factor):
+        """The same, each entry times the factor of its topic."""
+        return PriorEntries(self.indptr, self.topics, self.values * factor[self.topics], self.n_components)
+
+    def of_words(self, words):
+        """Those of some words only; `totals` stay those of all words."""
+        _, topics, values = self.at(words)
+        indptr = np.append(0, np.cumsum(self._sizes(words)))
+        return PriorEntries(indptr, topics, values, self.n_components, self.whole or self)
+
+    def at(self, words):
+        """Of the entries of some words: positions among these, topics and values."""
+        sizes = self._sizes(words)
+        position = np.repeat(np.arange(len(words)), sizes)
+        entry = np.arange(len(position)) + np.repeat(self.indptr[words] - np.cumsum(sizes) + sizes, sizes)
+        return position, self.topics[entry], self.values[entry]
+
+    def present(self, words):
+        """The positions of the words that have entries."""
+        return np.flatnonzero(self._sizes(words))
+
+    def totals(self, n_features, base):
+        """Sums of the parameters of each topic, ndarray of shape (n_components,); base are the others."""
+        number, total = (self.whole or self)._column_sums
+        return (n_features - number) * base + total
+
+    @cached_property
+    def _column_sums(self):
+        number = np.bincount(self.topics, minlength=self.n_components)
+        return number, np.bincount(self.topics, self.values, minlength=self.n_components)
+
+    def _sizes(self, words):
+        return self.indptr[words + 1] - self.indptr[words]
+
+
+def prior_totals(n_features, topic_word_prior, entries):
+    """Sums of the Dirichlet parameters of topics: a number, or one for each topic where there are entries."""
+    if entries is None:
+        return n_features * topic_word_prior
+    return entries.totals(n_features, topic_word_prior)
+
+
+def is_matrix(value):
+    """Whether a topic_word_prior is neither a number nor None nor a string."""
+    return sp.issparse(value) or not (value is None or isinstance(value, str) or np.ndim(value) == 0)
+
+
+def check_topic_word_prior(value, n_components, n_features=None):
+    """Raise ValueError for a topic_word_prior that is neither None, a string, zero nor within the bounds.
+
+    n_features : how many columns a matrix is to have; None: not known yet
+    """
+    if isinstance(value, str) or value is None:
+        return
+    if is_matrix(value):
+        _as_matrix(value, n_components, n_features)
+    elif value != 0 and not SMALLEST <= value <= LARGEST:
+        raise ValueError(
+            f"topic_word_prior={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed."
+        )
+
+
+def split_topic_word_prior(value, n_components, n_features, default):
+    """Return the number that most entries of a topic_word_prior have, and PriorEntries of the others or None.
+
+    default : the number of None, and of the entries that a sparse matrix does not store
+    """
+    if not is_matrix(value):
+        return (default if value is None else float(value)), None
+    matrix, base = _as_matrix(value, n_components, n_features), default
+    if sp.issparse(matrix) and 2 * matrix.nnz > n_components * n_features:
+        stored, matrix = matrix.tocoo(), np.full(matrix.shape, default)
+        matrix[stored.row, stored.col] = stored.data
+    if not sp.issparse(matrix):
+        # The value of more than half of the entries, if there is one. So it is that of all if few are stored.
+        base = float(np.partition(matrix, matrix.size // 2, axis=None)[matrix.size // 2])
+        word, topic = np.nonzero((matrix != base).T)
+        matrix = sp.csc_array((matrix[topic, word], (topic, word)), shape=matrix.shape)
+    entries = PriorEntries.of_matrix(matrix)
+    return base, (entries if len(entries.values) else None)
+
+
+def _as_matrix(value, n_components, n_features):
+    """A matrix of Dirichlet parameters as float64, checked: ndarray, or CSC without zeros and duplicates."""
+    wanted = f"({n_components}, {'n_features' if n_features is None else n_features})"
+    if sp.issparse(value):
+        try:
+            value = check_sparse_structure(value)
+        except ValueError as error:
+            raise ValueError(
+                f"topic_word_prior is damaged: {error}".replace(": X has ", ": it has ")
+            ) from None
+    shape = np.shape(value) if not sp.issparse(value) else value.shape
+    if len(shape) != 2 or shape[0] != n_components or n_features not in (None, shape[1]):
+        raise ValueError(
+            f"topic_word_prior has shape {shape}; a number, or an array or sparse matrix of shape {wanted} is "
+            "allowed."
+        )
+    try:
+        if not sp.issparse(value):
+            value = np.asarray(value)
+        if value.dtype.kind not in "iufO":
+            raise TypeError(value.dtype)
+        if sp.issparse(value):
+            matrix = sp.csc_array(value, dtype=np.float64, copy=True)
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+            parameters = matrix.data
+        else:
+            parameters = matrix = value.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "topic_word_prior has entries that are no real numbers; positive ones are allowed."
+        ) from None
+    if not _are_parameters(parameters):
+        wrong = parameters[~((parameters >= SMALLEST) & (parameters <= LARGEST))]
+        raise ValueError(
+            f"topic_word_prior has the entry {wrong[0]:g}: every entry must be positive finite, between "
+            f"{SMALLEST:g} and {LARGEST:g}."
+        )
+    return matrix
+
+
+def _are_parameters(values):
+    return all(
+        np.all((x >= SMALLEST) & (x <= LARGEST)) for x in (values[rows] for rows in row_blocks(values))
+    )

@@ -1,0 +1,170 @@
+"""Topics that are given some of their words: priors of topics from lists of words."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from sktopic._prior import LARGEST, SMALLEST
+
+__all__ = ["seed_prior"]
+
+
+def seed_prior(
+    groups: Mapping[Any, Iterable[Any]],
+    feature_names: Iterable[Any],
+    n_components: int,
+    *,
+    weight: float = 150.0,
+    base: float | None = None,
+    missing: Literal["error", "ignore"] = "error",
+) -> sp.csr_array | NDArray[np.float64]:
+    """Return the Dirichlet parameters of topics, some of which are given some of their words.
+
+    They are a ``topic_word_prior`` for `OnlineEMLDA`, `OnlineVariationalLDA`, `StreamingVariationalLDA`,
+    `HybridLDA` and `CollapsedGibbsLDA`. A prior is there as long as training goes on: a seed does not wash
+    out, as one of the start alone would. Mini-batch methods start from topics that lean towards it, too.
+
+    Parameters
+    ----------
+    groups : mapping of names or topics to words
+        For each group of words a name, or the number of its topic. Names get the lowest topics that no number
+        claims, in the order of the mapping: without numbers, the first name is that of topic 0. A word may be
+        in several groups.
+    feature_names : sequence of str
+        The words of the columns, as of ``vectorizer.get_feature_names_out()``.
+    n_components : int
+        Number of topics, at least one a group. Those without a group are learned as ever.
+    weight : float, default=150.0
+        Parameter of a word in the topic of its group, > 0 (above base, where that is a number): it counts as
+        so many tokens of the word, all of them in this topic, beside those of the corpus. Much less does not
+        hold frequent words, and much more crowds out the other words of the topic.
+    base : float or None, default=None
+        Parameter of all other entries, > 0. None: the default of the estimator.
+    missing : {'error', 'ignore'}, default='error'
+        Whether a word that feature_names lack is an error, or left out.
+
+    Returns
+    -------
+    prior : csr_array or ndarray of shape (n_components, n_features)
+        With base=None, a sparse array of the seeds alone, weight each. For entries that it does not store,
+        estimators take their default (0 is no Dirichlet parameter, and can mean nothing else). With a number,
+        an ndarray of base, and of base + weight at the seeds.
+
+    Raises
+    ------
+    ValueError
+        If words are unknown, all of which the message names; if feature names occur twice, topics are out of
+        range, there are more groups than topics, a group has no words, or a setting is out of range.
+    TypeError
+        If groups, their words or feature_names are none.
+
+    Examples
+    --------
+    >>> from sktopic.seeding import seed_prior
+    >>> words = ["moon", "sea", "star", "sun"]
+    >>> seed_prior({"sky": ["star", "moon"], 2: ["sea"]}, words, n_components=3).toarray()
+    array([[150.,   0., 150.,   0.],
+           [  0.,   0.,   0.,   0.],
+           [  0., 150.,   0.,   0.]])
+
+    The pixels of a picture are words, and its first row is the topic of three of them:
+
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.lda import OnlineEMLDA
+    >>> bars = make_bars(500, random_state=0)
+    >>> prior = seed_prior({"first row": [0, 1, 2]}, range(25), n_components=10)
+    >>> lda = OnlineEMLDA(n_components=10, topic_word_prior=prior, random_state=0).fit(bars.data)
+    >>> sorted(lda.components_[0].argsort()[::-1][:5].tolist())
+    [0, 1, 2, 3, 4]
+    """
+    n_components = _checked_settings(n_components, weight, base, missing)
+    column = _columns(feature_names)
+    topics = _topics(groups, n_components)
+    words = {name: _words(name, group) for name, group in groups.items()}
+    unknown = sorted({word for group in words.values() for word in group if word not in column}, key=str)
+    if unknown and missing == "error":
+        raise ValueError(
+            f"groups have words that feature_names lack: {', '.join(map(repr, unknown))}. Leave them out, or "
+            "use missing='ignore'."
+        )
+    seeds = {
+        (topics[name], column[word]) for name, group in words.items() for word in group if word in column
+    }
+    empty = [name for name in groups if not any(topic == topics[name] for topic, _ in seeds)]
+    if empty:
+        raise ValueError(
+            f"groups {', '.join(map(repr, empty))} have no words of feature_names; at least one is needed."
+        )
+    rows, columns = np.array(sorted(seeds)).reshape(-1, 2).T
+    shape = n_components, len(column)
+    if base is None:
+        return sp.csr_array((np.full(len(rows), float(weight)), (rows, columns)), shape=shape)
+    prior = np.full(shape, float(base))
+    prior[rows, columns] += weight
+    return prior
+
+
+def _checked_settings(n_components, weight, base, missing):
+    if not isinstance(n_components, Integral) or isinstance(n_components, bool) or n_components < 1:
+        raise ValueError(f"n_components={n_components!r}: an integer >= 1 is allowed.")
+    for name, value in (("weight", weight), ("base", base)):
+        if value is None and name == "base":
+            continue
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or not SMALLEST <= value <= LARGEST:
+            raise ValueError(f"{name}={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed.")
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"missing={missing!r}: 'error' or 'ignore' is allowed.")
+    return int(n_components)
+
+
+def _columns(feature_names):
+    """The column of each word."""
+    if isinstance(feature_names, str | bytes) or not isinstance(feature_names, Iterable):
+        raise TypeError(f"feature_names is a {type(feature_names).__name__}; a sequence of words is allowed.")
+    names = list(feature_names)
+    column = {name: i for i, name in enumerate(names)}
+    if len(column) < len(names):
+        twice = [repr(name) for name, number in Counter(names).items() if number > 1]
+        raise ValueError(f"feature_names has names that occur several times: {', '.join(twice[:10])}.")
+    return column
+
+
+def _topics(groups, n_components):
+    """The topic of each group."""
+    if not isinstance(groups, Mapping):
+        raise TypeError(
+            f"groups is a {type(groups).__name__}; a mapping of names, or of numbers of topics, to words is "
+            "allowed."
+        )
+    wrong = [name for name in groups if not isinstance(name, str) and not _is_number(name)]
+    if wrong:
+        raise TypeError(f"groups has the key {wrong[0]!r}; names and numbers of topics are allowed.")
+    claimed = {int(name) for name in groups if _is_number(name)}
+    outside = sorted(topic for topic in claimed if not 0 <= topic < n_components)
+    if outside:
+        raise ValueError(
+            f"groups claim topics {', '.join(map(str, outside))}; with n_components={n_components}, 0 to "
+            f"{n_components - 1} are allowed."
+        )
+    if len(groups) > n_components:
+        raise ValueError(
+            f"there are {len(groups)} groups; with n_components={n_components}, {n_components} are allowed."
+        )
+    free = (topic for topic in range(n_components) if topic not in claimed)
+    return {name: int(name) if _is_number(name) else next(free) for name in groups}
+
+
+def _is_number(name):
+    return isinstance(name, Integral) and not isinstance(name, bool)
+
+
+def _words(name, group):
+    if isinstance(group, str | bytes) or not isinstance(group, Iterable):
+        raise TypeError(f"groups[{name!r}] is a {type(group).__name__}; a list of words is allowed.")
+    return list(group)

@@ -1,0 +1,340 @@
+"""Matrices of Dirichlet parameters as topic_word_prior, and those that seed_prior makes."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import digamma, gammaln
+from sklearn.base import clone
+
+import sktopic
+from sktopic._model_files import PARTS
+from sktopic._parallel import Workers
+from sktopic._statistics import TopicWordStatistics
+from sktopic._topic_word_prior import split_topic_word_prior
+from sktopic.datasets import make_bars
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    HybridLDA,
+    OnlineEMLDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingVariationalLDA,
+)
+from sktopic.seeding import seed_prior
+
+from .reference import topics as reference
+from .test_saving import content_of, write
+
+X = make_bars(60, random_state=0).data
+K, V = 4, X.shape[1]
+RNG = np.random.default_rng(0)
+# Most entries are 0.1; others are far below and far above.
+MATRIX = np.where(RNG.random((K, V)) < 0.2, RNG.choice([1e-9, 0.7, 50.0], (K, V)), 0.1)
+QUICK = {"n_components": K, "random_state": 0, "max_iter": 2}
+SEEDABLE = [CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA, StreamingVariationalLDA]
+for_each_class = pytest.mark.parametrize("cls", SEEDABLE)
+
+
+def default_of(model):
+    return min(0.3, 30 / K) if isinstance(model, HybridLDA) else min(0.1, 2 / K)
+
+
+# Models
+
+
+@for_each_class
+def test_a_constant_matrix_is_the_number_bit_for_bit(cls):
+    number = cls(topic_word_prior=0.3, **QUICK).fit(X).partial_fit(X[:20])
+    matrix = np.full((K, V), 0.3)
+    for given in (matrix, matrix.tolist(), np.asfortranarray(matrix)):
+        model = cls(topic_word_prior=given, **QUICK).fit(X).partial_fit(X[:20])
+        assert_array_equal(model.components_, number.components_)
+        assert_array_equal(model.transform(X), number.transform(X))
+        assert model.topic_word_prior_ == 0.3
+    default = cls(**QUICK).fit(X)
+    model = cls(topic_word_prior=sp.csr_array((K, V)), **QUICK).fit(X)
+    assert_array_equal(model.components_, default.components_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(cls(**QUICK) for cls in SEEDABLE),
+        OnlineEMLDA(inference="variational", boost=True, **QUICK),
+        OnlineEMLDA(boost=True, doc_topic_prior="auto", **QUICK),
+        OnlineEMLDA(average=True, **QUICK),
+        OnlineVariationalLDA(learning_method="batch", doc_topic_prior="auto", **QUICK),
+        CollapsedGibbsLDA(n_shards=2, doc_topic_prior="auto", **QUICK),
+        CollapsedGibbsLDA(n_components=200, max_iter=2, random_state=0),  # lists instead of rows
+    ],
+    ids=lambda model: re.sub(r"\s+", " ", str(model)),
+)
+def test_topics_are_counts_and_prior(model):
+    matrix = np.resize(MATRIX, (model.n_components, V))
+    model = clone(model).set_params(topic_word_prior=matrix).fit(X)
+    assert model.topic_word_prior_ == 0.1
+    if not getattr(model, "average", False):
+        posterior = model.topic_word_counts_ + matrix
+        assert_allclose(model.components_, posterior / posterior.sum(axis=1, keepdims=True), rtol=1e-12)
+        if hasattr(model, "topic_word_posterior_"):
+            assert_allclose(model.topic_word_posterior_, posterior, rtol=1e-14)
+    assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert_array_equal(model.transform(X[3:5]), model.transform(X)[3:5])
+    # A sparse matrix that stores all of its entries is the same.
+    sparse = clone(model).set_params(topic_word_prior=sp.coo_array(matrix)).fit(X)
+    assert_array_equal(sparse.components_, model.components_)
+    assert 4 * sparse._prior_values.size < matrix.size
+
+
+def test_rows_of_words_are_those_of_the_whole_matrix():
+    rng = np.random.default_rng(1)
+    statistics = TopicWordStatistics.of_counts(store := rng.gamma(0.3, size=(V, K)), store.sum(axis=0))
+    base, entries = split_topic_word_prior(MATRIX, K, V, None)
+    prior, words = rng.gamma(1.0, size=K) + 0.1, np.array([3, 3, 0, V - 1, 7, 11], dtype=np.int32)
+    posterior = 7.0 * store + MATRIX.T
+    phi = posterior / posterior.sum(axis=0)
+    ones, zeros = np.ones(K), np.zeros(K)
+    means, geometric = (f(7.0, base, entries) for f in (statistics.probabilities, statistics.geometric))
+    assert_allclose(means.rows(words), phi[words], rtol=1e-13)
+    assert_allclose(means.components(), phi.T, rtol=1e-13)
+    with Workers(1) as workers:
+        for topics, expected in (
+            (means, reference.gather_topics(phi, words, ones, zeros, prior)),
+            (
+                geometric,
+                reference.gather_geometric(
+                    posterior, words, ones, zeros, digamma(posterior.sum(axis=0)), prior
+                ),
+            ),
+        ):
+            gathered = topics.gather(words, prior, workers, np.float64)
+            for array, other in zip((gathered.rows, gathered.cumulative, gathered.log_norm), expected):
+                assert_allclose(array, other, rtol=1e-9, atol=1e-30)
+
+
+def test_bound_is_that_of_the_whole_matrix():
+    model = OnlineVariationalLDA(topic_word_prior=MATRIX, **QUICK).fit(X)
+    lambda_ = model.topic_word_posterior_
+    log_phi = digamma(lambda_) - digamma(lambda_.sum(axis=1, keepdims=True))
+    log_norms = [gammaln(x).sum(axis=1) - gammaln(x.sum(axis=1)) for x in (lambda_, MATRIX)]
+    expected = ((MATRIX - lambda_) * log_phi).sum() + (log_norms[0] - log_norms[1]).sum()
+    assert_allclose(sum(model._bounds_of_topics()), expected, rtol=1e-12)
+
+
+def test_batch_updates_never_lower_the_bound():
+    bounds = []
+    for n in range(1, 6):
+        given = {**QUICK, "max_iter": n, "mean_change_tol": 0.0, "max_doc_update_iter": 300}
+        matrix = np.maximum(MATRIX, 0.01)
+        model = OnlineVariationalLDA(learning_method="batch", topic_word_prior=matrix, **given).fit(X)
+        bounds.append(model.elbo(X))
+    assert np.all(np.diff(bounds) > -1e-9 * np.abs(bounds[0]))
+
+
+def test_log_likelihood_tells_the_matrix():
+    """Of the same assignments: what documents add to the joint probability does not depend on the prior."""
+    model = CollapsedGibbsLDA(topic_word_prior=MATRIX, evaluate_every=0, n_draws=1, **QUICK).fit(X[:40])
+    before, documents = model.topic_word_counts_, model._validate_documents(X[40:], reset=False)
+    call = model._begin_call(documents)
+    with Workers(1) as workers:
+        model._sweep(call, workers)
+    (joint,) = model._trace(call)
+    after = model.topic_word_counts_
+    model._prior_entries = None  # 0.1 everywhere
+    (other,) = model._trace(call)
+
+    def rising(n, beta):
+        sums = beta.sum(axis=1)
+        words = gammaln(n + beta) - gammaln(beta)
+        return words.sum() - (gammaln(n.sum(axis=1) + sums) - gammaln(sums)).sum()
+
+    expected = [rising(after, beta) - rising(before, beta) for beta in (MATRIX, np.full(MATRIX.shape, 0.1))]
+    assert_allclose(joint - other, expected[0] - expected[1], rtol=1e-9)
+
+
+@for_each_class
+def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
+    sparse = sp.csc_matrix(np.where(MATRIX > 1.0, MATRIX, 0.0))
+    model = cls(topic_word_prior=sparse, **QUICK).fit(X)
+    assert model.topic_word_prior_ == default_of(model)
+    assert_array_equal(model._prior_values, sparse.data)
+    copies = clone(model).fit(X), pickle.loads(pickle.dumps(model)), saved(model, tmp_path / "model.zip")
+    for copy in copies:
+        assert_array_equal(
+            copy.partial_fit(X[:9]).components_,
+            pickle.loads(pickle.dumps(model)).partial_fit(X[:9]).components_,
+        )
+    assert type(copies[2].topic_word_prior) is sp.csc_matrix
+    model.set_params(topic_word_prior=0.2).partial_fit(X[:9])
+    assert model.topic_word_prior_ == 0.2 and model._prior_entries is None
+    model.set_params(topic_word_prior=MATRIX).partial_fit(X[:9])
+    assert model._prior_entries is not None
+    model.set_params(topic_word_prior=None).fit(X)
+    assert_array_equal(model.components_, cls(**QUICK).fit(X).components_)
+
+
+@pytest.mark.parametrize("cls", [CollapsedGibbsLDA, OnlineVariationalLDA])
+def test_learning_goes_on_from_the_number_alone(cls):
+    model = cls(topic_word_prior=MATRIX, **QUICK).fit(X)
+    model.set_params(topic_word_prior="auto", **{"prior_interval": 1} if cls is CollapsedGibbsLDA else {})
+    model.partial_fit(X)
+    assert model._prior_entries is None and model.topic_word_prior_ != 0.1
+
+
+def saved(model, path):
+    model.save(path)
+    return sktopic.load(path)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array])
+def test_sparse_parameters_are_stored(kind, tmp_path):
+    matrix = kind(np.where(MATRIX > 1.0, MATRIX, 0.0))
+    model = OnlineEMLDA(topic_word_prior=matrix, **QUICK).fit(X)
+    loaded = saved(model, tmp_path / "model.zip")
+    assert_array_equal(loaded.topic_word_prior.toarray(), matrix.toarray())
+    assert isinstance(loaded.topic_word_prior, kind if kind is not sp.coo_array else sp.csr_array)
+    assert_array_equal(loaded.components_, model.components_)
+
+
+def forged(path, change):
+    """A file whose header and arrays were changed, with digests that fit."""
+    header, arrays = content_of(path)
+    change(header, arrays)
+    write(path, header, arrays)
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(
+            lambda header, arrays, part=part: arrays.pop(f"parameters/topic_word_prior/{part}")
+            for part in PARTS
+        ),
+        lambda header, arrays: header["parameters"].update(topic_word_prior=None),
+        lambda header, arrays: header["parameters"].update(
+            topic_word_prior={"sparse": ["dok_array", [K, V]]}
+        ),
+        lambda header, arrays: header["parameters"].update(
+            topic_word_prior={"sparse": ["csr_array", [K, -V]]}
+        ),
+        lambda header, arrays: header["parameters"].update(topic_word_prior={"sparse": None}),
+        lambda header, arrays: arrays["parameters/topic_word_prior/indices"].__setitem__(0, V),
+        lambda header, arrays: arrays["parameters/topic_word_prior/indptr"].__setitem__(1, 99),
+        lambda header, arrays: arrays["parameters/topic_word_prior/data"].__setitem__(0, -1.0),
+        lambda header, arrays: arrays["fitted/_prior_topics"].__setitem__(0, K),
+        lambda header, arrays: arrays["fitted/_prior_indptr"].__setitem__(0, 1),
+        lambda header, arrays: arrays["fitted/_prior_values"].__setitem__(0, np.nan),
+        lambda header, arrays: arrays.pop("fitted/_prior_values"),
+    ],
+)
+def test_forged_matrices_are_refused(change, tmp_path):
+    path = tmp_path / "model.zip"
+    CollapsedGibbsLDA(topic_word_prior=sp.csr_array(MATRIX), **QUICK).fit(X).save(path)
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        sktopic.load(forged(path, change))
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((K, V + 1)), rf"topic_word_prior has shape \({K}, {V + 1}\).*of shape \({K}, {V}\)"),
+        (np.ones((K + 1, V)), r"topic_word_prior has shape \(5, 25\)"),
+        (sp.csr_array(np.ones((V, K))), r"topic_word_prior has shape \(25, 4\)"),
+        (np.ones(V), r"topic_word_prior has shape \(25,\)"),
+        (np.where(MATRIX > 1, 0.0, MATRIX), "topic_word_prior has the entry 0: every entry must be positive"),
+        (np.where(MATRIX > 1, np.nan, MATRIX), "topic_word_prior has the entry nan"),
+        (sp.csr_array(np.where(MATRIX > 1, -1.0, MATRIX)), "topic_word_prior has the entry -1"),
+        (np.where(MATRIX > 1, np.inf, MATRIX), "topic_word_prior has the entry inf"),
+        (np.full((K, V), "x"), "topic_word_prior has entries that are no real numbers"),
+        (np.full((K, V), 1j), "topic_word_prior has entries that are no real numbers"),
+    ],
+)
+@for_each_class
+def test_errors_name_the_parameter(cls, matrix, message):
+    with pytest.raises(ValueError, match=message):
+        cls(topic_word_prior=matrix, **QUICK).fit(X)
+    model = cls(topic_word_prior=MATRIX, **QUICK).fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match=message):
+        model.set_params(topic_word_prior=matrix).partial_fit(X)
+    assert_array_equal(model.set_params(topic_word_prior=MATRIX).components_, before)
+
+
+def test_damaged_sparse_matrices_are_refused():
+    matrix = sp.csr_array(MATRIX)
+    matrix.indices[0] = V + 3
+    with pytest.raises(ValueError, match="topic_word_prior is damaged: it has column indices"):
+        OnlineEMLDA(topic_word_prior=matrix, **QUICK).fit(X)
+
+
+def test_other_estimators_take_numbers_alone():
+    for cls in (SinglePassLDA, sktopic.StreamingGibbsLDA, sktopic.HybridHDP):
+        with pytest.raises(ValueError, match="topic_word_prior"):
+            cls(topic_word_prior=MATRIX, **QUICK).fit(X)
+
+
+# Seeds
+
+WORDS = [f"w{i}" for i in range(V)]
+
+
+def test_names_get_the_topics_that_no_number_claims():
+    groups = {"a": ["w1", "w2"], 0: ["w3"], "b": ["w2", "w2"], np.int64(2): ["w4"]}
+    prior = seed_prior(groups, WORDS, 5, weight=7.0)
+    assert prior.shape == (5, V)
+    found = {(topic, word): value for topic, word, value in zip(*sp.find(prior)[:2], sp.find(prior)[2])}
+    assert found == {(1, 1): 7.0, (1, 2): 7.0, (0, 3): 7.0, (3, 2): 7.0, (2, 4): 7.0}
+    dense = seed_prior(groups, WORDS, 5, weight=7.0, base=0.5)
+    assert_array_equal(dense, prior.toarray() + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"groups": {"a": ["x", "w1"], "b": ["y"]}}, ValueError, "lack: 'x', 'y'"),
+        ({"groups": {"a": ["x"], "b": ["w1"]}, "missing": "ignore"}, ValueError, "'a' have no words"),
+        ({"groups": {"a": []}}, ValueError, "'a' have no words"),
+        ({"groups": {4: ["w1"], -1: ["w1"]}}, ValueError, "topics -1, 4; with n_components=4, 0 to 3"),
+        ({"groups": {name: ["w1"] for name in "abcde"}}, ValueError, "5 groups; with n_components=4"),
+        ({"groups": {"a": "w1"}}, TypeError, "groups\\['a'\\] is a str"),
+        ({"groups": ["w1"]}, TypeError, "groups is a list"),
+        ({"groups": {1.5: ["w1"]}}, TypeError, "key 1.5"),
+        ({"feature_names": [*WORDS, "w3"]}, ValueError, "several times: 'w3'"),
+        ({"feature_names": "w1"}, TypeError, "feature_names is a str"),
+        ({"weight": 0.0}, ValueError, "weight=0.0"),
+        ({"base": np.nan}, ValueError, "base=nan"),
+        ({"n_components": 2.0}, ValueError, "n_components=2.0"),
+        ({"missing": "drop"}, ValueError, "missing='drop'"),
+    ],
+)
+def test_what_is_wrong_with_seeds_is_said(changes, error, message):
+    given = {"groups": {"a": ["w1"]}, "feature_names": WORDS, "n_components": 4, **changes}
+    with pytest.raises(error, match=message):
+        seed_prior(given.pop("groups"), given.pop("feature_names"), given.pop("n_components"), **given)
+
+
+def test_unknown_words_can_be_left_out():
+    prior = seed_prior({"a": ["x", "w1"]}, WORDS, 4, missing="ignore")
+    assert_array_equal(prior.nonzero(), [[0], [1]])
+
+
+@for_each_class
+def test_seeded_topics_are_those_of_their_seeds(cls):
+    """Three words of each row of a picture; the topics of the rows are the first five."""
+    bars = make_bars(400, random_state=0)
+    rows = np.arange(25).reshape(5, 5)
+    prior = seed_prior(
+        {f"row {i}": row[:3].tolist() for i, row in enumerate(rows)}, range(25), 10, weight=100.0
+    )
+    given = {"max_iter": 40 if cls is CollapsedGibbsLDA else 5, "random_state": 1, "n_components": 10}
+    model = cls(topic_word_prior=prior, **given).fit(bars.data)
+    top = np.sort(np.argsort(-model.components_[:5], axis=1)[:, :5], axis=1)
+    assert_array_equal(top, rows)
