@@ -2,14 +2,14 @@
 
     python benchmarks/seeds.py [--seeds 5]
 
-Needs SKTOPIC_DATA with 20news.npz. Six words for each of six groups, chosen by what the groups are about, without
-a look at documents or results; 20 topics, 5 passes over the training documents (200 sweeps of the batch sampler),
-with the defaults of `seed_prior` and of the estimators but for what the name of a row says. For each random_state:
-the fewest seeds of a group among the 20 most probable words of its topic, how well its proportion tells the test
-documents of the group from all others (area under the ROC curve), and the held-out score less that of the same
-estimator and random_state without seeds. Intervals of 95 percent are over values of random_state (Student's t). An
-interrupted study goes on behind its last run. seeds.csv goes to benchmarks/output/, or with --update to
-doc/benchmarks/, with the runs in benchmarks/runs/.
+Needs SKTOPIC_DATA with 20news.npz. Six words for each of six groups, chosen by what the groups are about,
+without a look at documents or results; 20 topics, 5 passes over the training documents (200 sweeps of the
+batch sampler), with the defaults of `seed_prior` and of the estimators but for what the name of a row says.
+For each random_state: the fewest seeds of a group among the 20 most probable words of its topic, how well its
+proportion tells the test documents of the group from all others (area under the ROC curve), and the held-out
+score less that of the same estimator and random_state without seeds. Intervals of 95 percent are over values
+of random_state (Student's t). An interrupted study goes on behind its last run. seeds.csv goes to
+benchmarks/output/, or with --update to doc/benchmarks/, with the runs in benchmarks/runs/.
 """
 
 import os

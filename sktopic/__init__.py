@@ -27,7 +27,7 @@ from sktopic.lda import (
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 if TYPE_CHECKING:
-    from sktopic import datasets, features, inspection, metrics, model_selection
+    from sktopic import datasets, features, inspection, metrics, model_selection, seeding
 
 __version__ = "0.1.0"
 
@@ -60,10 +60,11 @@ __all__ = [
     "metrics",
     "model_selection",
     "moment_matching",
+    "seeding",
 ]
 
 # Imported when they are first asked for: they need more than the models do.
-_MODULES = "datasets", "features", "inspection", "metrics", "model_selection"
+_MODULES = "datasets", "features", "inspection", "metrics", "model_selection", "seeding"
 
 
 def __getattr__(name):

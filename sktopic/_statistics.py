@@ -237,8 +237,8 @@ class TopicWordStatistics:
     def lean(self, topic_word_prior, entries, share):
         """Let topics lean towards the means of their priors.
 
-        Entries become larger or smaller as their Dirichlet parameters are; those that are larger get this share
-        of their topic at most.
+        Entries become larger or smaller as their Dirichlet parameters are; those that are larger get this
+        share of their topic at most.
         """
         word, k, value = entries.at(np.arange(len(self.store)))
         ratio = value / topic_word_prior

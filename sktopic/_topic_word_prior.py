@@ -1,4 +1,4 @@
-"""The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ from it."""
+"""The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -153,8 +153,8 @@ def _as_matrix(value, n_components, n_features):
     shape = np.shape(value) if not sp.issparse(value) else value.shape
     if len(shape) != 2 or shape[0] != n_components or n_features not in (None, shape[1]):
         raise ValueError(
-            f"topic_word_prior has shape {shape}; a number, or an array or sparse matrix of shape {wanted} is "
-            "allowed."
+            f"topic_word_prior has shape {shape}; a number, or an array or sparse matrix of shape {wanted}, "
+            "is allowed."
         )
     try:
         if not sp.issparse(value):

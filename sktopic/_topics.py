@@ -35,9 +35,9 @@ class GatheredTopics:
 class TopicProbabilities:
     """phi[w, k] = store[w, k] * scale[k] + offset[k], computed for the words asked for.
 
-    entries, if there are any, take the place of the offset of some words in some topics; those of models with a
-    fixed number of topics, which nothing but rows, components and gathering is asked of. owner is what the arrays
-    must not outlive, a snapshot of a model that would else train on in them.
+    entries, if there are any, take the place of the offset of some words in some topics: in `rows`,
+    `components` and `gather`, which are all that is asked of models with such priors. owner is what the
+    arrays must not outlive, a snapshot of a model that would else train on in them.
     """
 
     store: np.ndarray

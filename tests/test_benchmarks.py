@@ -83,6 +83,10 @@ def split_merge_hdp(module, study):
         write(study)
 
 
+def seeds(module, study):
+    module.write_table(study)
+
+
 def transform_sweeps(module, study):
     module.write_table(study, module.CORPORA)
 
@@ -104,6 +108,7 @@ def uncertainty(module, study):
         hybrid_hdp,
         moment_matching,
         peers,
+        seeds,
         split_merge_hdp,
         transform_sweeps,
         uncertainty,

@@ -15,6 +15,7 @@ ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<defau
 # What an estimator says in words of its own, where others of its kind say something else: the parameter does
 # more there, or another thing.
 OWN = {
+    "CollapsedGibbsLDA": "topic_word_prior_",
     "CollapsedGibbsHDP": "doc_topic_prior_ evaluate_every log_likelihood_ n_components n_components_ n_jobs "
     "topic_word_counts_ topic_word_prior",
     "DirectAssignmentHDP": "doc_concentration doc_concentration_ doc_concentration_prior doc_topic_prior_ "
@@ -22,20 +23,20 @@ OWN = {
     "topic_concentration_prior topic_ids_ topic_weights_ topic_word_prior topic_word_prior_",
     "HybridHDP": "doc_concentration doc_concentration_ doc_topic_prior_ n_components n_components_ "
     "topic_concentration topic_concentration_ topic_ids_ topic_weights_",
-    "HybridLDA": "topic_word_prior",
+    "HybridLDA": "topic_word_prior topic_word_prior_",
     "LangevinLDA": "components_ learning_decay learning_offset topic_word_prior topic_word_prior_",
     "MomentMatchingLDA": "n_components n_components_",
     "OnlineCVB0LDA": "doc_topic_prior max_doc_update_iter",
     "OnlineEMHDP": "doc_concentration doc_topic_prior_ n_components n_components_ topic_concentration "
     "topic_ids_ topic_weights_ topic_word_prior",
-    "OnlineEMLDA": "prior_rate prior_shape prior_update topic_word_prior",
+    "OnlineEMLDA": "prior_rate prior_shape prior_update topic_word_prior topic_word_prior_",
     "OnlineOPELDA": "doc_topic_prior max_doc_update_iter",
     "OnlineVariationalHDP": "doc_concentration doc_topic_prior_ n_components n_components_ "
     "topic_concentration topic_ids_ topic_weights_ topic_word_counts_ topic_word_prior topic_word_prior_",
-    "OnlineVariationalLDA": "prior_update topic_word_prior",
+    "OnlineVariationalLDA": "prior_update topic_word_prior topic_word_prior_",
     "SinglePassLDA": "max_doc_update_iter",
     "StreamingGibbsLDA": "doc_burn_in max_iter topic_word_counts_",
-    "StreamingVariationalLDA": "max_iter topic_word_counts_ topic_word_prior",
+    "StreamingVariationalLDA": "max_iter topic_word_counts_ topic_word_prior topic_word_prior_",
     "TruncationFreeHDP": "doc_burn_in doc_sweeps doc_topic_prior_ n_components n_components_ n_samples_seen_ "
     "topic_word_prior topic_word_prior_ total_samples",
 }
@@ -107,6 +108,7 @@ def public_functions():
         sktopic.inspection,
         sktopic.metrics,
         sktopic.model_selection,
+        sktopic.seeding,
     ):
         for name in module.__all__:
             yield pytest.param(getattr(module, name), id=name)

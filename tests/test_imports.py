@@ -41,13 +41,14 @@ LAYERS = [
         "_statistics",
         "_step_size",
         "_token_counts",
+        "_topic_word_prior",
         "_topics",
         "_vocabulary",
     },
     {"_document_steps"},
     {"_base", "_editing", "_statistics_updates", "_topic_posteriors"},
     {"_batch_sampler", "_minibatch", "_plug_in", "features"},
-    {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching"},
+    {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching", "seeding"},
     {"_loading", "model_selection"},
 ]
 FAMILIES = LAYERS[-2]
@@ -84,7 +85,9 @@ def test_modules_import_from_their_layer_and_those_below():
     assert not found
 
 
-@pytest.mark.parametrize("name", ["datasets", "features", "inspection", "metrics", "model_selection"])
+@pytest.mark.parametrize(
+    "name", ["datasets", "features", "inspection", "metrics", "model_selection", "seeding"]
+)
 def test_modules_are_imported_when_they_are_asked_for(name):
     program = (
         f"import sys, sktopic; assert 'sktopic.{name}' not in sys.modules; assert '{name}' in dir(sktopic); "

@@ -100,7 +100,8 @@ def test_all_that_training_sets_is_declared(estimator, path):
     """An attribute that is new in a class has to be declared there; with early stopping, too."""
     model = clone(estimator)
     more = {"max_iter": 2, "early_stopping": True, "doc_topic_prior": "auto", "topic_word_prior": "auto"}
-    for name, value in more.items():
+    matrix = np.eye(3, X.shape[1]) + 0.1
+    for name, value in (*more.items(), ("topic_word_prior", matrix)):
         try:
             clone(model).set_params(**{name: value}).fit(X)
         except ValueError:  # not of this estimator

@@ -123,7 +123,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         pseudo-count.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
     topic_weights_ : ndarray of shape (n_components_,)
         Weights of the topics, beta in the literature. What is missing to one is left for topics out of use
         and those to come.

@@ -102,7 +102,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
         Expected number of tokens of each word in each topic in use, over the whole corpus.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
     topic_word_prior_, topic_concentration_, doc_concentration_ : float
         The parameters in use.
     root_stick_posterior_ : ndarray of shape (2, n_components - 1)

@@ -30,7 +30,7 @@ from sktopic._token_counts import counts_exactly, leaves_none_negative, log_risi
 from sktopic._topic_word_prior import prior_totals
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._shards import Shard
-from sktopic.lda._topic_word_prior import TopicWordPriorLDA
+from sktopic.lda._topic_word_prior import ENTRIES, TopicWordPriorLDA
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
 PRIOR_ITERATIONS = 5
@@ -84,9 +84,11 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics.
-    topic_word_prior : float, 'auto' or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
-        ``min(0.1, 2 / n_components)``; with 'auto' it is learned from that start.
+    topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
+        Parameters of the topics' Dirichlet prior, > 0, beta in the literature; a number is that of all. None
+        is ``min(0.1, 2 / n_components)``; with 'auto' it is learned from that start. A matrix of shape
+        (n_components, n_features) has those of all words in all topics, as `sktopic.seeding.seed_prior`
+        makes; it is not learned, and entries that a sparse one does not store are those of None.
     max_iter : int, default=200
         Sweeps over the documents of a call of `fit` or `partial_fit`.
     n_draws : int, default=10
@@ -130,7 +132,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Parameter of the topics' prior in use.
+        Parameter of the topics' prior in use; of a matrix, that of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -210,6 +212,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     }
     _optional_arrays = {**BatchSampler._optional_arrays, **EditableLDA._optional_arrays}  # noqa: RUF012
     _fitted_values = {**BatchSampler._fitted_values, "n_components_": COUNT}  # noqa: RUF012
+    _optional_arrays = {**BatchSampler._optional_arrays, **ENTRIES}  # noqa: RUF012
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from sktopic._constraints import MATRIX, POSITIVE, SHARED
 from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic._typing import MatrixLike
 from sktopic.lda._minibatch import PosteriorLDA
+from sktopic.lda._topic_word_prior import ENTRIES
 
 
 class HybridLDA(PosteriorLDA):
@@ -26,10 +27,12 @@ class HybridLDA(PosteriorLDA):
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
         the default, with the weight of ten batches, and the first update does not learn.
-    topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
-        ``min(0.3, 30 / n_components)``: draws have more variance than the conditional probabilities
-        that other methods count, and need a larger prior.
+    topic_word_prior : float, array-like, sparse matrix or None, default=None
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
+        is ``min(0.3, 30 / n_components)``: draws have more variance than the conditional probabilities that
+        other methods count, and need a larger prior. A matrix of shape (n_components, n_features) has those
+        of all words in all topics, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not
+        store are those of None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -85,7 +88,7 @@ class HybridLDA(PosteriorLDA):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use.
+        Pseudo-count in use; of a matrix, that of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -102,7 +105,7 @@ class HybridLDA(PosteriorLDA):
         Documents seen, by weight, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
@@ -142,6 +145,8 @@ class HybridLDA(PosteriorLDA):
         **SHARED,
         "topic_word_prior": [POSITIVE, *MATRIX, None],
     }
+
+    _optional_arrays = {**PosteriorLDA._optional_arrays, **ENTRIES}  # noqa: RUF012
 
     def __init__(
         self,

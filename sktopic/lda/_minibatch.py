@@ -77,7 +77,7 @@ class MinibatchLDA(TopicWordPriorLDA, EditableLDA, WeightedMinibatchModel):
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
         self._prior_rule, self._prior_averages, self._n_prior_updates = None, np.empty(0), 0
         self._adopt_settings()
-        if self._prior_entries is not None:
+        if self._prior_entries is not None and self.components_init is None:
             self._statistics.lean(*self._topic_prior, self._leaning)
 
     def _adopt_settings(self):

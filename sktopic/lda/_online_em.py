@@ -12,6 +12,7 @@ from sktopic._statistics_updates import BatchCounts
 from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
 from sktopic.lda._minibatch import ExpectedCountsLDA
+from sktopic.lda._topic_word_prior import ENTRIES
 
 
 class OnlineEMLDA(ExpectedCountsLDA):
@@ -44,10 +45,12 @@ class OnlineEMLDA(ExpectedCountsLDA):
         E[log theta], or as the mode of its posterior under a Gamma prior.
     prior_shape, prior_rate : float, default=1.0
         Parameters of that Gamma prior, > 0 and >= 0.
-    topic_word_prior : float or None, default=None
-        Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It
-        gives words that training has not seen a probability above zero; 0 leaves them at zero. None is
-        ``min(0.1, 2 / n_components)``.
+    topic_word_prior : float, array-like, sparse matrix or None, default=None
+        Pseudo-count added to every word's expected count in every topic when topics are read, >= 0. It gives
+        words that training has not seen a probability above zero; 0 leaves them at zero. None is ``min(0.1, 2
+        / n_components)``. A matrix of shape (n_components, n_features) has those of all words in all topics,
+        > 0, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not store are those of
+        None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -111,7 +114,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use.
+        Pseudo-count in use; of a matrix, that of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -180,6 +183,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
         "prior_shape": [POSITIVE],
         "prior_rate": [NON_NEGATIVE],
     }
+
+    _optional_arrays = {**ExpectedCountsLDA._optional_arrays, **ENTRIES}  # noqa: RUF012
 
     def __init__(
         self,

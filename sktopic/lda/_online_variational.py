@@ -37,10 +37,12 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How priors are learned with 'auto': by Minka's fixed point from averages over batches, or by
         a Newton step along the gradient of each batch, scaled by the step size, as in the paper.
-    topic_word_prior : float, 'auto' or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
-        ``min(0.1, 2 / n_components)``. With 'auto' it is learned from that start, at the cost of
-        a pass over all topics and words in each update.
+    topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
+        is ``min(0.1, 2 / n_components)``. With 'auto' it is learned from that start, at the cost of a pass
+        over all topics and words in each update. A matrix of shape (n_components, n_features) has those of
+        all words in all topics, as `sktopic.seeding.seed_prior` makes; it is not learned, and entries that a
+        sparse one does not store are those of None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -93,7 +95,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use.
+        Pseudo-count in use; of a matrix, that of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -110,7 +112,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         Documents seen, by weight, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)

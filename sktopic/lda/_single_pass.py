@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._constraints import SHARED
+from sktopic.lda._minibatch import MinibatchLDA
 from sktopic.lda._online_em import OnlineEMLDA
 
 
@@ -130,6 +131,7 @@ class SinglePassLDA(OnlineEMLDA):
         **OnlineEMLDA._parameter_constraints,
         "topic_word_prior": SHARED["topic_word_prior"],
     }
+    _optional_arrays = MinibatchLDA._optional_arrays  # without those of a matrix
 
     # What is a choice in online EM is the method's own here.
     inference = "variational"

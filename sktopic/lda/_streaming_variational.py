@@ -32,9 +32,11 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average over all
         batches, or by a Newton step along the gradient of each batch t, scaled by 1 / t.
-    topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. None is
-        ``min(0.1, 2 / n_components)``.
+    topic_word_prior : float, array-like, sparse matrix or None, default=None
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
+        is ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features) has those of all words
+        in all topics, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not store are
+        those of None.
     max_iter : int, default=1
         Passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of each
         document.
@@ -80,7 +82,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use.
+        Pseudo-count in use; of a matrix, that of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
@@ -97,7 +99,7 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         Documents seen, by weight, repeated passes included.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature:
-        ``topic_word_counts_ + topic_word_prior_``. components_ is their mean.
+        topic_word_counts_ plus the parameters of their prior. components_ is their mean.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)

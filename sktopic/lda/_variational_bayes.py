@@ -5,6 +5,7 @@ from sktopic._constraints import MATRIX, POSITIVE, SHARED
 from sktopic._document_steps import VariationalStep
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.lda._minibatch import PosteriorLDA
+from sktopic.lda._topic_word_prior import ENTRIES
 
 
 class VariationalBayesLDA(EvidenceLowerBound, PosteriorLDA):
@@ -18,6 +19,8 @@ class VariationalBayesLDA(EvidenceLowerBound, PosteriorLDA):
         "topic_word_prior": [POSITIVE, *MATRIX, None],
         "prior_update": [StrOptions({"fixed-point", "gradient"})],
     }
+
+    _optional_arrays = {**PosteriorLDA._optional_arrays, **ENTRIES}  # noqa: RUF012
 
     # Mean-field inference moves topics little: where seeds had half of one, its other words went to others.
     _leaning = 0.1

@@ -105,7 +105,8 @@ class Chain:
     """Documents as the kernels see them, word by word, with a state that starts without assignments.
 
     dense (n_documents, n_words) are the documents; words names their rows in counts (n_features, n_topics),
-    which may hold tokens of others. kernel is Lists or Rows; topic_word_prior a number, or of the shape of counts.
+    which may hold tokens of others. kernel is Lists or Rows;
+    topic_word_prior is a number, or of the shape of counts.
     """
 
     kernel: type

@@ -167,8 +167,8 @@ def posterior(documents, words, n_documents, n_words, prior, topic_word_prior):
     """All assignments of some tokens, and their probabilities given the words, by the joint of both.
 
     documents and words name those of each token; the joint is p(z) p(w | z) with proportions and topics
-    integrated out: equations 2 and 3 of Griffiths and Steyvers (2004). topic_word_prior is a number, or of shape
-    (n_words, n_topics).
+    integrated out: equations 2 and 3 of Griffiths and Steyvers (2004). topic_word_prior is a number, or of
+    shape (n_words, n_topics).
     """
     n_topics = len(prior)
     beta = np.broadcast_to(topic_word_prior, (n_words, n_topics))
