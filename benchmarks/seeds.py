@@ -52,6 +52,7 @@ HEAD = [
     "95 percent interval from",
     "to",
     "of the hardest group, mean",
+    "lowest of a group and fit",
     "score less that without seeds",
     "95 percent interval of that from",
     "up to",
@@ -103,6 +104,7 @@ def table(study):
                 min(min(run["kept"]) for run in runs),
                 *(f"{x:.3f}" for x in interval(auc.mean(axis=1))),
                 f"{auc.mean(axis=0).min():.3f}",
+                f"{auc.min():.3f}",
                 *(f"{x:+.4f}" for x in interval(change)),
             ]
 

@@ -338,3 +338,26 @@ def test_seeds_stay_in_their_topics(cls):
     model = cls(topic_word_prior=prior, **given).fit(bars.data)
     top = np.argsort(-model.components_[:5], axis=1)[:, :5]
     assert all(set(row[:3]) <= set(words) for row, words in zip(rows, top))
+
+
+# Edits
+
+
+@for_each_class
+def test_topics_of_a_matrix_are_not_edited_but_words_are_added(cls):
+    model = cls(topic_word_prior=MATRIX, **QUICK).fit(X)
+    for edit in (lambda: model.merge_topics([[0, 1]]), lambda: model.freeze_topics([2])):
+        with pytest.raises(ValueError, match="while topic_word_prior is a matrix"):
+            edit()
+    counts = model.topic_word_counts_
+    model.add_features(2)
+    posterior = np.hstack([counts + MATRIX, np.full((K, 2), 0.1)])
+    assert_allclose(model.components_, posterior / posterior.sum(axis=1, keepdims=True), rtol=1e-12)
+    wider = sp.hstack([X, X[:, :2]]).tocsr()
+    with pytest.raises(ValueError, match="topic_word_prior has shape"):
+        model.partial_fit(wider)
+    model.set_params(topic_word_prior=None).partial_fit(wider).merge_topics([[0, 1]])
+    with pytest.raises(ValueError, match="topics have been merged"):
+        model.set_params(topic_word_prior=np.hstack([MATRIX, MATRIX[:, :2]])).partial_fit(wider)
+    model.fit(wider)
+    assert model.n_components_ == K

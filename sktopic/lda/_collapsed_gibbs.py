@@ -210,9 +210,12 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         "_gains": (FLOAT, None),
         "doc_topic_prior_": (FLOAT, "components"),
     }
-    _optional_arrays = {**BatchSampler._optional_arrays, **EditableLDA._optional_arrays}  # noqa: RUF012
     _fitted_values = {**BatchSampler._fitted_values, "n_components_": COUNT}  # noqa: RUF012
-    _optional_arrays = {**BatchSampler._optional_arrays, **ENTRIES}  # noqa: RUF012
+    _optional_arrays = {  # noqa: RUF012
+        **BatchSampler._optional_arrays,
+        **TopicWordPriorLDA._optional_arrays,
+        **ENTRIES,
+    }
 
     def __init__(
         self,

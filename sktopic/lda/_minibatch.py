@@ -16,6 +16,7 @@ from sktopic._prior import (
     check_prior,
     default_topic_word_prior,
 )
+from sktopic._statistics import LEANING
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic._topic_word_prior import check_topic_word_prior, is_matrix
 from sktopic._typing import FloatArray, MatrixLike

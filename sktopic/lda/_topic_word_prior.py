@@ -1,5 +1,7 @@
 """The prior of topics as a fitted model for LDA keeps it: a number, and the entries of a matrix beside it."""
 
+import numpy as np
+
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._topic_word_prior import TOPIC, PriorEntries, is_matrix, split_topic_word_prior
 from sktopic.lda._editing import EditableLDA
@@ -48,7 +50,7 @@ class TopicWordPriorLDA(EditableLDA):
 
     def _check_unedited(self):
         """Raise ValueError for topics that are no longer those which a matrix speaks of."""
-        if "_topic_of_start" in vars(self) or self._frozen_topics().any():
+        if {"_topic_of_start", "_frozen"} & vars(self).keys():
             raise ValueError(
                 "topic_word_prior is a matrix, and topics have been merged, dropped or frozen since training "
                 "began: a number is allowed, or call fit to start anew."
@@ -57,8 +59,8 @@ class TopicWordPriorLDA(EditableLDA):
     def _edited(self, change):
         if "_prior_indptr" in vars(self):
             raise ValueError(
-                "topics cannot be merged, dropped or frozen while topic_word_prior is a matrix: let partial_fit go "
-                "on with a number first, as by set_params(topic_word_prior=None)."
+                "topics cannot be merged, dropped or frozen while topic_word_prior is a matrix: let partial_fit "
+                "go on with a number first, as by set_params(topic_word_prior=None)."
             )
         return super()._edited(change)
 
