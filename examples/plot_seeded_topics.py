@@ -2,8 +2,8 @@
 Topics that are given some of their words
 =========================================
 
-A reader often knows some topics of a corpus before it is fitted. :func:`~sktopic.seeding.seed_prior` makes a prior
-of lists of words, under which these topics are found, beside others that nobody has thought of.
+A reader often knows some topics of a corpus before it is fitted. :func:`~sktopic.seeding.seed_prior` makes a
+prior of lists of words, under which these topics are found, beside others that nobody has thought of.
 """
 
 # %%
@@ -26,8 +26,8 @@ words = vectorizer.get_feature_names_out()
 
 groups = {
     "plots": ["plot", "axes", "figure"],
-    "time": ["datetime", "timezone", "date"],
-    "matrices": ["matrix", "eigenvalues", "linear"],
+    "time": ["datetime", "date", "seconds"],
+    "matrices": ["eigenvalues", "eigenvectors", "hermitian"],
     "files": ["file", "path", "directory"],
 }
 prior = seed_prior(groups, words, n_components=20)
@@ -35,8 +35,8 @@ prior = seed_prior(groups, words, n_components=20)
 # %%
 # With and without
 # ----------------
-# Groups with names are the first topics, in their order. The prior acts as long as training goes on, so that seeds
-# stay among the first words of their topics.
+# Groups with names are the first topics, in their order. The prior acts as long as training goes on, so that
+# seeds stay among the first words of their topics.
 
 plain = HybridLDA(n_components=20, random_state=0).fit(X)
 seeded = HybridLDA(n_components=20, topic_word_prior=prior, random_state=0).fit(X)
@@ -46,8 +46,8 @@ for name, found in zip(groups, top_words(seeded, words)):
 # %%
 # Where the seeds are
 # -------------------
-# How likely each seed is in each topic, as a share of its row: without the prior, topics come in any order, and the
-# words of a group may be anywhere.
+# How likely each seed is in each topic, as a share of its row. Without it topics come in any order, and
+# the words of a group may be anywhere.
 
 columns = [int(np.flatnonzero(words == word)[0]) for group in groups.values() for word in group]
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")

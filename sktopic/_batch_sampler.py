@@ -45,7 +45,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
 
     max_iter: int
     evaluate_every: int
-    topic_word_prior: float | str | None
+    topic_word_prior: float | MatrixLike | str | None
     verbose: int
     components_init: ArrayLike | None
 

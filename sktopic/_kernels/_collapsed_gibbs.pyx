@@ -1,7 +1,8 @@
 """Sweeps of collapsed Gibbs sampling for LDA, word by word.
 
 With the counts of all other tokens, p(z = k | rest) is proportional to (alpha_k + n_dk) q_k with
-q_k = (n_kw + beta_kw) / (n_k + sum of beta_k) (Griffiths and Steyvers, 2004). All tokens of a word are visited one
+q_k = (n_kw + beta_kw) / (n_k + sum of beta_k)
+(Griffiths and Steyvers, 2004). All tokens of a word are visited one
 after the other, so that q is at hand for all topics and a token changes two of its entries; the part
 alpha_k q_k is kept in block sums, the part n_dk q_k is summed over the topics present in the document (the
 order and the split of Yu et al., 2015).
@@ -49,7 +50,7 @@ cdef struct WordState:
 
 
 cdef inline double inverse_after(const WordState* word, int32_t k, double weight) noexcept nogil:
-    """1 / (n_k + sum of beta) after some tokens have entered topic k (fractions may leave less than nothing)."""
+    """1 / (n_k + sum of beta) after tokens have entered topic k (fractions leave less than nothing)."""
     return 1.0 / (max(word.totals[k] + weight, 0.0) + word.prior_sum[k])
 
 

@@ -59,8 +59,8 @@ class TopicWordPriorLDA(EditableLDA):
     def _edited(self, change):
         if "_prior_indptr" in vars(self):
             raise ValueError(
-                "topics cannot be merged, dropped or frozen while topic_word_prior is a matrix: let partial_fit "
-                "go on with a number first, as by set_params(topic_word_prior=None)."
+                "topics cannot be merged, dropped or frozen while topic_word_prior is a matrix: let "
+                "partial_fit go on with a number first, as by set_params(topic_word_prior=None)."
             )
         return super()._edited(change)
 
