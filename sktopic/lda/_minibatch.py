@@ -42,6 +42,7 @@ class MinibatchLDA(TopicWordPriorLDA, EditableLDA, WeightedMinibatchModel):
     _optional_arrays = {  # noqa: RUF012
         **WeightedMinibatchModel._optional_arrays,
         **EditableLDA._optional_arrays,
+        **TopicWordPriorLDA._optional_arrays,
     }
     _fitted_values = {  # noqa: RUF012
         **WeightedMinibatchModel._fitted_values,
