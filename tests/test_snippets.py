@@ -34,7 +34,7 @@ if not (ROOT / "doc").is_dir():
 
 # An indented block below its directive, or the lines between fences.
 DIRECTIVE = re.compile(
-    r"^\.\. code-block:: python\n(?:   :class: (?P<classes>.+)\n)?\n(?P<text>(?:(?: {4}.*)?\n)+)", re.M
+    r"^\.\. code-block:: python\n(?:    :class: (?P<classes>.+)\n)?\n(?P<text>(?:(?: {4}.*)?\n)+)", re.M
 )
 FENCES = re.compile(r"^```python(?P<classes>)\n(?P<text>.*?)^```$", re.M | re.S)
 ANY_FORM = re.compile(
@@ -152,6 +152,7 @@ def test_snippets_run(page, reader):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_snippet_is_found(page):
+    """Directives and their options, code and fences are written as `snippets` reads them."""
     assert len(snippets(page)) == len(ANY_FORM.findall(page.read_text(encoding="utf-8")))
 
 
