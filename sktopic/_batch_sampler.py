@@ -306,23 +306,29 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         """
         held = self._held
         if len(held):
-            beta = self._frozen[1, held]
+            beta, sums = self._frozen_parameters(call.words)
             self._counts[call.words[:, None], held] = MANY * (call.counts_before[:, held] + beta)
-            self._totals[held] = MANY * (call.totals_before[held] + len(self._counts) * beta)
+            self._totals[held] = MANY * (call.totals_before[held] + sums)
+
+    def _frozen_parameters(self, words):
+        """Dirichlet parameters of words in frozen topics, and their sums over all words."""
+        beta = self._frozen[1, self._held]
+        return beta, len(self._counts) * beta
 
     def _log_frozen(self, call, documents):
         """Log probability of the words in frozen topics; documents: a list of what has their tokens."""
         held = self._held
         if not len(held):
             return 0.0
-        beta, column = self._frozen[1, held], np.full(len(self._totals), -1, dtype=np.int32)
+        beta, sums = self._frozen_parameters(call.words)
+        column = np.full(len(self._totals), -1, dtype=np.int32)
         column[held] = np.arange(len(held))
         tokens = np.zeros((len(self._counts), len(held)))
         for some in documents:
             add_tokens(replace(some, z=column[some.z]), tokens)
         tokens, counts = tokens[call.words], self._counts[call.words][:, held]
         present = tokens > 0
-        log_phi = np.log(counts + beta) - np.log(self._totals[held] + len(self._counts) * beta)
+        log_phi = np.log(counts + beta) - np.log(self._totals[held] + sums)
         return float((tokens[present] * log_phi[present]).sum())
 
     # Traces

@@ -62,6 +62,29 @@ class PriorEntries:
         """The same, each entry times the factor of its topic."""
         return PriorEntries(self.indptr, self.topics, self.values * factor[self.topics], self.n_components)
 
+    def wider(self, n_features):
+        """The same for more words, of which the last have no entries."""
+        more = np.full(n_features + 1 - len(self.indptr), self.indptr[-1])
+        return PriorEntries(np.append(self.indptr, more), self.topics, self.values, self.n_components)
+
+    def edited(self, columns, n_components, base):
+        """Those of n_components topics, into which these have gone: topic k into columns[k], or none (-1).
+
+        Parameters of topics that are one now are the base, and what theirs exceed it by.
+        """
+        n_features = len(self.indptr) - 1
+        word, topic = np.repeat(np.arange(n_features), np.diff(self.indptr)), columns[self.topics]
+        left = topic >= 0
+        order = np.lexsort((topic[left], word[left]))
+        word, topic, values = (array[left][order] for array in (word, topic, self.values))
+        first = np.flatnonzero(np.diff(word * n_components + topic, prepend=-1))
+        sizes = np.diff(np.append(first, len(word)))
+        if len(first):
+            sums = base + np.add.reduceat(values - base, first)
+            values = np.where(sizes == 1, values[first], np.clip(sums, SMALLEST, LARGEST))
+        indptr = np.append(0, np.cumsum(np.bincount(word[first], minlength=n_features)))
+        return PriorEntries(indptr, topic[first].astype(TOPIC), values, n_components)
+
     def of_words(self, words):
         """Those of some words only; `totals` stay those of all words."""
         _, topics, values = self.at(words)

@@ -110,8 +110,9 @@ def test_all_that_training_sets_is_declared(estimator, path):
     model.fit(pd.DataFrame(X.toarray()).add_prefix("word "))
     if hasattr(model, "freeze_topics"):
         model.drop_topics([0]).freeze_topics([0])
+    model.add_features(["more"])
     declared = {*model._fitted_arrays, *model._fitted_values, *model._optional_arrays, "feature_names_in_"}
-    declared -= ENTRIES.keys()  # of a matrix, whose topics are not edited (test_topic_word_prior.py)
+    declared -= ENTRIES.keys()  # of a matrix (test_topic_word_prior.py)
     assert vars(model).keys() - model.get_params().keys() == declared
     assert fingerprint(vars(saved_and_loaded(model, path))) == fingerprint(vars(model))
 

@@ -343,21 +343,39 @@ def test_seeds_stay_in_their_topics(cls):
 # Edits
 
 
+def parameters_of(model):
+    """The Dirichlet parameters of all words in all topics."""
+    parameters = np.full((model.n_components_, model.n_features_in_), model.topic_word_prior_)
+    word, topic, values = model._prior_entries.at(np.arange(model.n_features_in_))
+    parameters[topic, word] = values
+    return parameters
+
+
 @for_each_class
-def test_topics_of_a_matrix_are_not_edited_but_words_are_added(cls):
-    model = cls(topic_word_prior=MATRIX, **QUICK).fit(X)
-    for edit in (lambda: model.merge_topics([[0, 1]]), lambda: model.freeze_topics([2])):
-        with pytest.raises(ValueError, match="while topic_word_prior is a matrix"):
-            edit()
-    counts = model.topic_word_counts_
+@pytest.mark.parametrize("form", [np.array, sp.csr_array], ids=["dense", "sparse"])
+def test_matrix_follows_edits_and_new_words(cls, form, tmp_path):
+    """Merged topics have the excess over most entries of all; new words have what most entries are."""
+    matrix = form(MATRIX if form is np.array else np.where(MATRIX == 0.1, 0.0, MATRIX))
+    model = cls(topic_word_prior=matrix, **QUICK).fit(X)
+    base, start = model.topic_word_prior_, parameters_of(model)
+    wanted = np.vstack([start[2], np.clip(start[3] + start[1] - base, 1e-12, None)])
+    model.merge_topics([[3, 1]]).drop_topics([0])
+    assert_allclose(parameters_of(model), wanted, rtol=1e-12)
     model.add_features(2)
-    posterior = np.hstack([counts + MATRIX, np.full((K, 2), 0.1)])
+    wanted = np.hstack([wanted, np.full((2, 2), base)])
+    assert_allclose(parameters_of(model), wanted, rtol=1e-12)
+    posterior = model.topic_word_counts_ + wanted
     assert_allclose(model.components_, posterior / posterior.sum(axis=1, keepdims=True), rtol=1e-12)
     wider = sp.hstack([X, X[:, :2]]).tocsr()
+    model.partial_fit(wider).freeze_topics([1])
+    frozen = model.components_[1]
+    model.save(tmp_path / "model.zip")
+    model = sktopic.load(tmp_path / "model.zip").partial_fit(wider).partial_fit(wider[:9])
+    assert_array_equal(model.components_[1], frozen)
+    assert_allclose(parameters_of(model), wanted, rtol=1e-12)
+    whole = np.hstack([start, np.full((K, 2), 0.3)])
+    model.set_params(topic_word_prior=whole).freeze_topics([]).partial_fit(wider)
+    assert_allclose(parameters_of(model)[0], whole[2], rtol=1e-12)
     with pytest.raises(ValueError, match="topic_word_prior has shape"):
-        model.partial_fit(wider)
-    model.set_params(topic_word_prior=None).partial_fit(wider).merge_topics([[0, 1]])
-    with pytest.raises(ValueError, match="topics have been merged"):
-        model.set_params(topic_word_prior=np.hstack([MATRIX, MATRIX[:, :2]])).partial_fit(wider)
-    model.fit(wider)
-    assert model.n_components_ == K
+        model.set_params(topic_word_prior=whole[:, :-1]).partial_fit(wider)
+    assert_allclose(parameters_of(model.set_params(topic_word_prior=matrix).fit(X)), start)

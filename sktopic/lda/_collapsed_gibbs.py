@@ -301,6 +301,18 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
 
     # A sweep
 
+    def _frozen_parameters(self, words):
+        beta, sums = super()._frozen_parameters(words)
+        entries, held = self._prior_entries, self._held
+        if entries is None:
+            return beta, sums
+        column = np.full(len(self._totals), -1)
+        column[held] = np.arange(len(held))
+        i, k, value = entries.at(words)
+        frozen, beta = column[k] >= 0, np.tile(beta, (len(words), 1))
+        beta[i[frozen], column[k[frozen]]] = value[frozen]
+        return beta, entries.totals(len(self._counts), self._frozen[1])[held]
+
     def _begin_call(self, X):
         reader = DocumentReader(X)
         batch = reader.batch(np.arange(X.shape[0]))

@@ -13,12 +13,13 @@ class EditableLDA(EditableTopics):
     """Base class of models with n_components topics, of which some may have been merged or dropped since.
 
     ``_topic_of_start`` has, of each topic at the start, the one that it is in by now, or -1. It is there only
-    after an edit.
+    after an edit. ``_words_of_start`` has the number of words at the start, once there are more.
     """
 
     _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {
         **EditableTopics._optional_arrays,
         "_topic_of_start": (INT, None),
+        "_words_of_start": (INT, 1),
     }
 
     def _check_continuation(self):

@@ -20,11 +20,29 @@ class TopicWordPriorLDA(EditableLDA):
 
     def _set_topic_word_prior(self, value, default):
         """Take over a parameter, whose None is the default."""
-        if is_matrix(value):
-            self._check_unedited()
-        given = value, self.n_components, self.n_features_in_, default
-        self.topic_word_prior_, entries = split_topic_word_prior(*given)
-        self._prior_entries = entries
+        # A matrix may be that of the start, before words were added and topics edited.
+        n_features, present = np.shape(value)[1] if is_matrix(value) else 0, self.n_features_in_
+        if n_features not in vars(self).get("_words_of_start", ()):
+            n_features = present
+        base, entries = split_topic_word_prior(value, self.n_components, n_features, default)
+        if entries is not None:
+            entries = entries.wider(present)
+            if "_topic_of_start" in vars(self):
+                entries = entries.edited(self._topic_of_start, self.n_components_, base)
+        self.topic_word_prior_, self._prior_entries = base, entries
+
+    def _add_words(self, n):
+        super()._add_words(n)
+        if "_words_of_start" not in vars(self):
+            self._words_of_start = np.array([self.n_features_in_])
+        if self._prior_entries is not None:
+            self._prior_entries = self._prior_entries.wider(self.n_features_in_ + n)
+
+    def _note_edit(self, edit):
+        entries = self._prior_entries
+        super()._note_edit(edit)
+        if entries is not None:
+            self._prior_entries = entries.edited(edit.columns, edit.n_left, self.topic_word_prior_)
 
     @property
     def _prior_entries(self):
@@ -47,27 +65,6 @@ class TopicWordPriorLDA(EditableLDA):
     def _topic_prior(self):
         """What methods of the statistics want: topic_word_prior_, and PriorEntries or None."""
         return self.topic_word_prior_, self._prior_entries
-
-    def _check_unedited(self):
-        """Raise ValueError for topics that are no longer those which a matrix speaks of."""
-        if {"_topic_of_start", "_frozen"} & vars(self).keys():
-            raise ValueError(
-                "topic_word_prior is a matrix, and topics have been merged, dropped or frozen since training "
-                "began: a number is allowed, or call fit to start anew."
-            )
-
-    def _edited(self, change):
-        if "_prior_indptr" in vars(self):
-            raise ValueError(
-                "topics cannot be merged, dropped or frozen while topic_word_prior is a matrix: let "
-                "partial_fit go on with a number first, as by set_params(topic_word_prior=None)."
-            )
-        return super()._edited(change)
-
-    def _add_words(self, n):
-        super()._add_words(n)
-        if "_prior_indptr" in vars(self):  # new words have none
-            self._prior_indptr = np.append(self._prior_indptr, np.repeat(self._prior_indptr[-1], n))
 
     def _checked(self):
         super()._checked()
