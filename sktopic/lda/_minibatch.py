@@ -20,11 +20,10 @@ from sktopic._statistics import LEANING
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic._topic_word_prior import check_topic_word_prior, is_matrix
 from sktopic._typing import FloatArray, MatrixLike
-from sktopic.lda._editing import EditableLDA
 from sktopic.lda._topic_word_prior import TopicWordPriorLDA
 
 
-class MinibatchLDA(TopicWordPriorLDA, EditableLDA, WeightedMinibatchModel):
+class MinibatchLDA(TopicWordPriorLDA, WeightedMinibatchModel):
     """Base class of the mini-batch methods for LDA: a random start, and priors, which may be learned.
 
     A method says with which step documents are inferred (`_training_step`, `_transform_step`), how the
@@ -41,7 +40,6 @@ class MinibatchLDA(TopicWordPriorLDA, EditableLDA, WeightedMinibatchModel):
     }
     _optional_arrays = {  # noqa: RUF012
         **WeightedMinibatchModel._optional_arrays,
-        **EditableLDA._optional_arrays,
         **TopicWordPriorLDA._optional_arrays,
     }
     _fitted_values = {  # noqa: RUF012
