@@ -158,11 +158,19 @@ def check_components_init(value, n_features, n_needed=None, most=None):
         raise ValueError(
             f"components_init has shape {components.shape}; {n} topics of {n_features} words are allowed."
         )
+    bad = ~((components >= 0.0) & (components < np.inf))
+    if bad.any():
+        topic, word = np.argwhere(bad)[0]
+        raise ValueError(
+            f"components_init has {components[topic, word]} for word {word} of topic {topic}; finite numbers "
+            "from 0 on are allowed."
+        )
     # The largest number of each row is one before they are summed, which then cannot overflow.
     largest = components.max(axis=1, keepdims=True)
-    if not (np.all(components >= 0.0) and np.all((largest > 0.0) & np.isfinite(largest))):
+    if not largest.all():
         raise ValueError(
-            "components_init: entries must be non-negative and finite, and one of each row above zero."
+            f"components_init has nothing but zeros for topic {largest.argmin()}; topics with some number above "
+            "0 are allowed."
         )
     components /= largest
     return components / components.sum(axis=1, keepdims=True)
