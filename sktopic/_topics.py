@@ -169,7 +169,7 @@ def check_components_init(value, n_features, n_needed=None, most=None):
     largest = components.max(axis=1, keepdims=True)
     if not largest.all():
         raise ValueError(
-            f"components_init has nothing but zeros for topic {largest.argmin()}; topics with some number above "
+            f"components_init has nothing but zeros for topic {largest.argmin()}; topics with a number above "
             "0 are allowed."
         )
     components /= largest
