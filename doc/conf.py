@@ -46,6 +46,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "parallel": 2,
     "plot_gallery": "True",
 }
 
