@@ -18,12 +18,11 @@ from sklearn.pipeline import Pipeline
 
 import sktopic
 from sktopic._compat import Interval, safe_indexing, validate_params
+from sktopic._optional import import_pandas, import_pyplot
 from sktopic._plug_in import after_pipeline, column_names, last_step, plug_in_topics
 from sktopic._progress import show_progress
 from sktopic._result_folder import ResultFolder, digest
 from sktopic._typing import FloatArray, IntArray
-from sktopic.inspection._pandas import import_pandas
-from sktopic.inspection._plots import import_pyplot
 from sktopic.metrics import coherence, document_completion
 from sktopic.metrics._coherence import top_columns
 from sktopic.metrics._comparison import top_word_stability

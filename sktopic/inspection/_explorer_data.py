@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from sktopic._arrays import largest
+from sktopic._optional import import_pandas
 from sktopic._plug_in import column_names, plug_in_topics, word_names
 from sktopic.inspection._inferred import infer_documents
-from sktopic.inspection._labels import topic_labels
 from sktopic.inspection._marked_texts import find_words, units
-from sktopic.inspection._pandas import import_pandas
+from sktopic.inspection._names import topic_labels
 from sktopic.inspection._related import topic_similarity
-from sktopic.inspection._time import _periods, interval_of_share, share_of_tokens
+from sktopic.inspection._time import interval_of_share, periods_of, share_of_tokens
 from sktopic.inspection._topic_map import topic_map
 from sktopic.inspection._topic_table import most_relevant
 
@@ -251,12 +251,12 @@ def _few_periods(dates, freq, n_documents):
 
     Without freq, those of dates are the shortest of which there are few.
     """
-    periods, codes = _periods(import_pandas(), dates, freq, n_documents)
+    periods, codes = periods_of(import_pandas(), dates, freq, n_documents)
     if freq is None and periods.dtype.kind == "M":
         for candidate in FREQUENCIES:
             if len(periods) <= MOST_PERIODS:
                 break
-            periods, codes = _periods(import_pandas(), dates, candidate, n_documents)
+            periods, codes = periods_of(import_pandas(), dates, candidate, n_documents)
     return periods, codes
 
 

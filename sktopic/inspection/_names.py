@@ -1,4 +1,4 @@
-"""Giving topics names."""
+"""What topics are called: names that users give them, and those in tables and pictures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -54,3 +54,9 @@ def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None
             "ends in one, is allowed."
         )
     estimator._give_topic_names(names)
+
+
+def topic_labels(model_or_components, n_components):
+    """The names that topics were given, and "Topic 0" and so on for the others, list of str."""
+    given = getattr(last_step(model_or_components), "_given_topic_names", dict)()
+    return [given.get(topic, f"Topic {topic}") for topic in range(n_components)]

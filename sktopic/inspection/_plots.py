@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._compat import Interval, validate_params
+from sktopic._optional import import_pyplot
 from sktopic._plug_in import last_step
-from sktopic.inspection._labels import topic_labels
+from sktopic.inspection._names import topic_labels
 from sktopic.inspection._tables import top_words
 from sktopic.inspection._topic_page import TopicPage
 
@@ -240,17 +241,6 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
     for ax in (posterior, trace):
         ax.spines[["top", "right"]].set_visible(False)
     return fig
-
-
-def import_pyplot():
-    """The module; ImportError that says how to install it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Plots need matplotlib, which is not installed: pip install sktopic[plot]."
-        ) from error
-    return plt
 
 
 def _check_topics(topics, n_components):

@@ -9,9 +9,9 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from sktopic._compat import Interval, StrOptions, validate_params
+from sktopic._optional import import_pyplot
 from sktopic._typing import FloatArray
-from sktopic.inspection._labels import topic_labels
-from sktopic.inspection._plots import import_pyplot
+from sktopic.inspection._names import topic_labels
 from sktopic.inspection._tables import top_words
 from sktopic.metrics._comparison import METRICS, word_profiles
 

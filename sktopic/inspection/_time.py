@@ -11,10 +11,9 @@ from scipy.special import expit, logit, stdtrit
 
 from sktopic._arrays import row_blocks
 from sktopic._compat import Interval, validate_params
+from sktopic._optional import import_pandas, import_pyplot
 from sktopic.inspection._inferred import infer_documents
-from sktopic.inspection._labels import topic_labels
-from sktopic.inspection._pandas import import_pandas
-from sktopic.inspection._plots import import_pyplot
+from sktopic.inspection._names import topic_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -120,7 +119,7 @@ def topics_over_time(
     """
     pandas = import_pandas()
     documents = infer_documents(model, X)
-    periods, codes = _periods(pandas, dates, freq, len(documents.lengths))
+    periods, codes = periods_of(pandas, dates, freq, len(documents.lengths))
     used = np.flatnonzero(documents.lengths)
     kept, codes = np.unique(codes[used], return_inverse=True)
     share, error, n_documents = share_of_tokens(documents.lengths[used], documents.proportions[used], codes)
@@ -291,7 +290,7 @@ def interval_of_share(share, error, n_documents, confidence_level):
     return expit(middle - width), expit(middle + width)
 
 
-def _periods(pandas, dates, freq, n_documents):
+def periods_of(pandas, dates, freq, n_documents):
     """Return the periods that documents may be in, a pandas Index in ascending order, and that of each."""
     dates = _read_dates(pandas, dates, years=freq is not None)
     if len(dates) != n_documents:

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from sktopic._arrays import largest
 from sktopic._compat import Interval, validate_params
+from sktopic._optional import import_pandas
 from sktopic._plug_in import column_names, last_step, plug_in_topics, word_names
 from sktopic.inspection._inferred import infer_documents
-from sktopic.inspection._labels import topic_labels
-from sktopic.inspection._pandas import import_pandas
+from sktopic.inspection._names import topic_labels
 from sktopic.metrics._coherence import coherence
 
 if TYPE_CHECKING:
