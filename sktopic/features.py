@@ -61,7 +61,8 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
             "names."
         )
     if not X.columns.is_unique:
-        raise ValueError(f"names of columns are there more than once: {listed(_repeated(X.columns))}.")
+        repeated = X.columns[X.columns.duplicated()].unique()
+        raise ValueError(f"names of columns are there more than once: {listed(repeated)}.")
     if unknown == "error":
         strange = X.columns.difference(names, sort=False)
         if len(strange):
@@ -70,7 +71,3 @@ def align_features(X: Any, model: Any, *, unknown: Literal["error", "drop"] = "e
                 "unknown='drop', or let a topic model learn them (add_features)."
             )
     return X.reindex(columns=names, fill_value=0)
-
-
-def _repeated(columns):
-    return columns[columns.duplicated()].unique()

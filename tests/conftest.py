@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sktopic._minibatch import Update
@@ -53,6 +54,12 @@ def load_corpus():
 def state(model):
     """A copy of all that an estimator keeps."""
     return pickle.loads(pickle.dumps(vars(model)))
+
+
+def quick(estimator, **parameters):
+    """A clone that makes three passes or sweeps, with the given parameters as far as it has them."""
+    parameters = {"max_iter": 3, **parameters}
+    return clone(estimator).set_params(**{k: v for k, v in parameters.items() if k in estimator.get_params()})
 
 
 def next_update(model, total_samples):

@@ -28,6 +28,7 @@ from sktopic.lda import (
     StreamingGibbsLDA,
 )
 
+from .conftest import quick
 from .hostile.tools import fingerprint
 
 BARS = make_bars(60, random_state=0)
@@ -37,11 +38,6 @@ ESTIMATORS = [
     for name in sktopic.__all__
     if hasattr(getattr(sktopic, name), "merge_topics")
 ]
-
-
-def quick(estimator, **parameters):
-    parameters = {"max_iter": 3, **parameters}
-    return clone(estimator).set_params(**{k: v for k, v in parameters.items() if k in estimator.get_params()})
 
 
 @pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda estimator: type(estimator).__name__)

@@ -27,6 +27,7 @@ from sktopic.lda import (
 )
 from sktopic.moment_matching import DegenerateDirichletLDA
 
+from .conftest import quick
 from .hostile.tools import fingerprint
 
 X = make_bars(30, random_state=0).data
@@ -42,11 +43,6 @@ ESTIMATORS = [
 def wider(X, n=N_NEW):
     """X with columns of zeros for new words."""
     return sp.csr_matrix(sp.hstack([X, sp.csr_matrix((X.shape[0], n))]))
-
-
-def quick(estimator, **parameters):
-    parameters = {"max_iter": 3, **parameters}
-    return clone(estimator).set_params(**{k: v for k, v in parameters.items() if k in estimator.get_params()})
 
 
 @pytest.fixture(scope="module", params=ESTIMATORS, ids=lambda estimator: type(estimator).__name__)

@@ -8,7 +8,7 @@ from sktopic._documents import canonical_counts
 from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_topics
 
 
-class InferredDocuments(NamedTuple):
+class InferredCorpus(NamedTuple):
     """Documents with the topics that a model infers.
 
     Attributes
@@ -27,7 +27,7 @@ class InferredDocuments(NamedTuple):
 
 
 def infer_documents(model, X):
-    """Return the InferredDocuments of X, of which at least one has words; X is what a pipeline takes."""
+    """Return the InferredCorpus of X, of which at least one has words; X is what a pipeline takes."""
     topics, names = plug_in_topics(model), column_names(model)
     model, X = after_pipeline(model, X)
     theta = proportions(model, X)
@@ -35,7 +35,7 @@ def infer_documents(model, X):
     lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
     if not lengths.any():
         raise ValueError("X has no document with words; at least one is needed.")
-    return InferredDocuments(counts, lengths, theta)
+    return InferredCorpus(counts, lengths, theta)
 
 
 def proportions(model, X):
