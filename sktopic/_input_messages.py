@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sktopic._documents import GROUP_SIZE
 from sktopic.exceptions import CountsWarning
@@ -21,6 +22,7 @@ COUNTED = {
     "words": "put a CountVectorizer in front, make_pipeline(CountVectorizer(analyzer=list), model)",
     "dicts": "put a DictVectorizer in front, make_pipeline(DictVectorizer(), model)",
     "(word, count) pairs": "gensim.matutils.corpus2csc(X, num_terms=...).T makes them",
+    "sparse rows": "scipy.sparse.vstack(X) makes one matrix of them",
     "rows of different lengths": "each column is a word, with 0 where a document lacks it",
 }
 
@@ -69,6 +71,10 @@ def _kind_of(X):
     document = _first(X)
     if isinstance(document, (str, bytes)):
         return "texts"
+    if issparse(document):
+        return "sparse rows"
+    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1 and isinstance(document[0], (str, bytes)):
+        return "a column of texts"
     if isinstance(document, Mapping):
         return "dicts"
     token = _first(document)
@@ -76,7 +82,7 @@ def _kind_of(X):
         return "words"
     if isinstance(token, tuple) and len(token) == 2:
         return "(word, count) pairs"
-    if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
+    if isinstance(X, (list, tuple)) and len({_length(row) for row in X}) > 1:
         return "rows of different lengths"
     return None
 
@@ -89,6 +95,8 @@ def _first(values):
 
 
 def _length(value):
+    if issparse(value):
+        return value.shape[0]
     return len(value) if hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0 else 0
 
 

@@ -64,6 +64,17 @@ REFUSED = {
     "bags of words": ([[], [(0, 1), (3, 2)], [(1, 1)]], "X has (word, count) pairs", "corpus2csc(X"),
     "equal bags": ([[(0, 1)], [(1, 1)]], "X has (word, count) pairs", "corpus2csc(X"),
     "word numbers": ([[1, 2, 3], [4]], "X has rows of different lengths", "each column is a word"),
+    "word numbers in arrays": (
+        [np.arange(3), np.arange(2)],
+        "X has rows of different lengths",
+        "each column",
+    ),
+    "column of texts": (np.array(TEXTS)[:, None], "X has a column of texts", "give that column alone"),
+    "sparse rows": (
+        [sp.csr_array([[1, 0]]), sp.csr_array([[0, 1]])],
+        "X has sparse rows",
+        "sparse.vstack(X)",
+    ),
     "generator": ((text for text in TEXTS), "X is an iterator (generator)", "partial_fit"),
     "NaN": (np.array([[1.0, np.nan], [1.0, 2.0]]), "X contains NaN", "X.fillna(0)"),
     "NaN, sparse": (sp.csr_array([[1.0, np.nan], [1.0, 2.0]]), "X contains NaN", "X.fillna(0)"),
