@@ -239,6 +239,17 @@ def test_narrow_dark_and_still(show, full):
     assert all(0 <= end <= 390 for end in page.locator("#plane circle").evaluate_all(ends))
 
 
+def test_wide_intervals_and_small_shares_stay_in_their_columns(show, bars):
+    groups = np.where(np.arange(120) < 2, "two", "many")
+    page = show(explore(bars.model, bars.X, WORDS, groups=groups))
+    parts = "bars => bars.map((bar) => bar.getBoundingClientRect().width / bar.parentElement.clientWidth)"
+    assert max(page.locator("#group-list .fill").evaluate_all(parts)) > 0.6
+    ends = "all => all.map((w) => w.offsetLeft + w.offsetWidth - w.parentElement.clientWidth)"
+    assert max(page.locator("#group-list .whisker").evaluate_all(ends)) <= 1
+    heights = "all => all.map((e) => { e.textContent = '< 0.1%'; return e.getBoundingClientRect().height; })"
+    assert max(page.locator(".share, .amount").evaluate_all(heights)) < 25
+
+
 def test_notebooks_show_it_in_a_frame_of_its_own(show, full, chromium):
     page = chromium.new_page()
     page.set_content(f"<h1>Notebook</h1><script>var data = 1</script>{full._repr_html_()}")

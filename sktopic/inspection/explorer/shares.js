@@ -9,9 +9,7 @@ function showCourse() {
   if (!width) return;
   const { names, n_documents: documents } = data.time;
   const [shares, low, high] = [data.time.shares, data.time.low, data.time.high].map((table) => table[state.topic]);
-  // Wide intervals of a few documents do not set the scale; they are cut off.
-  const largest = Math.max(...shares);
-  const most = Math.min(Math.max(...high.map((value, i) => value ?? shares[i])), 1.5 * largest) * 1.05 || 1;
+  const most = largestShown(shares, high) * 1.05 || 1;
   const times = timesOf(names);
   const span = times.at(-1) - times[0] || 1;
   const x = (i) => SIDES.left + ((times[i] - times[0]) / span) * (width - SIDES.left - SIDES.right);
@@ -49,6 +47,11 @@ function showCourse() {
   plot.replaceChildren(svg);
 }
 
+// Wide intervals of a few documents do not set the scale; they are cut off.
+function largestShown(shares, high) {
+  return Math.min(Math.max(...high.map((value, i) => value ?? shares[i])), 1.5 * Math.max(...shares));
+}
+
 // Where periods are in time: numbers as they are, dates by their day; other names one after the other.
 function timesOf(names) {
   const read = names.map((name) => (/^-?\d+$/.test(name) ? Number(name) : Date.parse(name)));
@@ -74,7 +77,7 @@ function showGroups() {
   const { names, n_documents: documents } = data.groups;
   const [shares, low, high] = [data.groups.shares, data.groups.low, data.groups.high].map((t) => t[state.topic]);
   const overall = topics[state.topic].share;
-  const most = Math.max(...shares, ...high.map((value) => value ?? 0), overall) || 1;
+  const most = Math.max(largestShown(shares, high), overall) || 1;
   const order = names.map((_, i) => i).sort((a, b) => shares[b] - shares[a]);
   byId("group-list").replaceChildren(
     ...order.map((i) => {
@@ -82,7 +85,7 @@ function showGroups() {
       if (low[i] !== null) {
         const whisker = element("span", { class: "whisker" });
         whisker.style.left = `${(100 * low[i]) / most}%`;
-        whisker.style.width = `${(100 * (high[i] - low[i])) / most}%`;
+        whisker.style.width = `${(100 * (Math.min(high[i], most) - low[i])) / most}%`;
         track.append(whisker);
       }
       const line = element("span", { class: "overall" });
