@@ -19,6 +19,8 @@ from sktopic.inspection import (
     name_topics,
     plot_n_components,
     plot_scores,
+    plot_topic_dendrogram,
+    plot_topic_similarity,
     plot_topics,
     pyldavis_data,
     top_documents,
@@ -263,6 +265,23 @@ def test_words_and_names_with_dollar_signs_are_plotted_as_they_are(plt, bars):
     fig = plot_topics(lda)
     fig.canvas.draw()
     assert [panel["title"] for panel in panels_of(fig, n_words=10)] == ["Topic 0", "$\\nonsense{$"]
+
+
+def test_long_words_and_names_are_cut_and_leave_room(plt, bars):
+    address = "https://example.org/" + "a" * 5000
+    lda = OnlineEMLDA(n_components=2, random_state=0).fit(bars)
+    name_topics(lda, {1: address})
+    names = [address, *map(str, range(1, bars.shape[1]))]
+    fig = plot_topics(lda, names, n_words=bars.shape[1])
+    (panel, named) = panels_of(fig, n_words=bars.shape[1])
+    cut = f"{address[:39]}\N{HORIZONTAL ELLIPSIS}"
+    assert named["title"] == cut and cut in panel["words"] and address not in panel["words"]
+    assert fig.get_figwidth() < 12
+    for plot in plot_topic_dendrogram, plot_topic_similarity:
+        ax = plot(lda, names, n_words=bars.shape[1])
+        ax.figure.canvas.draw()
+        labels = [label.get_window_extent() for label in ax.get_yticklabels()]
+        assert min(box.x0 for box in labels) >= 0 and ax.bbox.width > 100
 
 
 def test_plot_scores_draws_one_curve_or_several(plt):

@@ -153,11 +153,27 @@ def test_plot_has_a_panel_for_each_topic(bars, lda, years):
     line = fig.axes[0].lines[0]
     assert_allclose(line.get_ydata(), table.loc[table["topic"] == 3, "share"])
     assert len(plot_topics_over_time(topics_over_time(lda, bars, years)).axes) == 4
+    with pytest.raises(TypeError, match="fig is a Axes"):
+        plot_topics_over_time(table, fig=fig.axes[0])
     plt.close("all")
     with pytest.raises(ValueError, match=r"topics=\[4\]"):
         plot_topics_over_time(table, topics=[4])
     with pytest.raises(TypeError, match="table is a list without columns period, topic"):
         plot_topics_over_time([])
+
+
+def test_wide_intervals_of_few_documents_do_not_set_the_scale_of_the_plot(bars, lda):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    years = np.repeat([2000, 2001, 2002], [1, 2, N_DOCUMENTS - 3])
+    table = topics_over_time(lda, bars, years)
+    largest = table.groupby("topic")[["share", "high"]].max()
+    assert (largest["high"] > 0.99).any()
+    for ax, (_, (share, high)) in zip(plot_topics_over_time(table).axes, largest.iterrows()):
+        assert_allclose(ax.get_ylim(), (0, 1.05 * min(high, 1.5 * share)))
+    plt.close("all")
 
 
 def test_missing_pandas_is_reported_with_the_remedy(bars, lda, years, monkeypatch):

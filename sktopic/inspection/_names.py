@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from sktopic._base import TopicModel
 from sktopic._plug_in import last_step
 
+# Characters of a name or word in a picture, which an address among the words would fill.
+MOST_CHARACTERS = 40
+
 
 def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None:
     """Give topics names, which then stand in the names of features, in tables and in plots.
@@ -60,3 +63,11 @@ def topic_labels(model_or_components, n_components):
     """The names that topics were given, and "Topic 0" and so on for the others, list of str."""
     given = getattr(last_step(model_or_components), "_given_topic_names", dict)()
     return [given.get(topic, f"Topic {topic}") for topic in range(n_components)]
+
+
+def shortened(label):
+    """The label as pictures show it, str."""
+    label = str(label)
+    return (
+        label if len(label) <= MOST_CHARACTERS else f"{label[: MOST_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )

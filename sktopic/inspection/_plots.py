@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sktopic._compat import Interval, validate_params
 from sktopic._optional import import_pyplot
 from sktopic._plug_in import last_step
-from sktopic.inspection._names import topic_labels
+from sktopic.inspection._names import shortened, topic_labels
 from sktopic.inspection._tables import top_words
 from sktopic.inspection._topic_page import TopicPage
 
@@ -82,12 +82,13 @@ def plot_topics(
     >>> plt.close(fig)
     """
     plt = import_pyplot()
+    check_figure(fig)
     words, weights = top_words(model_or_components, feature_names, n_words=n_words, return_weights=True)
     chosen = _check_topics(topics, len(words))
     parse_math = titles is not None
     if titles is None:
         labels = topic_labels(model_or_components, len(words))
-        titles = [labels[topic] for topic in chosen]
+        titles = [shortened(labels[topic]) for topic in chosen]
     if len(titles) != len(chosen):
         raise ValueError(f"titles has {len(titles)} entries; {len(chosen)} are needed, one for each topic.")
 
@@ -213,10 +214,7 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
 
     estimator = last_step(model)
     check_is_fitted(estimator)
-    if fig is not None and not hasattr(fig, "subplots"):
-        raise TypeError(
-            f"fig is a {type(fig).__name__}; a matplotlib Figure, a SubFigure or None is allowed."
-        )
+    check_figure(fig)
     if not hasattr(estimator, "n_components_posterior_"):
         raise TypeError(
             f"model is a {type(estimator).__name__}, which has no n_components_posterior_; a model with a "
@@ -241,6 +239,14 @@ def plot_n_components(model: object, *, fig: "Figure | SubFigure | None" = None)
     for ax in (posterior, trace):
         ax.spines[["top", "right"]].set_visible(False)
     return fig
+
+
+def check_figure(fig):
+    """Refuse what is no figure, such as an Axes."""
+    if fig is not None and not hasattr(fig, "subplots"):
+        raise TypeError(
+            f"fig is a {type(fig).__name__}; a matplotlib Figure, a SubFigure or None is allowed."
+        )
 
 
 def _check_topics(topics, n_components):

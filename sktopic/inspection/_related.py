@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._optional import import_pyplot
 from sktopic._typing import FloatArray
-from sktopic.inspection._names import topic_labels
+from sktopic.inspection._names import shortened, topic_labels
 from sktopic.inspection._tables import top_words
 from sktopic.metrics._comparison import METRICS, word_profiles
 
@@ -23,7 +23,7 @@ N_WORDS = Interval(Integral, 1, None, closed="left")
 # Words of a topic that 'average_jaccard' compares, as in match_topics.
 N_COMPARED = 10
 # Inches: a row of a plot, what is around the rows, and a dendrogram without its labels.
-ROW_HEIGHT, MARGIN, TREE_WIDTH = 0.2, 0.7, 4.0
+ROW_HEIGHT, MARGIN, TREE_WIDTH, CHARACTER_WIDTH = 0.2, 0.7, 4.0, 0.085
 
 
 @validate_params({"metric": [METRIC]})
@@ -122,7 +122,7 @@ def plot_topic_dendrogram(
     joined = _joined(topic_similarity(model_or_components, metric=metric))
     labels = _labels(model_or_components, feature_names, n_words)
     if ax is None:
-        size = TREE_WIDTH + 2, MARGIN + ROW_HEIGHT * len(labels)
+        size = TREE_WIDTH + _width(labels), MARGIN + ROW_HEIGHT * len(labels)
         ax = plt.figure(figsize=size, layout="constrained").subplots()
     ax.add_collection(LineCollection(_brackets(joined), colors="C0", linewidths=1))
     ax.set_xlim(0, 1.05 * max(joined[-1, 2], 1e-9))
@@ -183,7 +183,7 @@ def plot_topic_similarity(
     labels = _labels(model_or_components, feature_names, n_words)
     if ax is None:
         height = MARGIN + ROW_HEIGHT * len(labels)
-        ax = plt.figure(figsize=(height + 3, height), layout="constrained").subplots()
+        ax = plt.figure(figsize=(height + 1 + _width(labels), height), layout="constrained").subplots()
     shown = similarity[np.ix_(order, order)]
     others = shown[~np.eye(len(shown), dtype=bool)]
     image = ax.imshow(shown, vmin=0, vmax=others.max() or 1.0, cmap="Blues", aspect="auto")
@@ -198,7 +198,12 @@ def plot_topic_similarity(
 def _labels(model_or_components, feature_names, n_words):
     words = top_words(model_or_components, feature_names, n_words=n_words)
     names = topic_labels(model_or_components, len(words))
-    return [f"{name}: {', '.join(map(str, some))}" for name, some in zip(names, words)]
+    return [f"{shortened(name)}: {', '.join(map(shortened, some))}" for name, some in zip(names, words)]
+
+
+def _width(labels):
+    """Inches that a figure leaves for labels."""
+    return max(2.0, CHARACTER_WIDTH * max(map(len, labels)))
 
 
 def _set_labels(axis, labels, order):

@@ -13,7 +13,8 @@ from sktopic._arrays import row_blocks
 from sktopic._compat import Interval, validate_params
 from sktopic._optional import import_pandas, import_pyplot
 from sktopic.inspection._inferred import infer_documents
-from sktopic.inspection._names import topic_labels
+from sktopic.inspection._names import shortened, topic_labels
+from sktopic.inspection._plots import check_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Inches, of a panel.
 PANEL_WIDTH, PANEL_HEIGHT = 2.6, 1.5
+# The end of the axis, in largest shares, beyond which intervals are cut off.
+MOST_ABOVE = 1.5
 COLUMNS = ("period", "topic", "name", "share", "standard_error", "low", "high", "n_documents")
 
 
@@ -181,6 +184,7 @@ def plot_topics_over_time(
     >>> plt.close(fig)
     """
     plt = import_pyplot()
+    check_figure(fig)
     by_topic = dict(list(_checked_table(table).groupby("topic")))
     chosen = list(by_topic if topics is None else topics)
     unknown = [topic for topic in chosen if topic not in by_topic]
@@ -218,8 +222,10 @@ def _plot_shares(panel, rows):
     periods = rows["period"].to_numpy()
     panel.fill_between(periods, rows["low"], rows["high"], alpha=0.25, linewidth=0)
     panel.plot(periods, rows["share"], marker=".", markersize=4, linewidth=1)
-    panel.set_ylim(bottom=0)
-    panel.set_title(rows["name"].iloc[0], fontsize="medium", loc="left", parse_math=False)
+    # Wide intervals of a few documents do not set the scale; they are cut off.
+    most = min(rows[["share", "high"]].max(axis=None), MOST_ABOVE * rows["share"].max())
+    panel.set_ylim(0, 1.05 * most or None)
+    panel.set_title(shortened(rows["name"].iloc[0]), fontsize="medium", loc="left", parse_math=False)
     panel.yaxis.set_major_locator(MaxNLocator(2))
     panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
     if periods.dtype.kind in "iu":

@@ -7,6 +7,8 @@ the top left.
 
 import numpy as np
 
+from sktopic.inspection._labels import shortened
+
 # Inches: a panel at least, and the bars in it; what a panel has above and below its bars; a bar with its gap.
 PANEL_WIDTH, BARS_WIDTH = 2.6, 1.0
 ABOVE, BELOW = 0.3, 0.26
@@ -44,7 +46,10 @@ class TopicPage:
         self._row, self._column = np.divmod(np.arange(len(words)), n_columns)
         self._titles = [self._text(title, fontsize="medium", parse_math=parse_math) for title in titles]
         self._words = [
-            [self._text(word, ha="right", va="center_baseline", fontsize="small") for word in topic]
+            [
+                self._text(shortened(word), ha="right", va="center_baseline", fontsize="small")
+                for word in topic
+            ]
             for topic in words
         ]
         self._numbers = [
