@@ -63,6 +63,11 @@ def word_names(known_names, feature_names, n_features):
     if feature_names is None:
         feature_names = [f"x{column}" for column in range(n_features)]
     names = np.asarray(feature_names, dtype=object)
+    if names.ndim == 0:  # a vectoriser, its vocabulary_, X
+        raise TypeError(
+            f"feature_names is a {type(feature_names).__name__}; a list of the {n_features} words in the "
+            "order of the columns is allowed, as get_feature_names_out() of a vectoriser gives."
+        )
     if names.shape != (n_features,):
         raise ValueError(
             f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "

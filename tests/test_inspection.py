@@ -343,7 +343,9 @@ def test_missing_matplotlib_is_reported_with_the_remedy(monkeypatch):
     [
         (lambda: top_words(COMPONENTS, n_words=0), ValueError, "'n_words' .* range .* Got 0"),
         (lambda: top_words(COMPONENTS, ["a"]), ValueError, r"feature_names has shape \(1,\).*\(4,\)"),
-        (lambda: top_words(COMPONENTS, "abcd"), ValueError, r"feature_names has shape \(\)"),
+        (lambda: top_words(COMPONENTS, "abcd"), TypeError, "feature_names is a str; a list of the 4 words"),
+        (lambda: top_words(COMPONENTS, {"a": 0}), TypeError, r"is a dict;.*get_feature_names_out\(\)"),
+        (lambda: plot_topics(COMPONENTS, sparse.csr_array(np.eye(4))), TypeError, "is a csr_array"),
         (lambda: top_words(-COMPONENTS), ValueError, "Negative values in data passed to components"),
         (lambda: top_words(COMPONENTS * [[1], [0], [1]]), ValueError, "only zeros in row 1"),
         (lambda: top_words(OnlineEMLDA()), NotFittedError, "not fitted"),
