@@ -323,11 +323,11 @@ class TopicWordStatistics:
         frozen = self.frozen[0, topics]
         return np.where(frozen == 0.0, weight, frozen)
 
-    def _priors(self, topic_word_prior):
-        """topic_word_prior; with frozen topics, one a topic."""
+    def priors(self, topic_word_prior, topics=slice(None)):
+        """topic_word_prior; with frozen topics, one for each of these topics."""
         if self.frozen is None:
             return topic_word_prior
-        return np.where(self._free, topic_word_prior, self.frozen[1])
+        return np.where(self._free, topic_word_prior, self.frozen[1])[topics]
 
     def tokens(self, weight, totals=None):
         """Expected tokens of each topic, ndarray of shape (n_components,); totals, if not those there are."""
@@ -346,12 +346,12 @@ class TopicWordStatistics:
 
     def probabilities(self, weight, topic_word_prior, entries=None):
         """phi proportional to weight * s + topic_word_prior."""
-        weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
+        weight, topic_word_prior = self._weights(weight), self.priors(topic_word_prior)
         return self._normalised(self.store, weight, weight * self.totals, topic_word_prior, entries)
 
     def geometric(self, weight, topic_word_prior, entries=None):
         """exp E[log phi] of topics under Dirichlet posteriors of parameters weight * s + topic_word_prior."""
-        weight, topic_word_prior = self._weights(weight), self._priors(topic_word_prior)
+        weight, topic_word_prior = self._weights(weight), self.priors(topic_word_prior)
         ones = np.ones(len(self.totals))
         norm = digamma(weight * self.totals + prior_totals(self.n_features, topic_word_prior, entries))
         return GeometricTopics(self.store, weight * ones, topic_word_prior * ones, norm, entries)
@@ -368,7 +368,7 @@ class TopicWordStatistics:
 
     def posterior_bound(self, weight, topic_word_prior, entries=None):
         """E[log p(phi)] - E[log q(phi)] of the same posteriors, p being their prior."""
-        weight, eta = self._weights(weight), self._priors(topic_word_prior)
+        weight, eta = self._weights(weight), self.priors(topic_word_prior)
         prior_sums = prior_totals(self.n_features, eta, entries)
         totals, words = weight * self.totals + prior_sums, 0.0
         for first in range(0, len(self.store), 1024):  # a copy of all would take several times the memory

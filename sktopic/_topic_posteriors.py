@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from numbers import Real
 
+import numpy as np
 from sklearn.utils import check_scalar
 
 from sktopic._base import TopicModel
@@ -24,13 +25,17 @@ class TopicPosteriors(TopicModel):
 
 
 class CountPosteriors(TopicPosteriors):
-    """Base class of those whose parameters are ``topic_word_counts_ + topic_word_prior_``."""
+    """Base class of mini-batch models whose parameters are ``topic_word_counts_ + topic_word_prior_``.
+
+    Frozen topics have the prior that they were frozen with.
+    """
 
     topic_word_counts_: FloatArray
     topic_word_prior_: float
 
     def _posterior_parameters(self):
-        return self.topic_word_counts_ + self.topic_word_prior_
+        priors = self._statistics.priors(self.topic_word_prior_, self._columns())
+        return self.topic_word_counts_ + np.reshape(priors, (-1, 1))
 
 
 class EvidenceLowerBound(CountPosteriors):

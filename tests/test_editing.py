@@ -225,6 +225,18 @@ def test_frozen_topics_stay_to_the_last_bit(estimator):
     assert not np.allclose(masses(model)[at], counts[[1, 3]])
 
 
+def test_posteriors_of_frozen_topics_stay():
+    for cls in (OnlineVariationalLDA, DirectAssignmentHDP, TruncationFreeHDP):
+        model = cls(6, random_state=0).fit(X)
+        model.freeze_topics([1])
+        before = model.topic_word_posterior_[1]
+        model.set_params(topic_word_prior=0.7).partial_fit(MORE)
+        posterior = model.topic_word_posterior_
+        assert_array_equal(posterior[1], before)
+        mean = posterior / posterior.sum(axis=1, keepdims=True)
+        assert_allclose(mean, model.components_, rtol=1e-12)
+
+
 def test_frozen_topics_are_not_moved():
     model = DirectAssignmentHDP(3, random_state=0, max_iter=1, batch_size=20).fit(X)
     ids = model.topic_ids_
