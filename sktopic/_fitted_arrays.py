@@ -26,15 +26,15 @@ def check_fitted_arrays(model):
     for name, (dtype, *shape) in (model._fitted_arrays | optional).items():
         array = arrays.get(name)
         if not isinstance(array, np.ndarray):
-            raise _damaged(model, f"{name} is {type(array).__name__}, no array")
+            raise damaged(model, f"{name} is {type(array).__name__}, no array")
         if array.dtype != dtype or not _fits(array.shape, shape, sizes):
             wanted = ", ".join(f"{size}={sizes[size]}" if size in sizes else str(size) for size in shape)
-            raise _damaged(
+            raise damaged(
                 model, f"{name} is {array.dtype} {array.shape}, where {dtype} ({wanted}) is needed"
             )
     n_components, n_topics = sizes.get("components", 0), sizes.get("topics")
     if n_topics is not None and n_components > n_topics:
-        raise _damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")
+        raise damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")
 
 
 def check_fitted_values(model):
@@ -42,14 +42,15 @@ def check_fitted_values(model):
     for name, kind in model._fitted_values.items():
         value = getattr(model, name, None)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise _damaged(model, f"{name} is {value!r:.40}")
+            raise damaged(model, f"{name} is {value!r:.40}")
         if kind is COUNT and not 0 <= value < 2**63:
-            raise _damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
+            raise damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
         if kind is NUMBER and not isfinite(value):
-            raise _damaged(model, f"{name} is {value}")
+            raise damaged(model, f"{name} is {value}")
 
 
-def _damaged(model, what):
+def damaged(model, what):
+    """The ValueError that says what is wrong with the fitted state of a model."""
     return ValueError(
         f"the fitted state of this {type(model).__name__} is damaged: {what}. Load it from a file that is "
         "whole, or call fit."

@@ -1,6 +1,7 @@
 """Topics that are merged, dropped, frozen or given at the start, and training that goes on with them."""
 
 import copy
+import pickle
 from itertools import product
 
 import numpy as np
@@ -111,6 +112,14 @@ def test_files_and_edits_of_edits(model, tmp_path):
     for each in model, loaded:
         each.partial_fit(wider).freeze_topics([]).partial_fit(wider)
     assert fingerprint(vars(loaded)) == fingerprint(vars(model))
+
+
+@pytest.mark.parametrize("topic", [-2, 5, 2**40])
+def test_topics_of_the_start_are_those_there_are(topic):
+    model = OnlineEMLDA(6, max_iter=1, random_state=0).fit(X).drop_topics([1])
+    model._topic_of_start[3] = topic
+    with pytest.raises(ValueError, match="_topic_of_start has other topics than the 5"):
+        pickle.loads(pickle.dumps(model))
 
 
 def test_priors_learned_go_on_after_edits():

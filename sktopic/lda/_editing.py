@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sktopic._editing import EditableTopics
-from sktopic._fitted_arrays import INT
+from sktopic._fitted_arrays import INT, damaged
 from sktopic._prior import check_prior
 
 
@@ -21,6 +21,13 @@ class EditableLDA(EditableTopics):
         "_topic_of_start": (INT, None),
         "_words_of_start": (INT, 1),
     }
+
+    def _checked(self):
+        super()._checked()
+        topics = vars(self).get("_topic_of_start", np.empty(0))
+        if topics.min(initial=0) < -1 or topics.max(initial=-1) >= self.n_components_:
+            raise damaged(self, f"_topic_of_start has other topics than the {self.n_components_} there are")
+        return self
 
     def _check_continuation(self):
         topics = vars(self).get("_topic_of_start")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._fitted_arrays import FLOAT, INT, damaged
 from sktopic._topic_word_prior import TOPIC, PriorEntries, is_matrix, split_topic_word_prior
 from sktopic.lda._editing import EditableLDA
 
@@ -75,8 +75,5 @@ class TopicWordPriorLDA(EditableLDA):
             if any(there):
                 self._prior_entries.check(self.n_features_in_)
         except ValueError as error:
-            raise ValueError(
-                f"the fitted state of this {type(self).__name__} is damaged: of its topic_word_prior, "
-                f"{error}. Load it from a file that is whole, or call fit."
-            ) from None
+            raise damaged(self, f"of its topic_word_prior, {error}") from None
         return self
