@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache, cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
+from types import NoneType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,8 +48,9 @@ from sktopic._vocabulary import GrowingVocabulary
 
 # Tells the streams of transform from those of fit.
 TRANSFORM_KEY = 0x7472616E
-# Parameters that nothing reads but fit, and that can be as large as the model.
-READ_BY_FIT = {"components_init"}
+# Parameters that nothing reads but training; of other types than these, they can be as large as the model.
+READ_BY_TRAINING = {"components_init", "topic_word_prior"}
+SMALL = Real, str, NoneType
 # Documents above which transform, score and the like show their progress, where that is asked for.
 MANY_DOCUMENTS = 10_000
 # Documents that an iterator over the topics of words answers for at once.
@@ -567,10 +569,11 @@ class Inference:
 
     @cached_property
     def settings(self):
-        """The parameters by name."""
+        """The parameters by name, without those as large as the model, which say nothing of inference."""
         state = vars(self.model)
-        names = [name for name in self.model._parameter_constraints if name not in READ_BY_FIT]
-        return {name: state[name] for name in names if name in state}
+        given = {name: state[name] for name in self.model._parameter_constraints if name in state}
+        large = {name for name in READ_BY_TRAINING & given.keys() if not isinstance(given[name], SMALL)}
+        return {name: value for name, value in given.items() if name not in large}
 
     def _given(self):
         """What documents are inferred with: topics, prior, document step and key."""

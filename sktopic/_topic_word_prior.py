@@ -156,7 +156,8 @@ def split_topic_word_prior(value, n_components, n_features, default):
         matrix[stored.row, stored.col] = stored.data
     if not sp.issparse(matrix):
         # The value of more than half of the entries, if there is one. So it is that of all if few are stored.
-        base = float(np.partition(matrix, matrix.size // 2, axis=None)[matrix.size // 2])
+        # (Sorting is faster than np.partition, by far where many are equal.)
+        base = float(np.sort(matrix, axis=None)[matrix.size // 2])
         word, topic = np.nonzero((matrix != base).T)
         matrix = sp.csc_array((matrix[topic, word], (topic, word)), shape=matrix.shape)
     entries = PriorEntries.of_matrix(matrix)

@@ -340,6 +340,15 @@ def test_seeds_stay_in_their_topics(cls):
     assert all(set(row[:3]) <= set(words) for row, words in zip(rows, top))
 
 
+def test_transform_does_not_look_through_the_matrix_again(monkeypatch):
+    model = OnlineEMLDA(topic_word_prior=MATRIX, **QUICK).fit(X)
+    theta = model.transform(X)
+    checked = []
+    monkeypatch.setattr(OnlineEMLDA, "_check_settings", lambda model: checked.append(model))
+    assert_array_equal(model.transform(X), theta)
+    assert not checked
+
+
 # Edits
 
 
