@@ -234,14 +234,14 @@ class TopicWordStatistics:
         self.store[:, topics] = 0.0
         self.totals[topics] = 0.0
 
-    def lean(self, topic_word_prior, entries, share):
-        """Let topics lean towards the means of their priors.
+    def lean(self, topic_word_prior, entries, share, n_given=0):
+        """Let topics, but for the first ones that are given, lean towards the means of their priors.
 
         Entries become larger or smaller as their Dirichlet parameters are; those that are larger get this
         share of their topic at most.
         """
         word, k, value = entries.at(np.arange(len(self.store)))
-        ratio = value / topic_word_prior
+        ratio = np.where(k < n_given, 1.0, value / topic_word_prior)
         excess = np.bincount(k, np.maximum(ratio - 1.0, 0.0), minlength=len(self.totals))
         most = share / (1.0 - share) * len(self.store)
         held = np.divide(most, excess, out=np.ones_like(excess), where=excess > most)

@@ -340,6 +340,18 @@ def test_seeds_stay_in_their_topics(cls):
     assert all(set(row[:3]) <= set(words) for row, words in zip(rows, top))
 
 
+def test_topics_lean_towards_their_priors_but_for_those_given():
+    nothing, prior = sp.csr_matrix((1, V)), np.full((K, V), 0.1)
+    prior[[0, 3], 5] = 10.0
+    seeded, start = OnlineEMLDA(topic_word_prior=prior, **QUICK), np.ones((1, V))
+    leaning = seeded.partial_fit(nothing)._store
+    given = clone(seeded).set_params(components_init=start).partial_fit(nothing)
+    assert_array_equal(given._store[:, 0], np.ones(V))
+    assert_array_equal(given._store[:, 1:], leaning[:, 1:])
+    assert leaning[5, 3] > 10 * leaning[4, 3]
+    assert_allclose(given._store_totals, given._store.sum(axis=0))
+
+
 def test_transform_does_not_look_through_the_matrix_again(monkeypatch):
     model = OnlineEMLDA(topic_word_prior=MATRIX, **QUICK).fit(X)
     theta = model.transform(X)

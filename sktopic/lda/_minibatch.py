@@ -18,7 +18,7 @@ from sktopic._prior import (
 )
 from sktopic._statistics import LEANING
 from sktopic._topic_posteriors import CountPosteriors
-from sktopic._topic_word_prior import check_topic_word_prior, is_matrix
+from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._topic_word_prior import TopicWordPriorLDA
 
@@ -77,8 +77,9 @@ class MinibatchLDA(TopicWordPriorLDA, WeightedMinibatchModel):
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
         self._prior_rule, self._prior_averages, self._n_prior_updates = None, np.empty(0), 0
         self._adopt_settings()
-        if self._prior_entries is not None and self.components_init is None:
-            self._statistics.lean(*self._topic_prior, self._leaning)
+        if self._prior_entries is not None:
+            n_given = 0 if self.components_init is None else len(self.components_init)
+            self._statistics.lean(*self._topic_prior, self._leaning, n_given)
 
     def _adopt_settings(self):
         self._adopt_topic_word_prior()
@@ -189,8 +190,3 @@ class PosteriorLDA(CountPosteriors, ExpectedCountsLDA):
             word, k, value = entries.at(np.arange(parameters.shape[1]))
             parameters[k, word] = self.topic_word_counts_[k, word] + value
         return parameters
-
-    def _check_settings(self):
-        super()._check_settings()
-        if not is_matrix(self.topic_word_prior) and self.topic_word_prior == 0:
-            raise ValueError("topic_word_prior=0: a Dirichlet prior needs a number > 0 (or None).")
