@@ -1,6 +1,6 @@
 """The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ class PriorEntries:
     values : (n_entries,) the parameters themselves: differences from others would round those far below
     n_components : number of topics
     whole : entries that these are some of, those of all words; or None: these are all
+    factor : (n_components,) what values are multiplied by where they are asked for; or None: by one
     """
 
     indptr: np.ndarray
@@ -31,6 +32,7 @@ class PriorEntries:
     values: np.ndarray
     n_components: int
     whole: "PriorEntries | None" = None
+    factor: np.ndarray | None = None
 
     @classmethod
     def none(cls, n_features, n_components):
@@ -60,7 +62,7 @@ class PriorEntries:
 
     def times(self, factor):
         """The same, each entry times the factor of its topic."""
-        return PriorEntries(self.indptr, self.topics, self.values * factor[self.topics], self.n_components)
+        return replace(self, factor=factor)
 
     def wider(self, n_features):
         """The same for more words, of which the last have no entries."""
@@ -96,7 +98,8 @@ class PriorEntries:
         sizes = self._sizes(words)
         position = np.repeat(np.arange(len(words)), sizes)
         entry = np.arange(len(position)) + np.repeat(self.indptr[words] - np.cumsum(sizes) + sizes, sizes)
-        return position, self.topics[entry], self.values[entry]
+        topics, values = self.topics[entry], self.values[entry]
+        return position, topics, values if self.factor is None else values * self.factor[topics]
 
     def present(self, words):
         """The positions of the words that have entries."""
