@@ -1,7 +1,6 @@
 """The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,27 +21,28 @@ class PriorEntries:
     indptr : (n_features + 1,) int64, where the entries of each word are
     topics : (n_entries,) int32, ascending for each word
     values : (n_entries,) the parameters themselves: differences from others would round those far below
-    n_components : number of topics
-    whole : entries that these are some of, those of all words; or None: these are all
+    sums : (2, n_components) how many entries each topic has, and what they sum to, over all words
     factor : (n_components,) what values are multiplied by where they are asked for; or None: by one
     """
 
     indptr: np.ndarray
     topics: np.ndarray
     values: np.ndarray
-    n_components: int
-    whole: "PriorEntries | None" = None
+    sums: np.ndarray
     factor: np.ndarray | None = None
 
     @classmethod
     def none(cls, n_features, n_components):
-        return cls(np.zeros(n_features + 1, dtype=np.int64), np.empty(0, TOPIC), np.empty(0), n_components)
+        indptr = np.zeros(n_features + 1, dtype=np.int64)
+        return cls(indptr, np.empty(0, TOPIC), np.empty(0), np.zeros((2, n_components)))
 
     @classmethod
     def of_matrix(cls, matrix):
         """Those of a CSC matrix of shape (n_components, n_features)."""
         indptr, topics = matrix.indptr.astype(np.int64), matrix.indices.astype(TOPIC)
-        return cls(indptr, topics, matrix.data.astype(np.float64), matrix.shape[0])
+        values, n = matrix.data.astype(np.float64), matrix.shape[0]
+        sums = np.array([np.bincount(topics, weights, n) for weights in (None, values)], dtype=np.float64)
+        return cls(indptr, topics, values, sums)
 
     def check(self, n_features):
         """Raise ValueError for arrays that do not fit together: kernels trust them."""
@@ -55,13 +55,13 @@ class PriorEntries:
             or sizes.min(initial=0) < 0
         ):
             raise ValueError("its entries do not fit together")
-        if n_entries and not 0 <= self.topics.min() <= self.topics.max() < self.n_components:
+        if n_entries and not 0 <= self.topics.min() <= self.topics.max() < self.sums.shape[1]:
             raise ValueError(f"it has topics from {self.topics.min()} to {self.topics.max()}")
         if not _are_parameters(self.values):
             raise ValueError("its entries are no Dirichlet parameters")
 
     def times(self, factor):
-        """The same, each entry times the factor of its topic."""
+        """The same, each entry times the factor of its topic; but for the sums."""
         return replace(self, factor=factor)
 
     def wider(self, n_features):
@@ -88,10 +88,10 @@ class PriorEntries:
         return PriorEntries(indptr, topic[first].astype(TOPIC), values, n_components)
 
     def of_words(self, words):
-        """Those of some words only; `totals` stay those of all words."""
+        """Those of some words only."""
         _, topics, values = self.at(words)
         indptr = np.append(0, np.cumsum(self._sizes(words)))
-        return PriorEntries(indptr, topics, values, self.n_components, self.whole or self)
+        return PriorEntries(indptr, topics, values, self.sums)
 
     def at(self, words):
         """Of the entries of some words: positions among these, topics and values."""
@@ -107,13 +107,8 @@ class PriorEntries:
 
     def totals(self, n_features, base):
         """Sums of the parameters of each topic, ndarray of shape (n_components,); base are the others."""
-        number, total = (self.whole or self)._column_sums
+        number, total = self.sums
         return (n_features - number) * base + total
-
-    @cached_property
-    def _column_sums(self):
-        number = np.bincount(self.topics, minlength=self.n_components)
-        return number, np.bincount(self.topics, self.values, minlength=self.n_components)
 
     def _sizes(self, words):
         return self.indptr[words + 1] - self.indptr[words]

@@ -7,7 +7,12 @@ from sktopic._topic_word_prior import TOPIC, PriorEntries, is_matrix, split_topi
 from sktopic.lda._editing import EditableLDA
 
 # Of PriorEntries, by the names of their fitted arrays.
-ENTRIES = {"_prior_indptr": (INT, None), "_prior_topics": (TOPIC, None), "_prior_values": (FLOAT, None)}
+ENTRIES = {
+    "_prior_indptr": (INT, None),
+    "_prior_topics": (TOPIC, None),
+    "_prior_values": (FLOAT, None),
+    "_prior_sums": (FLOAT, 2, "components"),
+}
 
 
 class TopicWordPriorLDA(EditableLDA):
@@ -49,8 +54,7 @@ class TopicWordPriorLDA(EditableLDA):
         """PriorEntries, a view of the fitted arrays; None if all are topic_word_prior_."""
         if "_prior_indptr" not in vars(self):
             return None
-        arrays = self._prior_indptr, self._prior_topics, self._prior_values
-        return PriorEntries(*arrays, self.n_components_)
+        return PriorEntries(self._prior_indptr, self._prior_topics, self._prior_values, self._prior_sums)
 
     @_prior_entries.setter
     def _prior_entries(self, entries):
@@ -59,7 +63,7 @@ class TopicWordPriorLDA(EditableLDA):
                 vars(self).pop(name, None)
         else:
             self._prior_indptr, self._prior_topics = entries.indptr, entries.topics
-            self._prior_values = entries.values
+            self._prior_values, self._prior_sums = entries.values, entries.sums
 
     @property
     def _topic_prior(self):
