@@ -375,7 +375,7 @@ class TopicWordStatistics:
             counts = self.store[first : first + 1024] * weight
             if entries is not None:
                 position, k, value = entries.at(np.arange(first, first + len(counts)))
-                eta = np.array(np.broadcast_to(self._priors(topic_word_prior), counts.shape))
+                eta = np.array(np.broadcast_to(self.priors(topic_word_prior), counts.shape))
                 eta[position, k] = value
             lambda_ = counts + eta
             log_phi = digamma(lambda_) - digamma(totals)

@@ -39,10 +39,13 @@ class PriorEntries:
     @classmethod
     def of_matrix(cls, matrix):
         """Those of a CSC matrix of shape (n_components, n_features)."""
-        indptr, topics = matrix.indptr.astype(np.int64), matrix.indices.astype(TOPIC)
-        values, n = matrix.data.astype(np.float64), matrix.shape[0]
-        sums = np.array([np.bincount(topics, weights, n) for weights in (None, values)], dtype=np.float64)
-        return cls(indptr, topics, values, sums)
+        topics, values = matrix.indices.astype(TOPIC), matrix.data.astype(np.float64)
+        return cls._summed(matrix.indptr.astype(np.int64), topics, values, matrix.shape[0])
+
+    @classmethod
+    def _summed(cls, indptr, topics, values, n_components):
+        number, total = (np.bincount(topics, weights, n_components) for weights in (None, values))
+        return cls(indptr, topics, values, np.array([number, total], dtype=np.float64))
 
     def check(self, n_features):
         """Raise ValueError for arrays that do not fit together: kernels trust them."""
@@ -67,7 +70,7 @@ class PriorEntries:
     def wider(self, n_features):
         """The same for more words, of which the last have no entries."""
         more = np.full(n_features + 1 - len(self.indptr), self.indptr[-1])
-        return PriorEntries(np.append(self.indptr, more), self.topics, self.values, self.n_components)
+        return replace(self, indptr=np.append(self.indptr, more))
 
     def edited(self, columns, n_components, base):
         """Those of n_components topics, into which these have gone: topic k into columns[k], or none (-1).
@@ -85,7 +88,7 @@ class PriorEntries:
             sums = base + np.add.reduceat(values - base, first)
             values = np.where(sizes == 1, values[first], np.clip(sums, SMALLEST, LARGEST))
         indptr = np.append(0, np.cumsum(np.bincount(word[first], minlength=n_features)))
-        return PriorEntries(indptr, topic[first].astype(TOPIC), values, n_components)
+        return PriorEntries._summed(indptr, topic[first].astype(TOPIC), values, n_components)
 
     def of_words(self, words):
         """Those of some words only."""
