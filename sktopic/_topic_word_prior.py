@@ -77,8 +77,7 @@ class PriorEntries:
 
         Parameters of topics that are one now are the base, and what theirs exceed it by.
         """
-        n_features = len(self.indptr) - 1
-        word, topic = np.repeat(np.arange(n_features), np.diff(self.indptr)), columns[self.topics]
+        n_features, word, topic = len(self.indptr) - 1, self._words, columns[self.topics]
         left = topic >= 0
         order = np.lexsort((topic[left], word[left]))
         word, topic, values = (array[left][order] for array in (word, topic, self.values))
@@ -89,6 +88,26 @@ class PriorEntries:
             values = np.where(sizes == 1, values[first], np.clip(sums, SMALLEST, LARGEST))
         indptr = np.append(0, np.cumsum(np.bincount(word[first], minlength=n_features)))
         return PriorEntries._summed(indptr, topic[first].astype(TOPIC), values, n_components)
+
+    def taking(self, topics, others):
+        """The same, but for some topics, (n_components,) bool, which have those of other PriorEntries."""
+        own, taken = ~topics[self.topics], topics[others.topics]
+        word, topic, values = (
+            np.append(array[own], array_of_others[taken])
+            for array, array_of_others in (
+                (self._words, others._words),
+                (self.topics, others.topics),
+                (self.values, others.values),
+            )
+        )
+        order = np.lexsort((topic, word))
+        indptr = np.append(0, np.cumsum(np.bincount(word, minlength=len(self.indptr) - 1)))
+        return PriorEntries._summed(indptr, topic[order], values[order], len(topics))
+
+    @property
+    def _words(self):
+        """The word of each entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def of_words(self, words):
         """Those of some words only."""

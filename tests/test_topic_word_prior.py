@@ -352,6 +352,20 @@ def test_topics_lean_towards_their_priors_but_for_those_given():
     assert_allclose(given._store_totals, given._store.sum(axis=0))
 
 
+@for_each_class
+def test_frozen_topics_keep_their_priors(cls):
+    other = np.where(MATRIX == 0.1, 0.2, 3.0 * MATRIX)[:, ::-1]
+    for before, after in ((MATRIX, 0.3), (MATRIX, other), (0.3, MATRIX)):
+        model = cls(topic_word_prior=before, **QUICK).fit(X)
+        model.freeze_topics([1, 2])
+        frozen, number = model.components_[[1, 2]], model.topic_word_counts_
+        model.set_params(topic_word_prior=after).partial_fit(X[:20])
+        assert_array_equal(model.components_[[1, 2]], frozen)
+        free = model.topic_word_counts_[[0, 3]] + np.broadcast_to(after, (K, V))[[0, 3]]
+        assert_allclose(model.components_[[0, 3]], free / free.sum(axis=1, keepdims=True), rtol=1e-12)
+        assert not np.array_equal(model.topic_word_counts_, number)
+
+
 def test_transform_does_not_look_through_the_matrix_again(monkeypatch):
     model = OnlineEMLDA(topic_word_prior=MATRIX, **QUICK).fit(X)
     theta = model.transform(X)

@@ -34,7 +34,11 @@ class TopicWordPriorLDA(EditableLDA):
             entries = entries.wider(present)
             if "_topic_of_start" in vars(self):
                 entries = entries.edited(self._topic_of_start, self.n_components_, base)
-        self.topic_word_prior_, self._prior_entries = base, entries
+        if "_frozen" in vars(self):  # frozen topics keep those that they have
+            none = PriorEntries.none(present, self.n_components_)
+            entries = (entries or none).taking(self._frozen[0] > 0.0, self._prior_entries or none)
+        self.topic_word_prior_ = base
+        self._prior_entries = entries if entries is not None and len(entries.values) else None
 
     def _add_words(self, n):
         super()._add_words(n)
