@@ -184,11 +184,11 @@ class TopicWordStatistics:
         frozen = np.zeros((2, len(self.totals)))
         frozen[:, topics] = [[now], [topic_word_prior]]
         held = frozen_columns(self.frozen)
-        freed = np.setdiff1d(held, topics)
-        thawed = self.duplicate() if len(freed) else replace(self)
-        if len(held):
-            still = np.intersect1d(held, topics)
+        freed, still = np.setdiff1d(held, topics), np.intersect1d(held, topics)
+        if len(still):
             frozen[:, still] = self.frozen[:, still]
+        thawed = self.duplicate() if len(freed) else replace(self)
+        if len(freed):
             factor = self.frozen[0, freed] / now
             thawed.store[:, freed] *= factor
             thawed.totals[freed] *= factor

@@ -234,6 +234,13 @@ def test_frozen_topics_stay_to_the_last_bit(estimator):
     assert not np.allclose(masses(model)[at], counts[[1, 3]])
 
 
+def test_more_topics_of_a_mapped_file_are_frozen(tmp_path):
+    model = OnlineEMLDA(6, max_iter=1, random_state=0).fit(X).freeze_topics([1])
+    model.save(tmp_path / "model.zip")
+    mapped = sktopic.load(tmp_path / "model.zip", mmap_mode="r").freeze_topics([1, 2])
+    assert_array_equal(mapped.partial_fit(MORE).components_[[1, 2]], model.components_[[1, 2]])
+
+
 def test_posteriors_of_frozen_topics_stay():
     for cls in (OnlineVariationalLDA, DirectAssignmentHDP, TruncationFreeHDP):
         model = cls(6, random_state=0).fit(X)
