@@ -7,7 +7,7 @@ the top left.
 
 import numpy as np
 
-from sktopic.inspection._labels import shortened
+from sktopic.inspection._names import shortened
 
 # Inches: a panel at least, and the bars in it; what a panel has above and below its bars; a bar with its gap.
 PANEL_WIDTH, BARS_WIDTH = 2.6, 1.0
