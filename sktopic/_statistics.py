@@ -248,6 +248,13 @@ class TopicWordStatistics:
         self.store[word, k] *= np.where(ratio > 1.0, 1.0 + held[k] * (ratio - 1.0), ratio)
         self.totals[:] = self.store.sum(axis=0)
 
+    def rearrange(self, order):
+        """Let each topic be what the one in order, a permutation, was."""
+        moved = np.flatnonzero(order != np.arange(len(order)))
+        average = (self.averaged, self.average_weight) if self.averages else ()
+        for array in (self.store, self.totals, *average):
+            array[..., moved] = array[..., order[moved]]
+
     @property
     def _free(self):
         """Index of the topics that may change."""

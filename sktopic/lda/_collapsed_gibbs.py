@@ -30,10 +30,13 @@ from sktopic._token_counts import counts_exactly, leaves_none_negative, log_risi
 from sktopic._topic_word_prior import prior_totals
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._shards import Shard
+from sktopic.lda._topic_exchange import sampled_order
 from sktopic.lda._topic_word_prior import ENTRIES, TopicWordPriorLDA
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
 PRIOR_ITERATIONS = 5
+# Tells the stream of exchanges from those of the shards in a sweep.
+EXCHANGE_KEY = 0x65786368616E6765
 
 
 @dataclass
@@ -355,6 +358,23 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
             self._totals[:] = results[0].totals
         else:
             self._sum_totals(call)
+        if not call.totals_before.any():  # else topics have documents that are not there any more
+            self._exchange_topics(call, combine_keys(key, EXCHANGE_KEY))
+
+    def _exchange_topics(self, call, key):
+        """Let topics change places by Metropolis-Hastings steps."""
+
+        def choose(places, gains):
+            return sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
+
+        statistics = TopicWordStatistics.of_counts(self._counts, self._totals)
+        order = self._new_order(statistics, 1.0, self._n_sweeps, choose)
+        if order is not None:
+            statistics.rearrange(order)
+            place = np.argsort(order).astype(np.int32)
+            for shard in call.shards:
+                shard.z[:] = place[shard.z]
+                shard.list_topics()
 
     def _recount(self, call):
         """Count anew what adding and removing tokens has rounded."""

@@ -20,6 +20,7 @@ from sktopic._statistics import LEANING
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._typing import FloatArray, MatrixLike
+from sktopic.lda._topic_exchange import best_order
 from sktopic.lda._topic_word_prior import TopicWordPriorLDA
 
 
@@ -131,7 +132,19 @@ class MinibatchLDA(TopicWordPriorLDA, WeightedMinibatchModel):
             learned = self._learned_prior(self.doc_topic_prior_, batch_counts.expected, update)
             self._prior_averages, self.doc_topic_prior_ = learned
             self._n_prior_updates += 1
+        self._exchange_topics()
         self._n_topic_updates += 1
+
+    def _exchange_topics(self):
+        """Let topics change places where their priors then explain them better."""
+        statistics, unit = self._statistics, self._unit(self.total_samples_)
+        order = self._new_order(statistics, unit, self._n_topic_updates, best_order)
+        if order is None:
+            return
+        statistics.rearrange(order)
+        if self._prior_rule is not None:
+            averages = self._prior_averages  # one a topic, and with the Gamma prior one of all behind them
+            self._prior_averages = np.append(averages[order], averages[len(order) :])
 
     # The prior of topic proportions
 

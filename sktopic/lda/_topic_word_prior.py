@@ -5,6 +5,7 @@ import numpy as np
 from sktopic._fitted_arrays import FLOAT, INT, damaged
 from sktopic._topic_word_prior import TOPIC, PriorEntries, is_matrix, split_topic_word_prior
 from sktopic.lda._editing import EditableLDA
+from sktopic.lda._topic_exchange import evidence_gains, is_due
 
 # Of PriorEntries, by the names of their fitted arrays.
 ENTRIES = {
@@ -73,6 +74,26 @@ class TopicWordPriorLDA(EditableLDA):
     def _topic_prior(self):
         """What methods of the statistics want: topic_word_prior_, and PriorEntries or None."""
         return self.topic_word_prior_, self._prior_entries
+
+    def _new_order(self, statistics, weight, n_updates, choose):
+        """The topic that goes to each place now, or None if all stay; learned priors of theirs go with them.
+
+        They stay where places differ in more than the prior of topics, and once users have named them.
+
+        weight : what one unit of the statistics stands for, in tokens
+        n_updates : how many updates or sweeps there were before
+        choose : function of what evidence_gains returns
+        """
+        entries, prior = self._prior_entries, self.doc_topic_prior_
+        if entries is None or self._topic_names or not is_due(n_updates, entries, len(prior)):
+            return None
+        if not self._learns_prior and np.any(prior != prior[0]):
+            return None
+        order = choose(*evidence_gains(statistics, weight, *self._topic_prior))
+        if np.array_equal(order, np.arange(len(order))):
+            return None
+        self.doc_topic_prior_ = prior[order]
+        return order
 
     def _checked(self):
         super()._checked()

@@ -1,0 +1,75 @@
+"""Topics that change places: counts of a whole topic go where the prior of topics explains them best.
+
+Only a matrix as topic_word_prior tells places apart. Inference moves counts by tokens and documents, and then
+hardly ever gets from a topic that has come to be about something else to the one that its seeds speak of.
+"""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.special import gammaln
+
+# Pairs of an entry of the prior and a topic that are compared in an update, on average.
+PAIRS_PER_UPDATE = 5000
+
+
+def is_due(n_updates, entries, n_components):
+    """Whether topics may change places after so many updates or sweeps: rarely if that is much work."""
+    return n_updates % (1 + len(entries.values) * n_components // PAIRS_PER_UPDATE) == 0
+
+
+def evidence_gains(statistics, weight, topic_word_prior, entries):
+    """What the entries of each prior say about the counts of each topic.
+
+    Returns
+    -------
+    places : (n_places,) the topics whose priors have entries
+    gains : (n_places, n_components) log probability of the counts of each topic under the Dirichlet prior of
+        each place, less that under a prior of topic_word_prior alone
+    """
+    n_features = statistics.n_features
+    word, topic, value = entries.at(np.arange(n_features))
+    places, row = np.unique(topic, return_inverse=True)
+    counts, tokens = statistics.expected_counts_of(word, slice(None), weight), statistics.tokens(weight)
+    gains = np.zeros((len(places), len(tokens)))
+    np.add.at(gains, row, _log_rising(counts, value[:, None]) - _log_rising(counts, topic_word_prior))
+    sums = entries.totals(n_features, topic_word_prior)[places, None]
+    gains += _log_rising(tokens, n_features * topic_word_prior) - _log_rising(tokens, sums)
+    return places, gains
+
+
+def _log_rising(count, parameter):
+    return gammaln(parameter + count) - gammaln(parameter)
+
+
+def best_order(places, gains):
+    """The most probable arrangement: (n_components,) the topic that goes to each place."""
+    order, rows = np.arange(gains.shape[1]), np.arange(len(places))
+    _, chosen = linear_sum_assignment(gains, maximize=True)
+    if gains[rows, chosen].sum() > gains[rows, places].sum():
+        order[places] = chosen
+        # Topics that have to go fill the places of those that came from elsewhere.
+        order[np.setdiff1d(chosen, places)] = np.setdiff1d(places, chosen)
+    return order
+
+
+def sampled_order(places, gains, uniforms):
+    """An arrangement after Metropolis-Hastings steps, each of which exchanges two topics or does not.
+
+    Every place that has entries is tried with every topic, in their order; uniforms are random numbers in
+    [0, 1), of the shape of gains.
+    """
+    gains, log_uniforms = gains.copy(), np.log1p(-uniforms)
+    n_components = gains.shape[1]
+    order, rows = np.arange(n_components), np.arange(len(places))
+    for row, place in enumerate(places):
+        first = 0
+        while first < n_components:
+            change = gains[row] - gains[row, place]
+            change[places] += gains[:, place] - gains[rows, places]
+            accepted = first + np.flatnonzero(log_uniforms[row, first:] < change[first:])
+            if not len(accepted):
+                break
+            pair, exchanged = [place, accepted[0]], [accepted[0], place]
+            order[pair], gains[:, pair] = order[exchanged], gains[:, exchanged]
+            first = accepted[0] + 1
+    return order

@@ -1,0 +1,149 @@
+"""Topics that change places where a matrix of priors tells the places apart."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln
+from scipy.stats import chisquare
+
+from sktopic._kernels._rng import uniforms
+from sktopic._statistics import TopicWordStatistics
+from sktopic._topic_word_prior import split_topic_word_prior
+from sktopic.datasets import make_bars
+from sktopic.inspection import name_topics
+from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.lda._topic_exchange import best_order, evidence_gains, sampled_order
+
+K, V, WEIGHT, BASE = 5, 12, 7.0, 0.1
+RNG = np.random.default_rng(0)
+COUNTS = RNG.poisson(2.0, (V, K)) / WEIGHT
+MATRIX = np.where(RNG.random((K, V)) < 0.2, RNG.choice([1e-9, 0.7, 5.0], (K, V)), BASE)
+MATRIX[[1, 4]] = BASE  # two places that nothing tells apart
+ORDERS = np.array(list(permutations(range(K))))
+
+
+def log_evidence():
+    """(K, K) log probability of the counts of topics (columns) under the priors of places."""
+
+    def log_beta(a):
+        return gammaln(a).sum(axis=-1) - gammaln(a.sum(axis=-1))
+
+    counts = WEIGHT * COUNTS.T
+    return log_beta(MATRIX[:, None] + counts) - log_beta(MATRIX)[:, None]
+
+
+def gains():
+    statistics = TopicWordStatistics.of_counts(COUNTS.copy(), COUNTS.sum(axis=0))
+    base, entries = split_topic_word_prior(MATRIX, K, V, None)
+    assert base == BASE
+    return evidence_gains(statistics, WEIGHT, base, entries)
+
+
+def test_gains_are_those_of_the_evidence():
+    places, found = gains()
+    expected = log_evidence()
+    assert_array_equal(places, [0, 2, 3])
+    assert_allclose(found, expected[places] - expected[1], rtol=1e-10)
+
+
+def test_best_order_is_the_most_probable_of_all():
+    places, found = gains()
+    evidence = log_evidence()[np.arange(K), ORDERS].sum(axis=1)
+    order = best_order(places, found)
+    assert_allclose(log_evidence()[np.arange(K), order].sum(), evidence.max(), rtol=1e-12)
+    assert sorted(order) == list(range(K))
+    assert_array_equal(best_order(places, found[:, order]), np.arange(K))
+
+
+def test_sampled_orders_leave_the_posterior_as_it_is():
+    """Draws of arrangements, each followed by a step: what comes out has the same probabilities."""
+    found, places = RNG.normal(size=(2, 4)), np.array([1, 3])
+    orders = np.array(list(permutations(range(4))))
+    probability = np.exp(found[[0, 1], orders[:, places]].sum(axis=1))
+    probability /= probability.sum()
+    draws = RNG.choice(len(orders), size=2500, p=probability)
+    steps = uniforms(1, len(draws) * found.size).reshape(-1, *found.shape)
+    after = [orders[i][sampled_order(places, found[:, orders[i]], u)] for i, u in zip(draws, steps)]
+    assert np.mean(np.any(after != orders[draws], axis=1)) > 0.5
+    visits = [np.all(after == order, axis=1).sum() for order in orders]
+    assert chisquare(visits, len(draws) * probability).pvalue > 0.01
+
+
+BARS = make_bars(400, random_state=0).data
+GIVEN = {"n_components": 10, "random_state": 0}
+
+
+def seeds_of(words, place):
+    """A matrix with some words in one place."""
+    matrix = np.full((10, 25), BASE)
+    matrix[place, words] = 10.0
+    return matrix
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OnlineEMLDA(average=True),
+        OnlineEMLDA(doc_topic_prior="auto", prior_update="gamma"),
+        OnlineEMLDA(doc_topic_prior="auto"),
+        OnlineVariationalLDA(),
+        HybridLDA(),
+    ],
+    ids=str,
+)
+def test_a_topic_comes_to_the_place_of_its_seeds(model):
+    model.set_params(**GIVEN).fit(BARS)
+    top = np.sort(model.components_.argsort(axis=1)[:, -5:])
+    prior, statistics = model.doc_topic_prior_, model._statistics.duplicate()
+    model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
+    model._exchange_topics()
+    order = np.arange(10)
+    order[[2, 7]] = [7, 2]
+    assert_array_equal(model._statistics.store, statistics.store[:, order])
+    assert_array_equal(model._statistics.totals, statistics.totals[order])
+    assert_array_equal(model.doc_topic_prior_, prior[order])
+    if model.average:
+        before, after = (s.store * s.average_weight - s.averaged for s in (statistics, model._statistics))
+        assert_array_equal(after, before[:, order])
+    model.set_params(topic_word_prior=seeds_of(top[7], 2)).partial_fit(BARS)
+    assert len(np.intersect1d(model.components_[2].argsort()[-5:], top[7])) >= 4
+
+
+@pytest.mark.parametrize(
+    "change", [{"doc_topic_prior": [0.2] * 9 + [0.3]}, {}], ids=["given proportions", "names"]
+)
+def test_topics_stay_where_places_have_more_than_seeds(change):
+    model = OnlineEMLDA(**GIVEN, **change).fit(BARS)
+    top = model.components_.argsort(axis=1)[:, -5:]
+    if not change:
+        name_topics(model, {2: "mine"})
+    store = model._statistics.store.copy()
+    model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
+    model._exchange_topics()
+    assert_array_equal(model._statistics.store, store)
+
+
+@pytest.mark.parametrize("change", [{}, {"n_shards": 2}, {"doc_topic_prior": "auto"}], ids=str)
+def test_tokens_go_with_their_topics(change):
+    """The exchange after a sweep leaves documents, counts and priors of topics together."""
+    model = CollapsedGibbsLDA(max_iter=30, n_draws=1, **GIVEN, **change).fit(BARS)
+    model.set_params(components_init=model.components_)
+    model._counts, model._totals = np.zeros_like(model._counts), np.zeros_like(model._totals)
+    call = model._begin_call(model._validate_documents(BARS, reset=False))
+    model._assign_at_random(call)
+    counts, prior, z = model._counts.copy(), model.doc_topic_prior_, [shard.z.copy() for shard in call.shards]
+    top = np.sort(counts.T.argsort(axis=1)[:, -5:])
+    model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
+    model._exchange_topics(call, 3)
+    order = np.array([np.flatnonzero(np.all(column == counts.T, axis=1))[0] for column in model._counts.T])
+    assert order[2] == 7
+    assert_array_equal(model._totals, counts.sum(axis=0)[order])
+    assert_array_equal(model.doc_topic_prior_, prior[order])
+    for shard, before in zip(call.shards, z):
+        assert_array_equal(order[shard.z], before)
+        documents = [array.copy() for array in shard.topics.used()]
+        shard.list_topics()
+        for array, other in zip(shard.topics.used(), documents):
+            assert_array_equal(array, other)
