@@ -123,6 +123,11 @@ class PriorEntries:
         topics, values = self.topics[entry], self.values[entry]
         return position, topics, values if self.factor is None else values * self.factor[topics]
 
+    @property
+    def words(self):
+        """The word of each entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
     def present(self, words):
         """The positions of the words that have entries."""
         return np.flatnonzero(self._sizes(words))

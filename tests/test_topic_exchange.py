@@ -34,11 +34,11 @@ def log_evidence():
     return log_beta(MATRIX[:, None] + counts) - log_beta(MATRIX)[:, None]
 
 
-def gains():
+def gains(equal_sizes=False):
     statistics = TopicWordStatistics.of_counts(COUNTS.copy(), COUNTS.sum(axis=0))
     base, entries = split_topic_word_prior(MATRIX, K, V, None)
     assert base == BASE
-    return evidence_gains(statistics, WEIGHT, base, entries)
+    return evidence_gains(statistics, WEIGHT, base, entries, equal_sizes)
 
 
 def test_gains_are_those_of_the_evidence():
@@ -46,6 +46,18 @@ def test_gains_are_those_of_the_evidence():
     expected = log_evidence()
     assert_array_equal(places, [0, 2, 3])
     assert_allclose(found, expected[places] - expected[1], rtol=1e-10)
+
+
+def test_gains_at_equal_sizes_are_the_same_for_topics_of_other_sizes(monkeypatch):
+    _, found = gains(equal_sizes=True)
+    factor, mean = np.array([1.0, 3.0, 0.1, 1e-3, 20.0]), COUNTS.sum(axis=0).mean()
+    factor *= mean / (COUNTS.sum(axis=0) * factor).mean()
+    monkeypatch.setitem(globals(), "COUNTS", COUNTS * factor)
+    assert_allclose(gains(equal_sizes=True)[1], found, rtol=1e-10)
+    COUNTS[:] *= mean / COUNTS.sum(axis=0)
+    assert_allclose(gains()[1], found, rtol=1e-10)
+    COUNTS[:, 2] = 0.0
+    assert np.all(np.isfinite(gains(equal_sizes=True)[1]))
 
 
 def test_best_order_is_the_most_probable_of_all():

@@ -168,6 +168,10 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     `partial_fit` adds documents: it sweeps them against the present counts, and never moves the documents of
     earlier calls. A learned prior uses the sufficient statistics of all calls that learned it.
 
+    With a matrix as topic_word_prior, sweeps of the first call end with Metropolis-Hastings steps that
+    exchange the tokens of whole topics, and their learned parameters of proportions, where priors of topics
+    differ. The stationary law stays what it is.
+
     There is no ``sample_weight``: copies of a document have topics of their own, drawn given each other's,
     which no weight of one of them stands for. Repeat its row instead.
 

@@ -136,9 +136,9 @@ class MinibatchLDA(TopicWordPriorLDA, WeightedMinibatchModel):
         self._n_topic_updates += 1
 
     def _exchange_topics(self):
-        """Let topics change places where their priors then explain them better."""
+        """Let topics change places where their priors then fit them better."""
         statistics, unit = self._statistics, self._unit(self.total_samples_)
-        order = self._new_order(statistics, unit, self._n_topic_updates, best_order)
+        order = self._new_order(statistics, unit, self._n_topic_updates, best_order, equal_sizes=True)
         if order is None:
             return
         statistics.rearrange(order)

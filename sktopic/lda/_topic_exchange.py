@@ -1,4 +1,4 @@
-"""Topics that change places: counts of a whole topic go where the prior of topics explains them best.
+"""Topics that change places: counts of a whole topic go where the prior of topics fits them best.
 
 Only a matrix as topic_word_prior tells places apart. Inference moves counts by tokens and documents, and then
 hardly ever gets from a topic that has come to be about something else to the one that its seeds speak of.
@@ -10,6 +10,8 @@ from scipy.special import gammaln
 
 # Pairs of an entry of the prior and a topic that are compared in an update, on average.
 PAIRS_PER_UPDATE = 5000
+# Topics of fewer tokens count as empty: division by these might overflow.
+SMALLEST = 1e-200
 
 
 def is_due(n_updates, entries, n_components):
@@ -17,8 +19,12 @@ def is_due(n_updates, entries, n_components):
     return n_updates % (1 + len(entries.values) * n_components // PAIRS_PER_UPDATE) == 0
 
 
-def evidence_gains(statistics, weight, topic_word_prior, entries):
+def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):
     """What the entries of each prior say about the counts of each topic.
+
+    With equal_sizes, counts are scaled to as many tokens in each topic. A prior of many pseudo-counts
+    explains a topic of few tokens best, whatever their words are; but it is there to say what a topic is
+    about.
 
     Returns
     -------
@@ -27,11 +33,15 @@ def evidence_gains(statistics, weight, topic_word_prior, entries):
         each place, less that under a prior of topic_word_prior alone
     """
     n_features = statistics.n_features
-    word, topic, value = entries.at(np.arange(n_features))
-    places, row = np.unique(topic, return_inverse=True)
-    counts, tokens = statistics.expected_counts_of(word, slice(None), weight), statistics.tokens(weight)
+    places, row = np.unique(entries.topics, return_inverse=True)
+    counts = statistics.expected_counts_of(entries.words, slice(None), weight)
+    tokens = statistics.tokens(weight)
+    if equal_sizes:
+        counts *= np.divide(tokens.mean(), tokens, out=np.zeros_like(tokens), where=tokens > SMALLEST)
+        tokens[:] = tokens.mean()
     gains = np.zeros((len(places), len(tokens)))
-    np.add.at(gains, row, _log_rising(counts, value[:, None]) - _log_rising(counts, topic_word_prior))
+    own = _log_rising(counts, entries.values[:, None])
+    np.add.at(gains, row, own - _log_rising(counts, topic_word_prior))
     sums = entries.totals(n_features, topic_word_prior)[places, None]
     gains += _log_rising(tokens, n_features * topic_word_prior) - _log_rising(tokens, sums)
     return places, gains
@@ -42,7 +52,7 @@ def _log_rising(count, parameter):
 
 
 def best_order(places, gains):
-    """The most probable arrangement: (n_components,) the topic that goes to each place."""
+    """The arrangement of the largest gain: (n_components,) the topic that goes to each place."""
     order, rows = np.arange(gains.shape[1]), np.arange(len(places))
     _, chosen = linear_sum_assignment(gains, maximize=True)
     if gains[rows, chosen].sum() > gains[rows, places].sum():

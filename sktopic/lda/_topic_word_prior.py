@@ -75,7 +75,7 @@ class TopicWordPriorLDA(EditableLDA):
         """What methods of the statistics want: topic_word_prior_, and PriorEntries or None."""
         return self.topic_word_prior_, self._prior_entries
 
-    def _new_order(self, statistics, weight, n_updates, choose):
+    def _new_order(self, statistics, weight, n_updates, choose, equal_sizes=False):
         """The topic that goes to each place now, or None if all stay; learned priors of theirs go with them.
 
         They stay where places differ in more than the prior of topics, and once users have named them.
@@ -83,13 +83,14 @@ class TopicWordPriorLDA(EditableLDA):
         weight : what one unit of the statistics stands for, in tokens
         n_updates : how many updates or sweeps there were before
         choose : function of what evidence_gains returns
+        equal_sizes : as evidence_gains has it
         """
         entries, prior = self._prior_entries, self.doc_topic_prior_
         if entries is None or self._topic_names or not is_due(n_updates, entries, len(prior)):
             return None
         if not self._learns_prior and np.any(prior != prior[0]):
             return None
-        order = choose(*evidence_gains(statistics, weight, *self._topic_prior))
+        order = choose(*evidence_gains(statistics, weight, *self._topic_prior, equal_sizes))
         if np.array_equal(order, np.arange(len(order))):
             return None
         self.doc_topic_prior_ = prior[order]
