@@ -77,7 +77,7 @@ class PriorEntries:
 
         Parameters of topics that are one now are the base, and what theirs exceed it by.
         """
-        n_features, word, topic = len(self.indptr) - 1, self._words, columns[self.topics]
+        n_features, word, topic = len(self.indptr) - 1, self.words, columns[self.topics]
         left = topic >= 0
         order = np.lexsort((topic[left], word[left]))
         word, topic, values = (array[left][order] for array in (word, topic, self.values))
@@ -95,7 +95,7 @@ class PriorEntries:
         word, topic, values = (
             np.append(array[own], array_of_others[taken])
             for array, array_of_others in (
-                (self._words, others._words),
+                (self.words, others.words),
                 (self.topics, others.topics),
                 (self.values, others.values),
             )
@@ -105,7 +105,7 @@ class PriorEntries:
         return PriorEntries._summed(indptr, topic[order], values[order], len(topics))
 
     @property
-    def _words(self):
+    def words(self):
         """The word of each entry."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
@@ -122,11 +122,6 @@ class PriorEntries:
         entry = np.arange(len(position)) + np.repeat(self.indptr[words] - np.cumsum(sizes) + sizes, sizes)
         topics, values = self.topics[entry], self.values[entry]
         return position, topics, values if self.factor is None else values * self.factor[topics]
-
-    @property
-    def words(self):
-        """The word of each entry."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def present(self, words):
         """The positions of the words that have entries."""

@@ -124,13 +124,19 @@ def test_a_topic_comes_to_the_place_of_its_seeds(model):
 
 
 @pytest.mark.parametrize(
-    "change", [{"doc_topic_prior": [0.2] * 9 + [0.3]}, {}], ids=["given proportions", "names"]
+    "know",
+    [
+        lambda model: model.set_params(doc_topic_prior=[0.2] * 9 + [0.3]).fit(BARS),
+        lambda model: name_topics(model, {2: "mine"}),
+        lambda model: model.drop_topics([9]),
+        lambda model: model.freeze_topics([9]),
+    ],
+    ids=["proportions", "name", "drop", "freeze"],
 )
-def test_topics_stay_where_places_have_more_than_seeds(change):
-    model = OnlineEMLDA(**GIVEN, **change).fit(BARS)
+def test_topics_stay_where_their_numbers_are_known(know):
+    model = OnlineEMLDA(**GIVEN).fit(BARS)
+    know(model)
     top = model.components_.argsort(axis=1)[:, -5:]
-    if not change:
-        name_topics(model, {2: "mine"})
     store = model._statistics.store.copy()
     model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
     model._exchange_topics()

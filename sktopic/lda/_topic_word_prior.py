@@ -78,7 +78,8 @@ class TopicWordPriorLDA(EditableLDA):
     def _new_order(self, statistics, weight, n_updates, choose, equal_sizes=False):
         """The topic that goes to each place now, or None if all stay; learned priors of theirs go with them.
 
-        They stay where places differ in more than the prior of topics, and once users have named them.
+        They stay where places differ in more than the prior of topics, and once users have named, edited or
+        frozen some: these know them by their numbers.
 
         weight : what one unit of the statistics stands for, in tokens
         n_updates : how many updates or sweeps there were before
@@ -86,7 +87,8 @@ class TopicWordPriorLDA(EditableLDA):
         equal_sizes : as evidence_gains has it
         """
         entries, prior = self._prior_entries, self.doc_topic_prior_
-        if entries is None or self._topic_names or not is_due(n_updates, entries, len(prior)):
+        known = self._topic_names or {"_topic_of_start", "_frozen"} & vars(self).keys()
+        if entries is None or known or not is_due(n_updates, entries, len(prior)):
             return None
         if not self._learns_prior and np.any(prior != prior[0]):
             return None
