@@ -1,15 +1,20 @@
-"""Topics of six newsgroups from seeds: whether they are found, whether they stay, and what seeds cost.
+"""Topics of six groups of documents from seeds: whether they are found and stay, and what seeds cost.
 
-    python benchmarks/seeds.py [--seeds 5]
+    python benchmarks/seeds.py [--fits 4]
 
-Needs SKTOPIC_DATA with 20news.npz. Six words for each of six groups, chosen by what the groups are about,
-without a look at documents or results; 20 topics, 5 passes over the training documents (200 sweeps of the
-batch sampler), with the defaults of `seed_prior` and of the estimators but for what the name of a row says.
-For each random_state: the fewest seeds of a group among the 20 most probable words of its topic, how well its
-proportion tells the test documents of the group from all others (area under the ROC curve), and the held-out
-score less that of the same estimator and random_state without seeds. Intervals of 95 percent are over values
-of random_state (Student's t). An interrupted study goes on behind its last run. seeds.csv goes to
-benchmarks/output/, or with --update to doc/benchmarks/, with the runs in benchmarks/runs/.
+Needs SKTOPIC_DATA with 20news.npz and reuters21578.npz. Six words for each of six groups of a corpus, chosen
+by what the groups are about, without a look at documents or results; 20 topics, 5 passes over the training
+documents (one of StreamingVariationalLDA, 200 sweeps of the batch sampler), with the defaults of `seed_prior`
+and of the estimators.
+
+seeds_weights.csv is what the default weight of `seed_prior` is judged by: only training documents of 20
+Newsgroups, four fifths of which are learned from, with random_state 0, 1 and 2. seeds.csv is measured on the
+test documents of both corpora, with random_state 100, 101 and so on; nothing is chosen by it. For each fit:
+how many seeds of a group are among the 20 most probable words of its topic, how well its proportion tells
+documents of the group from all others (area under the ROC curve), and the held-out score less that of the
+same estimator and random_state without seeds. Intervals of 95 percent are over values of random_state
+(Student's t). An interrupted study goes on behind its last run. Tables go to benchmarks/output/, or with
+--update to doc/benchmarks/, with the runs in benchmarks/runs/.
 """
 
 import os
@@ -18,34 +23,46 @@ from pathlib import Path
 
 import numpy as np
 from _corpora import load
-from _study import Study, new_parser
+from _study import Pool, Study, new_parser
 from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
-from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    HybridLDA,
+    OnlineEMLDA,
+    OnlineVariationalLDA,
+    StreamingVariationalLDA,
+)
 from sktopic.seeding import seed_prior
 
 GROUPS = {
-    "sci.space": ["space", "nasa", "orbit", "launch", "moon", "shuttle"],
-    "rec.sport.hockey": ["hockey", "nhl", "playoffs", "goal", "puck", "rangers"],
-    "sci.crypt": ["encryption", "key", "clipper", "chip", "escrow", "nsa"],
-    "talk.politics.guns": ["gun", "guns", "firearms", "weapons", "fbi", "batf"],
-    "sci.med": ["medical", "doctor", "patients", "disease", "treatment", "health"],
-    "rec.autos": ["car", "cars", "engine", "dealer", "ford", "toyota"],
+    "20news": {
+        "sci.space": ["space", "nasa", "orbit", "launch", "moon", "shuttle"],
+        "rec.sport.hockey": ["hockey", "nhl", "playoffs", "goal", "puck", "rangers"],
+        "sci.crypt": ["encryption", "key", "clipper", "chip", "escrow", "nsa"],
+        "talk.politics.guns": ["gun", "guns", "firearms", "weapons", "fbi", "batf"],
+        "sci.med": ["medical", "doctor", "patients", "disease", "treatment", "health"],
+        "rec.autos": ["car", "cars", "engine", "dealer", "ford", "toyota"],
+    },
+    "reuters21578": {
+        "acq": ["acquire", "acquisition", "merger", "takeover", "bid", "stake"],
+        "crude": ["oil", "crude", "opec", "barrels", "petroleum", "barrel"],
+        "grain": ["grain", "wheat", "corn", "crop", "harvest", "farmers"],
+        "money-fx": ["currency", "dollar", "yen", "exchange", "intervention", "mark"],
+        "ship": ["ship", "ships", "shipping", "vessel", "port", "cargo"],
+        "gold": ["gold", "mines", "ounces", "ounce", "bullion", "mining"],
+    },
 }
 N_COMPONENTS, N_WORDS = 20, 20
 METHODS = {
-    "OnlineVariationalLDA": (OnlineVariationalLDA, {}),
-    "HybridLDA": (HybridLDA, {}),
-    "OnlineEMLDA(batch_size=256, learning_offset=4.0)": (
-        OnlineEMLDA,
-        {"batch_size": 256, "learning_offset": 4.0},
-    ),
-    "OnlineEMLDA": (OnlineEMLDA, {}),
-    "CollapsedGibbsLDA": (CollapsedGibbsLDA, {}),
+    kind.__name__: kind
+    for kind in (OnlineVariationalLDA, HybridLDA, OnlineEMLDA, StreamingVariationalLDA, CollapsedGibbsLDA)
 }
-HEAD = [
-    "estimator",
+WEIGHTS = (25.0, 75.0, 150.0, 300.0, 1000.0)
+METHODS_OF_WEIGHTS = ("OnlineVariationalLDA", "OnlineEMLDA", "CollapsedGibbsLDA")
+FIRST_SEED = 100  # of the fits that are reported; smaller ones have been looked at
+MEASURED = [
     "fits",
     "fewest seeds of six in the first 20 words",
     "AUC, mean",
@@ -53,32 +70,61 @@ HEAD = [
     "to",
     "of the hardest group, mean",
     "lowest of a group and fit",
-    "score less that without seeds",
-    "95 percent interval of that from",
-    "up to",
 ]
+COST = ["score less that without seeds", "95 percent interval of that from", "up to"]
 
 
-def labels_of_tests():
-    """Names of the groups of the test documents."""
-    with np.load(Path(os.environ["SKTOPIC_DATA"]) / "20news.npz", allow_pickle=False) as parts:
-        return parts["label_names"][parts["labels"][parts["is_test"].astype(bool)]]
+def labels_of(corpus, is_test):
+    """For documents of the corpus: which of them count as others, and, for each group, which belong to it."""
+    with np.load(Path(os.environ["SKTOPIC_DATA"]) / f"{corpus}.npz", allow_pickle=False) as parts:
+        names, rows = parts["label_names"], np.flatnonzero(parts["is_test"].astype(bool) == is_test)
+        if corpus == "20news":
+            groups = [names[parts["labels"][rows]] == name for name in GROUPS[corpus]]
+            return np.ones(len(rows), dtype=bool), groups
+        story = np.repeat(np.arange(len(parts["is_test"])), np.diff(parts["topics_indptr"]))
+        topics = names[parts["topics_indices"]]
+        groups = [np.isin(rows, story[topics == name]) for name in GROUPS[corpus]]
+        # Of other stories it is not known what they are about.
+        return parts["topics_yes"][rows].astype(bool), groups
 
 
-def measure(method, seed):
-    """The row of a run: seeds kept and AUC of each group, and both scores."""
-    start = time.perf_counter()
-    X, X_test, vocabulary = load("20news")
-    kind, settings = METHODS[method]
-    prior = seed_prior(GROUPS, vocabulary, N_COMPONENTS)
-    plain = kind(N_COMPONENTS, random_state=seed, **settings).fit(X)
-    model = kind(N_COMPONENTS, random_state=seed, topic_word_prior=prior, **settings).fit(X)
+def found(model, corpus, X, vocabulary, known, groups):
+    """Seeds kept, and AUC, of each group."""
     top = vocabulary[np.argsort(-model.components_, axis=1)[:, :N_WORDS]]
-    theta, labels = model.transform(X_test), labels_of_tests()
+    theta, words = model.transform(X)[known], GROUPS[corpus].values()
     return {
-        "run": f"{method} {seed}",
-        "kept": [len(set(words) & set(top[k].tolist())) for k, words in enumerate(GROUPS.values())],
-        "auc": [round(roc_auc_score(labels == name, theta[:, k]), 4) for k, name in enumerate(GROUPS)],
+        "kept": [len(set(group) & set(top[k].tolist())) for k, group in enumerate(words)],
+        "auc": [round(roc_auc_score(group[known], theta[:, k]), 4) for k, group in enumerate(groups)],
+    }
+
+
+def measure_weight(weight, method, seed):
+    """The row of a run that learns from and looks at training documents only."""
+    start = time.perf_counter()
+    X, _, vocabulary = load("20news")
+    known, groups = labels_of("20news", is_test=False)
+    held_out = np.arange(X.shape[0]) % 5 == 0
+    prior = seed_prior(GROUPS["20news"], vocabulary, N_COMPONENTS, weight=weight)
+    model = METHODS[method](N_COMPONENTS, random_state=seed, topic_word_prior=prior).fit(X[~held_out])
+    groups = [group[held_out] for group in groups]
+    return {
+        "run": f"weight {weight:g} {method} {seed}",
+        **found(model, "20news", X[held_out], vocabulary, known[held_out], groups),
+        "score": round(model.score(X[held_out]), 5),
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+
+
+def measure(corpus, method, seed):
+    """The row of a run on test documents: what is found, and both scores."""
+    start = time.perf_counter()
+    X, X_test, vocabulary = load(corpus)
+    prior = seed_prior(GROUPS[corpus], vocabulary, N_COMPONENTS)
+    plain = METHODS[method](N_COMPONENTS, random_state=seed).fit(X)
+    model = METHODS[method](N_COMPONENTS, random_state=seed, topic_word_prior=prior).fit(X)
+    return {
+        "run": f"{corpus} {method} {seed}",
+        **found(model, corpus, X_test, vocabulary, *labels_of(corpus, is_test=True)),
         "score": round(model.score(X_test), 5),
         "score without seeds": round(plain.score(X_test), 5),
         "seconds": round(time.perf_counter() - start, 1),
@@ -92,40 +138,68 @@ def interval(values):
     return mean, mean - reach, mean + reach
 
 
-def table(study):
-    for method in METHODS:
-        runs = [run for name, run in study.cache.rows.items() if name.rpartition(" ")[0] == method]
-        if runs:
-            auc = np.array([run["auc"] for run in runs])
-            change = [run["score"] - run["score without seeds"] for run in runs]
-            yield [
-                method,
-                len(runs),
-                min(min(run["kept"]) for run in runs),
-                *(f"{x:.3f}" for x in interval(auc.mean(axis=1))),
-                f"{auc.mean(axis=0).min():.3f}",
-                f"{auc.min():.3f}",
-                *(f"{x:+.4f}" for x in interval(change)),
-            ]
+def runs_of(study, what):
+    return [run for name, run in study.cache.rows.items() if name.rpartition(" ")[0] == what]
 
 
-def write_table(study):
-    study.write("", HEAD, table(study))
+def measured(runs):
+    """The columns MEASURED."""
+    auc = np.array([run["auc"] for run in runs])
+    return [
+        len(runs),
+        min(min(run["kept"]) for run in runs),
+        *(f"{x:.3f}" for x in interval(auc.mean(axis=1))),
+        f"{auc.mean(axis=0).min():.3f}",
+        f"{auc.min():.3f}",
+    ]
+
+
+def write_tables(study):
+    rows = [
+        [f"{weight:g}", method, *measured(runs), f"{np.mean([run['score'] for run in runs]):.4f}"]
+        for weight in WEIGHTS
+        for method in METHODS_OF_WEIGHTS
+        if (runs := runs_of(study, f"weight {weight:g} {method}"))
+    ]
+    study.write("weights", ["weight", "estimator", *MEASURED, "score, mean"], rows)
+    rows = [
+        [
+            corpus,
+            method,
+            *measured(runs),
+            *(f"{x:+.4f}" for x in interval([run["score"] - run["score without seeds"] for run in runs])),
+        ]
+        for corpus in GROUPS
+        for method in METHODS
+        if (runs := runs_of(study, f"{corpus} {method}"))
+    ]
+    study.write("", ["corpus", "estimator", *MEASURED, *COST], rows)
 
 
 def main():
     parser = new_parser(__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--fits", type=int, default=4, help="values of random_state of each row of seeds.csv")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     arguments = parser.parse_args()
     study = Study("seeds", arguments)
-    for seed in range(arguments.seeds):
-        for method in METHODS:
-            if f"{method} {seed}" not in study.cache.rows:
-                run = measure(method, seed)
-                study.sign()
-                study.cache.add(run)
-                print(run["run"], run["kept"], run["auc"], f"{run['seconds']:.0f} s", flush=True)
-    write_table(study)
+    reported = [
+        (corpus, method, FIRST_SEED + i)
+        for i in range(arguments.fits)
+        for corpus in GROUPS
+        for method in METHODS
+        if f"{corpus} {method} {FIRST_SEED + i}" not in study.cache.rows
+    ]
+    of_weights = [
+        (weight, method, seed)
+        for seed in range(3)
+        for weight in WEIGHTS
+        for method in METHODS_OF_WEIGHTS
+        if f"weight {weight:g} {method} {seed}" not in study.cache.rows
+    ]
+    with Pool(study, arguments.jobs, len(of_weights) + len(reported)) as pool:
+        pool.measure(measure_weight, of_weights)
+        pool.measure(measure, reported)
+    write_tables(study)
 
 
 if __name__ == "__main__":
