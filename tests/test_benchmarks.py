@@ -84,7 +84,7 @@ def split_merge_hdp(module, study):
 
 
 def seeds(module, study):
-    module.write_table(study)
+    module.write_tables(study)
 
 
 def transform_sweeps(module, study):
