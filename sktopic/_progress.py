@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from functools import cache
 from multiprocessing import parent_process
 
@@ -81,7 +82,7 @@ class Progress:
 NOT_SHOWN = Progress()
 
 
-class _Visible(Progress):
+class _Visible(Progress, ABC):
     """Shows the state when it changes, but not too often. Parameters as of `show_progress`."""
 
     def __init__(self, name, total, unit, done):
@@ -105,8 +106,9 @@ class _Visible(Progress):
         """Seconds from one picture to the next."""
         return REDRAW_PERIOD
 
+    @abstractmethod
     def _draw(self, now):
-        raise NotImplementedError
+        """Show the present state; now: the time on the clock of `time.perf_counter`."""
 
     def _title(self):
         return f"{self._name} {self.stage}".rstrip()
