@@ -67,6 +67,9 @@ class Progress:
 
     def __exit__(self, kind, *error):
         self._close(complete=kind is None)
+        self.notes = (
+            str  # Those of a fit lead to the model, whose arrays a cycle would keep from being freed.
+        )
 
     def advance(self, n):
         """Note that n more units are done."""

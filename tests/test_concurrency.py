@@ -216,6 +216,21 @@ def test_without_readers_training_copies_nothing():
 
 
 @every_loop
+def test_a_model_is_freed_when_nobody_has_it(estimator):
+    """At once, as large arrays have to be, and not when garbage is collected."""
+    gc.disable()
+    try:
+        model = clone(estimator).fit(X)
+        model.partial_fit(MORE)
+        model.transform(MORE)
+        gone = weakref.ref(model)
+        del model
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@every_loop
 def test_components_are_computed_once_for_a_state(estimator, monkeypatch):
     calls, compute = [], TopicProbabilities.components
     monkeypatch.setattr(TopicProbabilities, "components", lambda topics: calls.append(1) or compute(topics))
