@@ -30,6 +30,9 @@ from sktopic.moment_matching import DegenerateDirichletLDA
 from .conftest import quick
 from .hostile.tools import fingerprint
 
+# What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
+pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
+
 X = make_bars(30, random_state=0).data
 N_WORDS, N_NEW = X.shape[1], 3
 NAMES = [f"word {w}" for w in range(N_WORDS)]
