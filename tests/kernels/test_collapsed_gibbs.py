@@ -1,6 +1,7 @@
 """Collapsed Gibbs sampling: draw by draw that of the reference, and with the exact posterior as its law."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -135,13 +136,18 @@ class Chain:
     def cells(self):
         return self.word_indptr, self.words, self.cell_document, self.cell_count
 
-    def sweep(self, key, update_counts=True):
+    @cached_property
+    def priors_of_words(self):
+        """The prior of topics as kernels take it: a number, and what differs from it."""
         beta = np.broadcast_to(self.topic_word_prior, self.counts.shape)
         base = float(beta[0, 0])
         word, topic = np.nonzero(beta != base)
         own_indptr = np.searchsorted(word, np.arange(len(beta) + 1))
-        own = own_indptr, topic.astype(np.int32), beta[word, topic], beta.sum(axis=0)
-        self.topics.sweep(self, (self.counts, update_counts, self.totals, self.prior, base, *own), key)
+        return base, own_indptr, topic.astype(np.int32), beta[word, topic], beta.sum(axis=0)
+
+    def sweep(self, key, update_counts=True):
+        given = self.counts, update_counts, self.totals, self.prior, *self.priors_of_words
+        self.topics.sweep(self, given, key)
 
     def assign(self, z):
         """Start from assignments."""
