@@ -157,6 +157,7 @@ def test_number_of_topics_is_shown_where_it_moves(model, capsys):
 
 def test_programs_without_a_console_show_nothing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
+    assert type(show_progress("fit", 10)) is _progress.Progress
     OnlineEMLDA(max_iter=1, verbose=1, random_state=0).fit(BARS)
 
 
