@@ -1,0 +1,67 @@
+"""The order in which documents are visited that are read block by block.
+
+Blocks come in random order, and documents of blocks that follow each other are mixed: so each block is read
+once in a pass, and a mini-batch has documents of many blocks.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sktopic._kernels._rng import combine_keys
+
+# Documents of a block, where what is read has no blocks of its own.
+BLOCK_SIZE = 2048
+# Documents that are mixed: as many blocks that follow each other as it takes to have these.
+WINDOW_SIZE = 32768
+
+# Rows first to last, last not included.
+Range = tuple[int, int]
+
+
+def blocks_of(n_rows: int, size: int = BLOCK_SIZE) -> list[Range]:
+    """Cut rows into blocks of equal size, the last one excepted."""
+    return [(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+
+
+def permuted(blocks: list[Range], key: int) -> list[Range]:
+    """The blocks in random order."""
+    return [blocks[i] for i in np.random.RandomState(key % 2**32).permutation(len(blocks))]
+
+
+def dealt(blocks: list[Range], n: int) -> list[list[Range]]:
+    """Cut a sequence of blocks into n parts of numbers of rows that differ by one at most."""
+    ends = np.cumsum([last - first for first, last in blocks], dtype=np.int64)
+    n_rows = int(ends[-1]) if blocks else 0
+    bounds = [n_rows * i // n for i in range(n + 1)]
+    parts: list[list[Range]] = []
+    for begin, end in pairwise(bounds):
+        part = []
+        for i in range(int(np.searchsorted(ends, begin, side="right")), len(blocks)):
+            first, last = blocks[i]
+            start = int(ends[i]) - (last - first)  # of the block in the sequence
+            if start >= end:
+                break
+            part.append((first + max(begin - start, 0), min(last, first + end - start)))
+        parts.append(part)
+    return parts
+
+
+def mixed(blocks: Iterable[Range], key: int, size: int = WINDOW_SIZE) -> Iterator[NDArray[np.int64]]:
+    """Yield row numbers, window by window, those of each in random order."""
+    window: list[NDArray[np.int64]] = []
+    number = 0
+    for first, last in blocks:
+        window.append(np.arange(first, last, dtype=np.int64))
+        if sum(map(len, window)) >= size:
+            yield _in_random_order(window, key, number)
+            window, number = [], number + 1
+    if window:
+        yield _in_random_order(window, key, number)
+
+
+def _in_random_order(window, key, number):
+    seed = combine_keys(key, number) % 2**32
+    return np.random.RandomState(seed).permutation(np.concatenate(window))
