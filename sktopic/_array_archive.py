@@ -62,6 +62,11 @@ def dtype_name(dtype):
     return dtype.str if dtype.names is None else repr(np.lib.format.dtype_to_descr(dtype))
 
 
+def description(dtype, shape, sha256):
+    """What the header says of an array, under "arrays"."""
+    return {"dtype": dtype_name(dtype), "shape": list(shape), "sha256": sha256}
+
+
 def write_archive(file, header, arrays):
     """Write an archive.
 
@@ -81,11 +86,7 @@ def write_archive(file, header, arrays):
                 for piece in _pieces(array):
                     entry.write(piece)
                     digest.update(piece)
-            table[name] = {
-                "dtype": dtype_name(array.dtype),
-                "shape": list(array.shape),
-                "sha256": digest.hexdigest(),
-            }
+            table[name] = description(array.dtype, array.shape, digest.hexdigest())
         text = json.dumps({**header, "arrays": table}, allow_nan=False)
         with _new_entry(archive, file, HEADER) as entry:
             entry.write(text.encode("ascii"))
@@ -151,7 +152,7 @@ class ArrayArchive:
         if HEADER not in self._entries:
             raise ValueError(f"the archive has no entry {HEADER}")
         self.header = self._read_header(self._entries[HEADER])
-        self.declared = _declared_arrays(self.header.pop("arrays", None))
+        self.declared = declared_arrays(self.header.pop("arrays", None))
         wanted = {HEADER, *(f"{name}.npy" for name in self.declared)}
         if self._entries.keys() != wanted:
             names = sorted(self._entries.keys() ^ wanted)
@@ -195,7 +196,7 @@ class ArrayArchive:
             self._file.seek(begin)
             if self._file.readinto(array.view(np.uint8)) != n_bytes:
                 raise ValueError(f"the file ends inside the array {name}")
-        if verify and _digest(array) != declared.sha256:
+        if verify and digest_of(array) != declared.sha256:
             raise ValueError(f"the SHA-256 digest of the array {name} is wrong")
         return array.reshape(declared.shape)
 
@@ -206,7 +207,8 @@ class ArrayArchive:
         return self._mapping
 
 
-def _digest(array):
+def digest_of(array):
+    """The SHA-256 digest of the data of a contiguous array."""
     digest = hashlib.sha256()
     for piece in _pieces(array):
         digest.update(piece)
@@ -254,7 +256,8 @@ def _refuse_constant(name):
     raise ValueError(f"{HEADER} has {name}, which is no JSON")
 
 
-def _declared_arrays(table):
+def declared_arrays(table):
+    """The arrays of a header, dict of str to Declared, from what it has under "arrays"."""
     if type(table) is not dict:
         raise ValueError(f"{HEADER} has no object 'arrays'")
     declared = {}

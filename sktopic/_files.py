@@ -48,11 +48,11 @@ def write_file(path, write):
         with uninterrupted(), suppress(FileNotFoundError):
             os.unlink(incomplete)
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
-def _sync_folder(folder):
-    """Let the new name of a file outlast a power cut."""
+def sync_folder(folder):
+    """Let the new names of files in a folder outlast a power cut."""
     if os.name == "nt":  # where folders cannot be opened
         return
     descriptor = os.open(folder, os.O_RDONLY)

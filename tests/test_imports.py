@@ -15,6 +15,7 @@ LAYERS = [
     {"_kernels"},
     {
         "_array_archive",
+        "_block_order",
         "_compat",
         "_concurrency",
         "_files",
@@ -34,6 +35,8 @@ LAYERS = [
         "_arrays",
         "_completion",
         "_constraints",
+        "_corpus",
+        "_corpus_writer",
         "_documents",
         "_input_messages",
         "_model_files",

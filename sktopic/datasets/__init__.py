@@ -1,16 +1,22 @@
 """Corpora: generators with known truth, texts that are always at hand, readers and fetchers."""
 
+from sktopic._corpus import Corpus, open_corpus
+from sktopic._corpus_writer import save_corpus
+
 from ._docstrings import load_docstrings
 from ._generators import make_bars, make_hdp_documents, make_lda_documents
 from ._readers import read_ldac, read_uci
 from ._uci import fetch_bag_of_words
 
 __all__ = [
+    "Corpus",
     "fetch_bag_of_words",
     "load_docstrings",
     "make_bars",
     "make_hdp_documents",
     "make_lda_documents",
+    "open_corpus",
     "read_ldac",
     "read_uci",
+    "save_corpus",
 ]

@@ -167,7 +167,7 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
 
 
 @contextmanager
-def open_corpus(path):
+def _opened(path):
     """Open a file that is plain or compressed with gzip for reading bytes.
 
     Failures to decompress, also while reading in the context, are raised as ValueError.
@@ -185,7 +185,7 @@ def open_corpus(path):
 def parse_vocabulary(path, n_features, source):
     """Read one word a line; their number must be `n_features`, unless None, which `source` announced."""
     words, n_bytes, encoding = [], 0, "utf-8"
-    with open_corpus(path) as file:
+    with _opened(path) as file:
         for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
             n_bytes += len(line)
             if number > _MAX_WORDS or n_bytes > _MAX_VOCABULARY_BYTES:
@@ -218,7 +218,7 @@ def parse_vocabulary(path, n_features, source):
 
 def parse_docword(path, expected=None):
     """Read a UCI file of counts; a header that differs from `expected` (D, W, NNZ) is refused."""
-    with open_corpus(path) as file:
+    with _opened(path) as file:
         header = _parse_header(file, path)
         if expected is not None and header != tuple(expected):
             raise ValueError(
@@ -367,7 +367,7 @@ def _parse_ldac(path, n_features):
     """Return the words, their counts and the number of words of each document."""
     words, counts, lengths = array("i"), array("i"), array("i")
     n_empty = 0
-    with open_corpus(path) as file:
+    with _opened(path) as file:
         for block in _ldac_blocks(file, path):
             numbers = _parse_ldac_block(block, path, len(lengths) + 1, n_features)
             for column, values in zip((words, counts, lengths), numbers):

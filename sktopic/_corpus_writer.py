@@ -1,0 +1,553 @@
+"""Writing a corpus block by block, into a folder that is complete or not there.
+
+Until it is complete, the folder has another name, beside where it will be. Each array is a file that grows,
+in the smallest type that holds what has been written so far, and is copied to a larger one if a block needs
+it. Where a later call is to go on, progress.json says from time to time how much is whole and on the disk.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager, suppress
+from itertools import islice
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from sktopic._array_archive import CHUNK, HEADER, description, npy_header, parse_json
+from sktopic._block_order import BLOCK_SIZE
+from sktopic._corpus import (
+    BYTES,
+    COUNTS,
+    DOC_IDS,
+    ENDS,
+    FEATURE_NAMES,
+    FILES,
+    FORMAT,
+    IDS,
+    MATRIX,
+    MOST_WORDS,
+    SCHEMA,
+    Corpus,
+    ends_of,
+    file_of,
+    index_type,
+)
+from sktopic._documents import COUNT_TYPES, canonical_counts, check_counts, check_sparse_structure
+from sktopic._files import sync_folder, write_file
+from sktopic._interrupt import uninterrupted
+from sktopic._typing import MatrixLike
+
+try:
+    import fcntl
+except ImportError:  # where the system itself lets nobody else write an open file
+    fcntl = None  # type: ignore[assignment]
+
+PROGRESS = "progress.json"
+# Seconds after which progress is kept.
+PROGRESS_INTERVAL = 2.0
+ARRAYS = {*MATRIX, DOC_IDS, ends_of(DOC_IDS)}
+DTYPES = [*COUNTS, index_type(0), ENDS]
+# Entries of a block of a dense matrix.
+DENSE_BLOCK = 1 << 22
+# Bytes of the header of a .npy file with one dimension.
+NPY_HEADER_BYTES = len(npy_header(BYTES, (0,)))
+
+
+def save_corpus(
+    path: str | PathLike[str],
+    X: MatrixLike | Corpus | Iterable[MatrixLike] | Callable[[int], Iterable[MatrixLike]],
+    feature_names: ArrayLike | None = None,
+    doc_ids: Iterable[Any] | None = None,
+    *,
+    overwrite: bool = False,
+    resume: bool = False,
+) -> Corpus:
+    """Write counts to a folder, block by block, and return them as a corpus.
+
+    The folder appears when it is complete. One block at a time is in memory. Counts are stored in the
+    smallest of uint8, uint16 and uint32 that holds them all, whatever type they come in. Fractions are stored
+    in float32 if they come in it and no other count is above 65535; these, and counts of 2**32 and more, in
+    float64 otherwise.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder, inside one that is there.
+    X : matrix, Corpus, iterable of blocks, or function
+        Counts of words, non-negative. A matrix may be sparse or dense, or anything that has a shape and
+        slices of rows, as datasets of h5py have, and the sparse ones of anndata. Blocks are matrices of some
+        documents each, in their order. A function is called with the number of documents that have been
+        written, 0 unless `resume` finds some, and returns an iterable of the blocks that follow these.
+    feature_names : array-like of str of shape (n_features,), default=None
+        The words. By default those of a corpus, and the columns of a data frame if these are strings.
+    doc_ids : iterable of str or of int, one for each document, default=None
+        Names of the documents. By default those of a corpus. They are drawn along with the blocks.
+    overwrite : bool, default=False
+        Whether a corpus that is there is replaced, when the new one is complete. Who has it open goes on with
+        it; for a moment between the two there is none.
+    resume : bool, default=False
+        Whether to keep what has been written if the call fails or is killed, all but the last seconds, and to
+        go on behind what an earlier call has kept. Of an iterable, as many documents are drawn once more and
+        passed over, unchecked: they have to be those that were written, and so have `doc_ids`. Without
+        `resume`, nothing is kept, and what an earlier call has kept is removed.
+
+    Returns
+    -------
+    corpus : Corpus
+        The corpus, open.
+
+    Raises
+    ------
+    ValueError
+        For counts that are not valid, with the number of the block, from 0, among those that this call has
+        drawn; for names that do not fit; for a folder at `path` that holds other files than a corpus.
+    FileExistsError
+        If there is something at `path` and it is not to be replaced.
+    OSError
+        If the folder cannot be written, or another process is writing it.
+
+    See Also
+    --------
+    open_corpus : Open a corpus.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sktopic.datasets import save_corpus
+    >>> texts = ["red green red", "green blue", "blue blue red"]
+    >>> vectorizer = CountVectorizer().fit(texts)
+    >>> corpus = save_corpus(
+    ...     os.path.join(tempfile.mkdtemp(), "colours"),
+    ...     (vectorizer.transform(texts[i : i + 2]) for i in range(0, 3, 2)),
+    ...     feature_names=vectorizer.get_feature_names_out(),
+    ... )
+    >>> corpus[:].toarray()
+    array([[0, 1, 2],
+           [1, 1, 0],
+           [2, 0, 1]], dtype=uint8)
+    """
+    path = os.path.realpath(os.fsdecode(path))
+    _check_replaceable(path, overwrite)
+    feature_names = _feature_names(X, feature_names)
+    if doc_ids is None and isinstance(X, Corpus):
+        doc_ids = X.doc_ids
+    with _working_folder(path, keep=resume) as folder:
+        if not os.path.exists(os.path.join(folder, HEADER)):  # or only its name was missing
+            _write(folder, X, feature_names, doc_ids, resume)
+        _publish(folder, path)
+    return Corpus(path)
+
+
+def _check_replaceable(path, overwrite):
+    if not os.path.lexists(path):
+        return
+    if not overwrite:
+        raise FileExistsError(f"{path} is there already; overwrite=True replaces a corpus.")
+    others = set(os.listdir(path)) - FILES
+    if others:
+        raise ValueError(
+            f"{path} is not replaced: it holds other files than a corpus, as {min(others)!r:.80}."
+        )
+
+
+def _feature_names(X, names):
+    """The words as an array of objects, or None."""
+    if names is None and isinstance(X, Corpus):
+        return X.feature_names
+    if names is None and all(isinstance(name, str) for name in getattr(X, "columns", [None])):
+        names = X.columns
+    if names is None:
+        return None
+    names = np.array(names, dtype=object)
+    if names.ndim != 1 or not all(isinstance(name, str) for name in names):
+        raise ValueError("feature_names are to be strings, one for each word.")
+    return names
+
+
+# The folder before and when it is complete
+
+
+@contextmanager
+def _working_folder(path, keep):
+    """The folder in which the corpus is written, for this process alone; removed after errors unless kept."""
+    folder = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.incomplete")
+    with suppress(FileExistsError):
+        os.mkdir(folder)
+    with _locked(folder):
+        try:
+            if not keep:
+                _empty(folder)
+            yield folder
+        except BaseException:
+            if not keep:
+                with uninterrupted():
+                    shutil.rmtree(folder)
+            raise
+
+
+@contextmanager
+def _locked(folder):
+    """Raise BlockingIOError if another process has the folder, and keep it from others."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(descriptor), os.stat(folder)):  # who had it has just finished
+            raise BlockingIOError
+    except (BlockingIOError, FileNotFoundError):
+        os.close(descriptor)
+        raise BlockingIOError(f"another process is writing {folder}") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _empty(folder, keep=()):
+    for name in set(os.listdir(folder)) - set(keep):
+        os.unlink(os.path.join(folder, name))
+
+
+def _publish(folder, path):
+    """Give the complete folder its name."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, PROGRESS))
+    sync_folder(folder)
+    parent, name = os.path.split(path)
+    with uninterrupted():
+        if not os.path.lexists(path):
+            os.rename(folder, path)
+            sync_folder(parent)
+            return
+        replaced = os.path.join(parent, f".{name}.replaced")
+        shutil.rmtree(replaced, ignore_errors=True)  # of a call that was killed
+        os.rename(path, replaced)
+        try:
+            os.rename(folder, path)
+        except BaseException:
+            os.rename(replaced, path)
+            raise
+        sync_folder(parent)
+        shutil.rmtree(replaced)
+
+
+# Blocks
+
+
+def _write(folder, X, feature_names, doc_ids, resume):
+    with _Writer(folder, feature_names, doc_ids) as writer:
+        kept = time.monotonic()
+        try:
+            for number, block in enumerate(_blocks(X, writer.n_documents)):
+                try:
+                    writer.append(_counts(block))
+                except (ValueError, OverflowError, TypeError) as error:
+                    kind = TypeError if isinstance(error, TypeError) else ValueError
+                    raise kind(f"block {number}: {error}") from error
+                if resume and time.monotonic() - kept >= PROGRESS_INTERVAL:
+                    writer.keep_progress()
+                    kept = time.monotonic()
+            writer.finish()
+        except BaseException:
+            if resume:
+                with uninterrupted(), suppress(OSError):  # the disk may be full: what was kept before stays
+                    writer.keep_progress()
+            raise
+
+
+def _blocks(X, first):
+    """The blocks of documents from the first on."""
+    if callable(X):
+        return X(first)
+    return _blocks_of_rows(X, first) if hasattr(X, "shape") else _after(X, first)
+
+
+def _blocks_of_rows(X, first):
+    size = BLOCK_SIZE
+    if sp.issparse(X):
+        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=None, ensure_all_finite=False)
+    elif not isinstance(X, Corpus):
+        size = max(1, min(size, DENSE_BLOCK // max(1, X.shape[-1])))
+    rows = getattr(X, "iloc", X)
+    for start in range(first, X.shape[0], size):
+        yield rows[start : start + size]
+
+
+def _after(blocks, n_documents):
+    """The blocks of what follows so many documents."""
+    for block in blocks:
+        size = np.shape(block)[0]
+        if n_documents == 0:
+            yield block
+        elif size > n_documents:
+            yield check_array(block, accept_sparse="csr", dtype=None, ensure_all_finite=False)[n_documents:]
+        n_documents = max(0, n_documents - size)
+    if n_documents:
+        raise ValueError(f"X ends {n_documents} documents before what an earlier call has written of it.")
+
+
+def _counts(block):
+    """A block as canonical CSR, of valid counts."""
+    block = check_array(
+        check_sparse_structure(block),
+        accept_sparse="csr",
+        dtype=COUNT_TYPES,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name="X",
+    )
+    check_counts(block, "save_corpus")
+    counts = canonical_counts(block)
+    check_counts(counts, "save_corpus")  # what duplicates sum to
+    return counts
+
+
+def _count_type(data):
+    """The type that counts need."""
+    if data.dtype.kind == "f" and not np.array_equal(data, np.floor(data)):
+        return np.dtype(np.float32 if data.dtype == np.float32 else np.float64)
+    largest = data.max(initial=0)
+    fitting = (dtype for dtype in COUNTS if dtype.kind == "u" and largest <= np.iinfo(dtype).max)
+    return next(fitting, np.dtype(np.float64))
+
+
+# Files
+
+
+class _Writer:
+    """The arrays of a corpus that is being written.
+
+    Parameters
+    ----------
+    folder : str
+        What is there and does not belong to the progress of an earlier call is removed.
+    feature_names : ndarray or None
+    doc_ids : iterable or None
+    """
+
+    def __init__(self, folder, feature_names, doc_ids):
+        self._folder, self._feature_names = folder, feature_names
+        self._n_features = None if feature_names is None else len(feature_names)
+        self._doc_ids = None if doc_ids is None else iter(doc_ids)
+        progress = self._read_progress()
+        _empty(folder, {PROGRESS, *map(file_of, progress["lengths"])})
+        self._arrays = {
+            name: _GrowingArray.found(self._path(name), length)
+            for name, length in progress["lengths"].items()
+        }
+        if self._arrays:
+            self._check_width(progress["n_features"])
+            self._pass_over_ids()
+        else:
+            for name, dtype in zip(MATRIX, (index_type(0), index_type(0), COUNTS[0])):
+                self._append(name, np.empty(0, dtype))
+            self._append("indptr", np.zeros(1, index_type(0)))
+        self._note_lengths()
+
+    def _read_progress(self):
+        path = os.path.join(self._folder, PROGRESS)
+        try:
+            with open(path, "rb") as file:
+                progress = parse_json(file.read())
+        except FileNotFoundError:
+            return {"lengths": {}}
+        lengths = progress.get("lengths")
+        if not isinstance(lengths, dict) or not set(MATRIX) <= lengths.keys() <= ARRAYS:
+            raise ValueError(f"{path} is damaged; remove its folder.")
+        return progress
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        for array in self._arrays.values():
+            array.close()
+
+    @property
+    def n_documents(self):
+        return self._lengths["indptr"] - 1
+
+    @property
+    def nnz(self):
+        return self._lengths["indices"]
+
+    def _note_lengths(self):
+        """Those of whole blocks."""
+        self._lengths = {name: array.length for name, array in self._arrays.items()}
+
+    def append(self, counts):
+        """Add a block (from _counts)."""
+        self._check_width(counts.shape[1])
+        index = index_type(self.nnz + counts.nnz)
+        self._append("indptr", counts.indptr[1:].astype(np.int64) + self.nnz, index)
+        self._append("indices", counts.indices, index)
+        self._append("data", counts.data, _count_type(counts.data))
+        if self._doc_ids is not None:
+            self._append_ids(counts.shape[0])
+        self._note_lengths()
+
+    def _append(self, name, items, dtype=None):
+        """Add to an array, which is widened so that it has the dtype, or a larger one."""
+        dtype = items.dtype if dtype is None else dtype
+        if name not in self._arrays:
+            self._arrays[name] = _GrowingArray.new(self._path(name), dtype)
+        array = self._arrays[name]
+        array.widen(np.promote_types(array.dtype, dtype))
+        array.append(items)
+
+    def _path(self, name):
+        return os.path.join(self._folder, file_of(name))
+
+    def _check_width(self, n_features):
+        if self._n_features is None:
+            if n_features > MOST_WORDS:
+                raise ValueError(f"X has {n_features} columns; at most {MOST_WORDS} are allowed.")
+            self._n_features = n_features
+        elif n_features != self._n_features:
+            source = (
+                "the blocks before have" if self._feature_names is None else "there are feature_names for"
+            )
+            raise ValueError(f"X has {n_features} columns, but {source} {self._n_features}.")
+
+    def _pass_over_ids(self):
+        if (DOC_IDS in self._arrays) != (self._doc_ids is not None):
+            raise ValueError("doc_ids were given to the earlier call, or are given now, but not both.")
+        if self._doc_ids is not None:
+            self._drawn_ids(self._arrays["indptr"].length - 1)
+
+    def _drawn_ids(self, n_documents):
+        ids = list(islice(self._doc_ids, n_documents))
+        if len(ids) < n_documents:
+            raise ValueError(f"doc_ids end {n_documents - len(ids)} documents too early.")
+        return ids
+
+    def _append_ids(self, n_documents):
+        ids = self._drawn_ids(n_documents)
+        if not ids:
+            return
+        if ends_of(DOC_IDS) in self._arrays or (
+            DOC_IDS not in self._arrays and all(isinstance(name, str) for name in ids)
+        ):
+            self._append_strings(DOC_IDS, ids)
+        else:
+            if not all(isinstance(name, Integral) for name in ids):
+                raise ValueError("doc_ids are to be strings, or all integers.")
+            self._append(DOC_IDS, np.array(ids, IDS))
+
+    def _append_strings(self, name, strings):
+        if not all(isinstance(string, str) for string in strings):
+            raise ValueError(f"{name} are to be strings.")
+        encoded = [string.encode() for string in strings]
+        self._append(name, np.frombuffer(b"".join(encoded), BYTES))
+        lengths = np.array([len(string) for string in encoded], ENDS)
+        self._append(ends_of(name), self._arrays[name].length - lengths.sum() + np.cumsum(lengths))
+
+    def keep_progress(self):
+        """Keep what has been written of whole blocks, if there are any, for a later call."""
+        if self.n_documents == 0:
+            return
+        for array in self._arrays.values():
+            array.synchronise()
+        progress = {"n_features": self._n_features, "lengths": self._lengths}
+        text = json.dumps(progress).encode("ascii")
+        write_file(os.path.join(self._folder, PROGRESS), lambda file: file.write(text))
+
+    def finish(self):
+        """Write what is the same for all blocks, and the header."""
+        if self.n_documents == 0:
+            raise ValueError("X has no documents.")
+        if self._doc_ids is not None and next(self._doc_ids, None) is not None:
+            raise ValueError(f"there are more doc_ids than the {self.n_documents} documents.")
+        if self._feature_names is not None:
+            self._append_strings(FEATURE_NAMES, self._feature_names)
+        header = {
+            "format": FORMAT,
+            "schema": SCHEMA,
+            "shape": [self.n_documents, self._n_features],
+            "nnz": self.nnz,
+            "arrays": {name: array.finish() for name, array in self._arrays.items()},
+        }
+        text = json.dumps(header).encode("ascii")
+        write_file(os.path.join(self._folder, HEADER), lambda file: file.write(text))
+
+
+class _GrowingArray:
+    """A .npy file of one dimension that grows; its header has the right length when it is finished."""
+
+    def __init__(self, path, file, dtype, length):
+        self._path, self._file, self.dtype, self.length = path, file, dtype, length
+
+    @classmethod
+    def new(cls, path, dtype):
+        """An empty one, in the place of a file that is there."""
+        file = open(path, "wb+")  # noqa: SIM115 (until close)
+        file.write(npy_header(dtype, (0,)))
+        return cls(path, file, dtype, 0)
+
+    @classmethod
+    def found(cls, path, length):
+        """One that is there, of which so many items are kept."""
+        file = open(path, "rb+")  # noqa: SIM115
+        np.lib.format.read_magic(file)
+        _, _, dtype = np.lib.format.read_array_header_1_0(file)
+        array = cls(path, file, dtype, length)
+        if dtype not in DTYPES or os.fstat(file.fileno()).st_size < array._end:
+            file.close()
+            raise ValueError(f"{path} is not what an earlier call has written; remove its folder.")
+        file.truncate(array._end)
+        file.seek(array._end)
+        return array
+
+    @property
+    def _end(self):
+        return NPY_HEADER_BYTES + self.length * self.dtype.itemsize
+
+    def append(self, items):
+        self._file.write(np.ascontiguousarray(items, self.dtype))
+        self.length += len(items)
+
+    def widen(self, dtype):
+        """Copy the file to one of another dtype that has all values, if it is another."""
+        if dtype == self.dtype:
+            return
+        wider = _GrowingArray.new(f"{self._path}.wider", dtype)
+        try:
+            self._file.seek(NPY_HEADER_BYTES)
+            while wider.length < self.length:
+                n_items = min(CHUNK // dtype.itemsize, self.length - wider.length)
+                wider.append(np.frombuffer(self._file.read(n_items * self.dtype.itemsize), self.dtype))
+            wider.synchronise()
+            self.close()
+        finally:
+            wider.close()
+        os.replace(wider._path, self._path)
+        self._file, self.dtype = open(self._path, "rb+"), dtype  # noqa: SIM115
+        self._file.seek(self._end)
+
+    def synchronise(self):
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self):
+        with suppress(OSError):  # of a disk that is full; what is to last has been synchronised
+            self._file.close()
+
+    def finish(self):
+        """Complete the file; returns its description, with the digest of what can be read of it."""
+        self._file.seek(0)
+        self._file.write(npy_header(self.dtype, (self.length,)))
+        self.synchronise()
+        digest = hashlib.file_digest(self._file, "sha256").hexdigest()
+        return description(self.dtype, (self.length,), digest)
