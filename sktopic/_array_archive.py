@@ -129,7 +129,7 @@ class ArrayArchive:
 
     Parameters
     ----------
-    file : binary file, open for reading
+    file : binary file, open for reading; one of the operating system where arrays are to be mapped
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class ArrayArchive:
     def __init__(self, file):
         self._file = file
         self._mapping = None
-        self._entries = _read_directory(file, os.fstat(file.fileno()).st_size)
+        self._entries = _read_directory(file, file.seek(0, os.SEEK_END))
         if HEADER not in self._entries:
             raise ValueError(f"the archive has no entry {HEADER}")
         self.header = self._read_header(self._entries[HEADER])

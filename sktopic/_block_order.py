@@ -49,19 +49,25 @@ def dealt(blocks: list[Range], n: int) -> list[list[Range]]:
     return parts
 
 
+def windows(blocks: Iterable[Range], size: int = WINDOW_SIZE) -> Iterator[list[Range]]:
+    """Yield blocks that follow each other, as many as it takes to have that many rows."""
+    window: list[Range] = []
+    for block in blocks:
+        window.append(block)
+        if sum(last - first for first, last in window) >= size:
+            yield window
+            window = []
+    if window:
+        yield window
+
+
+def random_order(n: int, key: int, number: int) -> NDArray[np.int64]:
+    """The order of the n rows of the window of that number."""
+    return np.random.RandomState(combine_keys(key, number) % 2**32).permutation(n)
+
+
 def mixed(blocks: Iterable[Range], key: int, size: int = WINDOW_SIZE) -> Iterator[NDArray[np.int64]]:
     """Yield row numbers, window by window, those of each in random order."""
-    window: list[NDArray[np.int64]] = []
-    number = 0
-    for first, last in blocks:
-        window.append(np.arange(first, last, dtype=np.int64))
-        if sum(map(len, window)) >= size:
-            yield _in_random_order(window, key, number)
-            window, number = [], number + 1
-    if window:
-        yield _in_random_order(window, key, number)
-
-
-def _in_random_order(window, key, number):
-    seed = combine_keys(key, number) % 2**32
-    return np.random.RandomState(seed).permutation(np.concatenate(window))
+    for number, window in enumerate(windows(blocks, size)):
+        rows = np.concatenate([np.arange(first, last, dtype=np.int64) for first, last in window])
+        yield rows[random_order(len(rows), key, number)]
