@@ -1,6 +1,7 @@
 """Counts as documents: canonical CSR matrices, and batches of their rows as kernels see them."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -312,12 +313,20 @@ class DocumentBatch:
 
     def chunks(self, n_chunks):
         """Cut the documents into ranges (first, last) with about equally many clumps."""
-        n_chunks = max(1, min(n_chunks, self.n_documents))
-        if n_chunks == 1:
-            return [(0, self.n_documents)] if self.n_documents else []
-        targets = self.n_clumps * np.arange(1, n_chunks) / n_chunks
-        bounds = np.unique([0, *np.searchsorted(self.clump_indptr, targets), self.n_documents])
-        return list(zip(bounds[:-1].tolist(), bounds[1:].tolist()))
+        targets = chunk_targets(n_chunks, self.n_documents, self.n_clumps)
+        return ranges_between(np.searchsorted(self.clump_indptr, targets), self.n_documents)
+
+
+def chunk_targets(n_chunks, n_documents, n_clumps):
+    """How many clumps are to be before each cut, ascending, where documents are cut into chunks."""
+    n_chunks = max(1, min(n_chunks, n_documents))
+    return n_clumps * np.arange(1, n_chunks) / n_chunks
+
+
+def ranges_between(cuts, n_documents):
+    """The ranges (first, last) of documents between cuts, those that are not empty."""
+    bounds = np.unique([0, *cuts, n_documents]).tolist()
+    return list(pairwise(bounds))
 
 
 class DocumentReader:

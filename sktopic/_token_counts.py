@@ -1,12 +1,19 @@
 """Counts that tokens are added to and removed from, as Gibbs samplers of a corpus do it."""
 
+from functools import reduce
+from itertools import pairwise
+from operator import add
+
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 
 from sktopic._arrays import row_blocks
 from sktopic._kernels._collapsed_gibbs import transfer_counts
 from sktopic._kernels._documents import clump_bounds
 
+# Words whose sums are taken together. A sum over all words is that of such blocks in their order, wherever
+# the words are kept.
+WORDS_TOGETHER = 1024
 # Sums of tokens below this are exact, whatever is added and removed: large counts are divided by 64.
 LARGEST_EXACT_TOTAL = 2.0**53 / 64
 
@@ -37,6 +44,30 @@ def log_rising_change(counts, before, beta):
 def _log_rising(counts, beta):
     present = counts[counts > 0]
     return (gammaln(present + beta) - gammaln(beta)).sum()
+
+
+def word_blocks(words):
+    """Slices of ascending words, one for every WORDS_TOGETHER words of the vocabulary that has any."""
+    cuts = np.flatnonzero(np.diff(words // WORDS_TOGETHER)) + 1
+    return [slice(*bounds) for bounds in pairwise([0, *cuts.tolist(), len(words)])]
+
+
+def prior_gains(counts, beta):
+    """What Minka's fixed point sums over the words of topics: psi(n_kw + beta) - psi(beta)."""
+    present = counts[counts > 0]
+    return (digamma(present + beta) - digamma(beta)).sum()
+
+
+def in_order(terms, start=0.0):
+    """The sum of terms, one after the other."""
+    return reduce(add, terms, start)
+
+
+def column_sums(rows, start):
+    """The sums of columns, row after row, on top of those of the rows before."""
+    for some in row_blocks(rows):
+        start = np.concatenate([start[None], rows[some]]).sum(axis=0)
+    return start
 
 
 def tokens_of_words(documents):

@@ -21,15 +21,22 @@ from sktopic._prior import (
     LARGEST_LEARNED,
     SMALLEST_LEARNED,
     PriorLearner,
-    PriorStatistics,
     check_prior,
     default_topic_word_prior,
 )
 from sktopic._statistics import TopicWordStatistics
-from sktopic._token_counts import counts_exactly, leaves_none_negative, log_rising_change
+from sktopic._token_counts import (
+    column_sums,
+    counts_exactly,
+    in_order,
+    leaves_none_negative,
+    log_rising_change,
+    prior_gains,
+    word_blocks,
+)
 from sktopic._topic_word_prior import prior_totals
 from sktopic._typing import FloatArray, MatrixLike
-from sktopic.lda._shards import Shard
+from sktopic.lda._shards import Shard, TopicPrior
 from sktopic.lda._topic_exchange import sampled_order
 from sktopic.lda._topic_word_prior import ENTRIES, TopicWordPriorLDA
 
@@ -328,11 +335,11 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         else:  # of about equally many tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
         beta, entries = self._topic_prior
-        most_tokens = self._totals.max() + batch.lengths.sum()
+        most_tokens = in_order((each.lengths.sum() for each in batches), self._totals.max())
         sums = prior_totals(len(self._counts), beta, entries)
         smallest = beta if entries is None else min(beta, entries.values.min())
         smallest_ratio = smallest / (most_tokens + np.max(sums))
-        shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio) for each in batches]
+        shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio).unassigned() for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
         draw_sweeps = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
@@ -342,14 +349,15 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     def _assign_at_random(self, call):
         self._counts[:] = 0.0
         for i, shard in enumerate(call.shards):
-            draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY, i), len(shard.z))
+            draws = initial_draws(self._seed, i, len(shard.z))
             shard.assign(self._initial_topics(shard, draws), self._counts)
-        self._totals[:] = self._counts.sum(axis=0)
+        self._totals[:] = column_sums(self._counts, np.zeros_like(self._totals))
 
     def _sweep(self, call, workers):
         """With several shards, against counts that are merged after the sweep."""
         key, one_shard = self._sweep_key(), len(call.shards) == 1
-        given = self._counts, one_shard, self._totals, self.doc_topic_prior_, *self._topic_prior
+        topic_prior = TopicPrior.of(*self._counts.shape, *self._topic_prior)
+        given = self._counts, one_shard, self._totals, self.doc_topic_prior_, topic_prior
         results = workers.map_here(
             lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))
         )
@@ -389,7 +397,8 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         self._hold(call)
 
     def _sum_totals(self, call):
-        self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
+        changes = self._counts[call.words] - call.counts_before
+        self._totals[:] = call.totals_before + column_sums(changes, np.zeros_like(self._totals))
 
     def _undo(self, call):
         before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
@@ -434,49 +443,67 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     # Priors
 
     def _gains_of(self, shards):
-        """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
-        prior, gains = self.doc_topic_prior_, np.zeros(len(self._totals))
-        for shard in shards:
-            _, topic, weight = shard.topics.used()
-            gain = digamma(prior[topic] + weight) - digamma(prior[topic])
-            gains += np.bincount(topic, weights=gain, minlength=len(gains))
-        lengths = np.concatenate([shard.lengths for shard in shards])
-        statistics = PriorStatistics.from_gains(prior, gains, lengths[lengths > 0])
-        return np.append(statistics.topic_gains, statistics.total_gain)
+        prior = self.doc_topic_prior_
+        return total_gains(prior, [shard.prior_gains(prior) for shard in shards])
 
     def _learn_priors(self, shards):
         """Minka's fixed points for the priors of proportions and of topics, where asked for."""
-        learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
         for _ in range(PRIOR_ITERATIONS if self._learns_prior else 0):
             gains = self._gains + self._gains_of(shards)
-            if gains[-1] == 0.0:  # there are no words
-                break
-            self.doc_topic_prior_ = learner.mode(gains, 1.0)
+            self.doc_topic_prior_ = learned_prior(self.doc_topic_prior, self.doc_topic_prior_, gains)
         counts, totals = self._counts, self._totals
         if len(self._held):
             counts, totals = (np.delete(array, self._held, axis=-1) for array in (counts, totals))
-        for _ in range(PRIOR_ITERATIONS if self._learns_topic_word_prior and totals.any() else 0):
-            beta, size = self.topic_word_prior_, len(counts)
-            present = counts[counts > 0]
-            above = (digamma(present + beta) - digamma(beta)).sum()
-            below = size * (digamma(totals + size * beta) - digamma(size * beta)).sum()
-            if not below > 0.0:  # the counts are too small to tell
-                break
-            self.topic_word_prior_ = float(np.clip(beta * above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
+        blocks = word_blocks(np.arange(len(counts)))
+        for _ in range(PRIOR_ITERATIONS if self._learns_topic_word_prior else 0):
+            gains = [prior_gains(counts[words], self.topic_word_prior_) for words in blocks]
+            self.topic_word_prior_ = learned_topic_prior(self.topic_word_prior_, gains, totals, len(counts))
 
     def _trace(self, call):
         """log p(words and topics of the documents | counts of earlier ones)."""
         prior, beta, entries = self.doc_topic_prior_, self.topic_word_prior_, self._prior_entries
-        sums, counts = prior_totals(len(self._counts), beta, entries), self._counts[call.words]
+        sums = prior_totals(len(self._counts), beta, entries)
         norm = gammaln(self._totals + sums) - gammaln(call.totals_before + sums)
-        total = log_rising_change(counts, call.counts_before, beta) - norm.sum()
+        total = (
+            in_order(
+                log_rising_change(self._counts[call.words[some]], call.counts_before[some], beta)
+                for some in word_blocks(call.words)
+            )
+            - norm.sum()
+        )
         if entries is not None:
+            counts = self._counts[call.words]
             i, k, value = entries.at(call.words)
             for change, sign in ((counts[i, k], 1.0), (call.counts_before[i, k], -1.0)):
                 total += sign * (gammaln(change + value) - gammaln(change + beta)).sum()
         total += self._log_frozen(call, call.shards)
-        for shard in call.shards:
-            _, topic, weight = shard.topics.used()
-            total += (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
-            total += (gammaln(prior.sum()) - gammaln(prior.sum() + shard.lengths)).sum()
-        return [total]
+        return [in_order((term for shard in call.shards for term in shard.log_proportions(prior)), total)]
+
+
+# What a chain computes from sums over its documents and words, wherever these are
+
+
+def initial_draws(seed, shard, n_clumps):
+    """The random numbers of which the tokens of a shard have their first topics."""
+    return uniforms(combine_keys(seed, ASSIGNMENT_KEY, shard), n_clumps)
+
+
+def total_gains(prior, gains):
+    """Minka's sums for the prior of proportions, from `Shard.prior_gains` of all shards: the numerators of
+    all topics, and the denominator."""
+    return np.append(prior, 1.0) * in_order(gains)
+
+
+def learned_prior(kind, prior, gains):
+    """The prior of proportions after an iteration with these sums; kind is the parameter."""
+    if gains[-1] == 0.0:  # there are no words
+        return prior
+    return PriorLearner(kind, "gamma", shape=1.0, rate=0.0).mode(gains, 1.0)
+
+
+def learned_topic_prior(beta, gains, totals, n_features):
+    """The prior of topics after an iteration with the `prior_gains` of all blocks of words."""
+    below = n_features * (digamma(totals + n_features * beta) - digamma(n_features * beta)).sum()
+    if not below > 0.0:  # the counts are too small to tell
+        return beta
+    return float(np.clip(beta * in_order(gains) / below, SMALLEST_LEARNED, LARGEST_LEARNED))

@@ -3,7 +3,8 @@
 In rows of all topics, or in lists of those that a document has: each with the kernel that sweeps over tokens.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +17,28 @@ from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 from sktopic._token_counts import leaves_none_negative
 
 
+class DocumentTopics:
+    """Base class: numbers of tokens of documents in topics.
+
+    Attributes
+    ----------
+    changing : names of the arrays that sweeps change; the others belong to the documents
+    """
+
+    changing: ClassVar[tuple[str, ...]]
+
+    @property
+    def state(self):
+        """The arrays that sweeps change, by name."""
+        return {name: getattr(self, name) for name in self.changing}
+
+    def holding(self, state):
+        """The same documents with another state, whose arrays sweeps will change."""
+        return replace(self, **state)
+
+
 @dataclass
-class TopicLists:
+class TopicLists(DocumentTopics):
     """Lists, as _kernels._collapsed_gibbs has them.
 
     Attributes
@@ -36,20 +57,36 @@ class TopicLists:
     n_entries: np.ndarray
     hint: np.ndarray
 
+    changing = "entries", "entry_weight", "n_entries", "hint"
+
     @classmethod
     def of(cls, batch, n_topics):
-        """Empty ones for the documents of a DocumentBatch."""
-        list_start = np.concatenate([[0], np.cumsum(list_sizes(batch, n_topics))])
+        """Those of the documents of a DocumentBatch, without lists."""
         return cls(
             batch.word_indptr,
             batch.cell_document()[batch.word_cell],
             batch.cell_count[batch.word_cell],
-            list_start,
-            np.zeros(list_start[-1], dtype=TOPIC_CLUMPS),
-            np.zeros(list_start[-1]),
-            np.zeros(batch.n_documents, dtype=np.int32),
-            np.zeros(batch.n_clumps, dtype=np.int32),
+            np.concatenate([[0], np.cumsum(list_sizes(batch, n_topics))]),
+            np.empty(0, dtype=TOPIC_CLUMPS),
+            np.empty(0),
+            np.empty(0, dtype=np.int32),
+            np.empty(0, dtype=np.int32),
         )
+
+    def unassigned(self, n_documents, n_clumps):
+        """The same with empty lists."""
+        return replace(
+            self,
+            entries=np.zeros(self.list_start[-1], dtype=TOPIC_CLUMPS),
+            entry_weight=np.zeros(self.list_start[-1]),
+            n_entries=np.zeros(n_documents, dtype=np.int32),
+            hint=np.zeros(n_clumps, dtype=np.int32),
+        )
+
+    def of_words(self, words, tokens):
+        """Those of some of the words, which have these tokens (slices), on the same lists."""
+        bounds = slice(words.start, words.stop + 1)
+        return replace(self, word_indptr=self.word_indptr[bounds], hint=self.hint[tokens])
 
     @property
     def _lists(self):
@@ -87,7 +124,7 @@ class TopicLists:
 
 
 @dataclass
-class TopicRows:
+class TopicRows(DocumentTopics):
     """Rows, as _kernels._dense_collapsed_gibbs has them.
 
     Attributes
@@ -101,9 +138,11 @@ class TopicRows:
     size: np.ndarray
     rows: np.ndarray
 
+    changing = ("rows",)
+
     @classmethod
     def of(cls, batch, n_topics):
-        """Empty ones for the documents of a DocumentBatch."""
+        """Those of the documents of a DocumentBatch, without rows."""
         tokens = {
             "token_indptr": np.empty_like(batch.word_indptr),
             "document": np.empty(batch.n_clumps, dtype=np.int32),
@@ -115,7 +154,18 @@ class TopicRows:
             cell_count=batch.cell_count[batch.word_cell],
             **tokens,
         )
-        return cls(**tokens, rows=np.zeros((batch.n_documents, row_size(n_topics)), dtype=np.float32))
+        return cls(**tokens, rows=np.empty((0, row_size(n_topics)), dtype=np.float32))
+
+    def unassigned(self, n_documents, n_clumps):
+        """The same with rows of zeros."""
+        return replace(self, rows=np.zeros((n_documents, self.rows.shape[1]), dtype=np.float32))
+
+    def of_words(self, words, tokens):
+        """Those of some of the words, which have these tokens (slices), on the same rows."""
+        token_indptr = self.token_indptr[words.start : words.stop + 1] - tokens.start
+        return replace(
+            self, token_indptr=token_indptr, document=self.document[tokens], size=self.size[tokens]
+        )
 
     def sweep(self, words, z, **state):
         """Draw every token's topic z once."""
@@ -145,7 +195,7 @@ SMALLEST_PRODUCT = 1e-30
 
 
 def topics_of(batch, prior, smallest_ratio):
-    """Empty rows where they are faster, take no more memory than lists and count exactly; else lists.
+    """Rows where they are faster, take no more memory than lists and count exactly; else lists: none yet.
 
     prior : (n_topics,) alpha
     smallest_ratio : what q_k is at least, beta / (n_k + V beta)

@@ -1,11 +1,13 @@
 """Documents with the topics of their tokens, as the collapsed Gibbs sampler for LDA keeps them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import digamma, gammaln
 
 from sktopic._kernels._collapsed_gibbs import transfer_counts
+from sktopic._kernels._documents import clump_bounds
 from sktopic._token_counts import add_tokens
 from sktopic._topic_word_prior import PriorEntries, prior_totals
 from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
@@ -16,6 +18,23 @@ class Swept(NamedTuple):
 
     totals: np.ndarray
     before: np.ndarray | None
+
+
+class TopicPrior(NamedTuple):
+    """The Dirichlet prior of topics, as kernels take it."""
+
+    topic_word_prior: float
+    own_indptr: np.ndarray
+    own_topic: np.ndarray
+    own_value: np.ndarray
+    prior_sum: np.ndarray
+
+    @classmethod
+    def of(cls, n_features, n_topics, topic_word_prior, entries=None):
+        """Of all words and topics: a number, and PriorEntries in its place, or None."""
+        sums = prior_totals(n_features, topic_word_prior, entries) * np.ones(n_topics)
+        own = entries or PriorEntries.none(n_features, n_topics)
+        return cls(topic_word_prior, own.indptr, own.topics, own.values, sums)
 
 
 @dataclass
@@ -39,15 +58,41 @@ class Shard:
 
     @classmethod
     def of(cls, batch, prior, smallest_ratio):
-        """The documents of a DocumentBatch, with no topics yet; prior and ratio are those of `topics_of`."""
+        """The documents of a DocumentBatch, without topics; prior and ratio are those of `topics_of`."""
         return cls(
             batch.word_indptr,
             batch.words,
             batch.cell_count[batch.word_cell],
             batch.lengths,
             topics_of(batch, prior, smallest_ratio),
-            np.full(batch.n_clumps, -1, dtype=np.int32),
+            np.empty(0, dtype=np.int32),
         )
+
+    def unassigned(self):
+        """The same with no topics yet."""
+        n_clumps = int(clump_bounds(self.cell_count)[-1])
+        return replace(
+            self,
+            topics=self.topics.unassigned(len(self.lengths), n_clumps),
+            z=np.full(n_clumps, -1, dtype=np.int32),
+        )
+
+    def by_words(self, n_words):
+        """Yield parts of so many words, in their order, as (slice of the words, Shard on the same arrays)."""
+        token_indptr = clump_bounds(self.cell_count)[self.word_indptr]
+        for first in range(0, len(self.words), n_words):
+            words = slice(first, min(first + n_words, len(self.words)))
+            tokens = slice(token_indptr[words.start], token_indptr[words.stop])
+            yield (
+                words,
+                replace(
+                    self,
+                    word_indptr=self.word_indptr[words.start : words.stop + 1],
+                    words=self.words[words],
+                    topics=self.topics.of_words(words, tokens),
+                    z=self.z[tokens],
+                ),
+            )
 
     def assign(self, z, counts):
         """Give every token a topic, and count them."""
@@ -56,39 +101,38 @@ class Shard:
         self.transfer(before, counts)
         self.list_topics()
 
-    def transfer(self, before, counts):
-        """Let the tokens be counted in the topics they have, and no longer in those of before."""
+    def transfer(self, before, counts, word_row=None):
+        """Let the tokens be counted in the topics they have, and no longer in those of before.
+
+        word_row : the row of counts of each word; None: that of its column
+        """
         transfer_counts(
             word_indptr=self.word_indptr,
-            words=self.words,
+            words=self.words if word_row is None else word_row,
             cell_count=self.cell_count,
             before=before,
             z=self.z,
             counts=counts,
         )
 
-    def sweep(self, counts, update_counts, totals, prior, topic_word_prior, entries, key):
+    def sweep(self, counts, update_counts, totals, prior, topic_prior, key, word_row=None):
         """Draw every token's topic once; returns Swept.
 
         update_counts : whether the counts are changed at once; else `transfer` changes them later
-        entries : PriorEntries in the place of topic_word_prior, or None
+        topic_prior : TopicPrior
+        word_row : the row of counts of each word; None: that of its column
         """
         before, totals = None if update_counts else self.z.copy(), totals.copy()
         if len(self.words):
-            sums = prior_totals(len(counts), topic_word_prior, entries) * np.ones(len(totals))
-            own = entries or PriorEntries.none(len(counts), len(totals))
             self.topics.sweep(
                 self.words,
                 self.z,
+                word_row=self.words if word_row is None else word_row,
                 counts=counts,
                 update_counts=update_counts,
                 totals=totals,
                 prior=prior,
-                topic_word_prior=topic_word_prior,
-                own_indptr=own.indptr,
-                own_topic=own.topics,
-                own_value=own.values,
-                prior_sum=sums,
+                **topic_prior._asdict(),
                 key=key,
             )
         return Swept(totals, before)
@@ -104,3 +148,20 @@ class Shard:
 
     def list_topics(self):
         self.topics.fill(self.z)
+
+    # Sums over the documents
+
+    def prior_gains(self, prior):
+        """What Minka's fixed point sums: psi(alpha_k + n_k) - psi(alpha_k) of all topics, and, last,
+        psi(sum of alpha + n) - psi(sum of alpha)."""
+        _, topic, weight = self.topics.used()
+        gains = digamma(prior[topic] + weight) - digamma(prior[topic])
+        lengths, total = self.lengths[self.lengths > 0], prior.sum()
+        length_gain = (digamma(total + lengths) - digamma(total)).sum()
+        return np.append(np.bincount(topic, weights=gains, minlength=len(prior)), length_gain)
+
+    def log_proportions(self, prior):
+        """The log probability of the topics of the documents, as two terms: of topics, and of lengths."""
+        _, topic, weight = self.topics.used()
+        of_topics = (gammaln(prior[topic] + weight) - gammaln(prior[topic])).sum()
+        return of_topics, (gammaln(prior.sum()) - gammaln(prior.sum() + self.lengths)).sum()
