@@ -7,7 +7,7 @@ and their results come back in order: so the bits do not depend on how many run 
 from functools import cache
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib.parallel import LokyBackend, MultiprocessingBackend, ThreadingBackend, get_active_backend
 
 from sktopic._kernels._team import Team
 
@@ -18,13 +18,15 @@ n_cores = cache(cpu_count)
 class Workers:
     """A team for one call of fit, partial_fit, transform or a metric; a context manager.
 
-    Threads of its own around kernels that release the GIL, unless the caller chose another backend
-    with ``joblib.parallel_config``: then document steps run there.
+    Threads of its own around kernels that release the GIL, unless the caller chose processes of this
+    machine with ``joblib.parallel_config``: then document steps run there. Backends that reach other
+    machines (dask, ray, spark) are for whole fits: a step takes about a millisecond, so it stays here.
 
     Parameters
     ----------
     n_jobs : int or None
         As everywhere in scikit-learn: None is 1 unless ``joblib.parallel_config`` says otherwise.
+        Under a backend that reaches other machines None is 1, as its workers share the cores by fits.
 
     Attributes
     ----------
@@ -35,11 +37,13 @@ class Workers:
     """
 
     def __init__(self, n_jobs=None):
-        self.n_jobs = effective_n_jobs(n_jobs)
-        self._remote = False
-        if self.n_jobs > 1:
-            backend, _ = get_active_backend(prefer="threads")
-            self._remote = not getattr(backend, "supports_sharedmem", False)
+        backend, _ = get_active_backend(prefer="threads")
+        shared = getattr(backend, "supports_sharedmem", False)
+        if shared or isinstance(backend, LokyBackend | MultiprocessingBackend):
+            self.n_jobs = effective_n_jobs(n_jobs)
+        else:
+            self.n_jobs, shared = ThreadingBackend().effective_n_jobs(n_jobs), True
+        self._remote = self.n_jobs > 1 and not shared
         self.n_processes = self.n_jobs if self._remote else 1
         self.team = Team()
         self._joblib = None

@@ -7,11 +7,16 @@ import threading
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from joblib.parallel import ParallelBackendBase
+from numpy.testing import assert_array_equal
+from sklearn.model_selection import GridSearchCV
 
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._parallel import Workers
 from sktopic._topics import TopicProbabilities
+from sktopic.lda import OnlineEMLDA
 
 
 @pytest.mark.parametrize(("backend", "leave"), [("threading", False), ("sequential", False), ("loky", True)])
@@ -19,6 +24,55 @@ def test_pieces_leave_the_process_for_backends_without_shared_memory(backend, le
     with joblib.parallel_config(backend, n_jobs=2), Workers() as workers:
         assert (set(workers.map(os.getpid, [()] * 4)) != {os.getpid()}) == leave
         assert set(workers.map_here(os.getpid, [()] * 4)) == {os.getpid()}
+
+
+class OtherMachines(ParallelBackendBase):
+    """Counts its hundred cores as n_jobs; nothing can be sent there."""
+
+    default_n_jobs = -1
+
+    def effective_n_jobs(self, n_jobs):
+        return 100
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (1, 1), (2, 2), (-1, joblib.cpu_count())])
+def test_pieces_stay_here_under_a_backend_of_other_machines(n_jobs, expected):
+    with joblib.parallel_config(OtherMachines()), Workers(n_jobs) as workers:
+        assert (workers.n_jobs, workers.n_processes, workers.share_memory) == (expected, 1, True)
+        assert set(workers.map(os.getpid, [()] * 4)) == {os.getpid()}
+
+
+def test_a_grid_search_on_dask_sends_each_fit_once_and_no_step():
+    distributed = pytest.importorskip("distributed")
+    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    class Sent(SchedulerPlugin):
+        """Sizes of what is sent of each task."""
+
+        def __init__(self):
+            self.sizes = {}
+
+        def transition(self, key, start, finish, *args, **kwargs):
+            if finish == "processing":
+                self.sizes[key] = len(pickle.dumps(cluster.scheduler.tasks[key].run_spec))
+
+    X = sp.csr_array(np.random.default_rng(0).poisson(0.2, (300, 400)))
+    search = GridSearchCV(OnlineEMLDA(max_iter=2, n_jobs=2, random_state=0), {"n_components": [2, 3]}, cv=2)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        sent = Sent()
+        cluster.scheduler.add_plugin(sent)
+        with joblib.parallel_config("dask", scatter=[X]):
+            search.fit(X)
+    sizes = [size for key, size in sent.sizes.items() if "fit_and_score" in str(key)]
+    assert len(sizes) == len(sent.sizes) == 4
+    assert max(sizes) < X.data.nbytes / 10
+    here = GridSearchCV(search.estimator, search.param_grid, cv=2).fit(X)
+    assert_array_equal(search.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
 
 
 needs_two_cores = pytest.mark.skipif(joblib.cpu_count() < 2, reason="there is one core")

@@ -70,7 +70,7 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     tol : float, default=1e-3
         Nats per word that count as an improvement.
     n_jobs : int or None, default=None
-        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, of shuffling, and of sampling where the method samples.

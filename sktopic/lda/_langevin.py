@@ -126,7 +126,7 @@ class LangevinLDA(MinibatchLDA):
         divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
         that each update forgets a part of: they say where training starts, not where it ends.
     n_jobs : int or None, default=None
-        Threads (or workers of the backend chosen with ``joblib.parallel_config``). The results are the
+        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
         same for any number.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, of shuffling, and of sampling where the method samples.

@@ -38,7 +38,7 @@ class MomentMatchingLDA(MomentMatchingModel):
         all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
         document word by word.
     n_jobs : int or None, default=None
-        Threads (or workers of the backend chosen with ``joblib.parallel_config``) of `transform` and `score`;
+        Threads (or processes chosen with ``joblib.parallel_config``) of `transform` and `score`;
         training is sequential and uses one thread. The results are the same for any number.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles, and of the initial topics where these are not all alike.
