@@ -21,7 +21,7 @@ from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
 from sktopic._statistics_updates import BatchCounts, DocumentAverage, StatisticsUpdate
-from sktopic._step_size import StepSize, whole_step
+from sktopic._step_size import StepSize, combined_step, whole_step
 from sktopic._topics import check_components_init
 from sktopic._typing import MatrixLike
 
@@ -46,6 +46,7 @@ class Update:
     is_whole_corpus : whether the batch is the whole corpus
     total_samples : documents of the corpus that the batch is a sample of, by weight
     memory : what a method wants to remember from update to update of the same call
+    n_updates : how many it stands for: those of lanes that are merged are one (see _lanes.py)
     """
 
     number: int
@@ -54,6 +55,7 @@ class Update:
     is_whole_corpus: bool
     total_samples: float
     memory: dict[str, Any] = field(default_factory=dict)
+    n_updates: int = 1
 
 
 class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
@@ -130,6 +132,9 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _global_step(self, batch_counts, update, workers):
         """Update the fitted state from the BatchCounts of a batch."""
 
+    def _learn_from_words(self, batch_counts, update, workers):
+        """Learn what a method learns from the rows of all words, after the global step."""
+
     def _step_size(self) -> Callable[[float], float]:
         """Return the step size of the updates (see _step_size.py).
 
@@ -145,12 +150,15 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _rho(self, update, t=None):
         """The step size of the update; t, if not one more than the updates so far by batches with words."""
         t = self._n_topic_updates + 1 if t is None else t
-        return (whole_step if update.is_whole_corpus else self._step_size())(t)
+        step_size = whole_step if update.is_whole_corpus else self._step_size()
+        return combined_step(step_size(t + i) for i in range(update.n_updates))
 
     def _update_statistics(self, statistics, batch_counts, update, workers):
         """Let a batch enter the statistics."""
-        is_first = self._n_topic_updates == 0
-        self._statistics_update()(statistics, batch_counts, self._rho(update), is_first, workers)
+        rule, is_first = self._statistics_update(), self._n_topic_updates == 0
+        if update.n_updates > 1:
+            rule = rule.combined(update.n_updates)
+        rule(statistics, batch_counts, self._rho(update), is_first, workers)
 
     def _unit(self, total_samples):
         """What one unit of the statistics stands for, in tokens of the corpus."""
@@ -268,7 +276,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             self._store_scale,
             self._store_averaged,
             self._average_weight,
-            frozen=vars(self).get("_frozen"),
+            self.n_features_in_,
+            vars(self).get("_frozen"),
         )
 
     @_statistics.setter
@@ -405,6 +414,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             if not short:
                 self._statistics = self._statistics.duplicate()
             self._global_step(batch_counts, update, workers)
+            self._learn_from_words(batch_counts, update, workers)
             self.n_batch_iter_ += 1
             self.n_samples_seen_ += batch_counts.n_documents
             self._corpus_size += n_new
@@ -416,22 +426,26 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         discards = batch_counts.n_tokens > rule.negligible and rule.discards(self._rho(update), is_first)
         return batch_counts.expected.work() + (self._statistics.size if discards else 0)
 
-    def _batch_counts(self, reader, rows, key, update, workers):
-        """The BatchCounts of some documents; of a large batch, summed over groups."""
+    def _batch_counts(self, reader, rows, key, update, workers, position=0):
+        """The BatchCounts of some documents; of a large batch, summed over groups.
+
+        position : that of the first of them in the update
+        """
         if len(rows) <= GROUP_SIZE or self._reads_whole_batches:
             batch = reader.batch(rows)
-            keys = position_keys(key, 0, len(rows))
+            keys = position_keys(key, position, len(rows))
             counts = self._document_step(batch, keys, update, workers)
             return BatchCounts(counts, batch.words, batch.total_weight, batch.total_tokens)
-        dense = DenseCounts(self.n_features_in_, self._n_trained, self._wants_prior_statistics)
+        n_words = len(self._store)  # of a lane, fewer than n_features_in_
+        dense = DenseCounts(n_words, self._n_trained, self._wants_prior_statistics)
         n_tokens = 0.0
         for first in range(0, len(rows), GROUP_SIZE):
             group = rows[first : first + GROUP_SIZE]
             batch = reader.batch(group)
-            keys = position_keys(key, first, len(group))
+            keys = position_keys(key, position + first, len(group))
             dense.include(self._document_step(batch, keys, update, workers), batch.words, workers)
             n_tokens += batch.total_tokens
-        words = np.arange(self.n_features_in_, dtype=np.int32)
+        words = np.arange(n_words, dtype=np.int32)
         return BatchCounts(dense, words, reader.total_weight(rows), n_tokens)
 
 

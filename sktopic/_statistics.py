@@ -98,10 +98,10 @@ class TopicWordStatistics:
             self.n_features = len(self.store)
 
     @classmethod
-    def random(cls, n_features, n_components, key, average):
-        """Noise of mean 1 and standard deviation 0.1 in every entry."""
+    def random(cls, n_features, n_components, key, average, first=0):
+        """Noise of mean 1 and standard deviation 0.1 in every entry; first: the number of the first word."""
         store = np.empty((n_features, n_components))
-        fill_noise(store, key, 0)
+        fill_noise(store, key, first)
         averaged = np.zeros((n_features if average else 0, n_components))
         return cls(store, store.sum(axis=0), np.ones(1), averaged, np.zeros(n_components))
 
@@ -367,11 +367,19 @@ class TopicWordStatistics:
         """The mean of E[log phi] over words and topics under the same posteriors; frozen topics left out."""
         if self.frozen is not None and self._free.any():
             return self.of_topics(self._free).mean_log_probability(weight, topic_word_prior, workers)
-        topics = self.geometric(weight, topic_word_prior)
-        bounds = part_bounds(len(self.store))
-        pieces = [(a, b, self.store, topics.scale, topic_word_prior) for a, b in pairwise(bounds)]
-        total = sum(workers.map_here(sum_digamma, pieces))
-        return total / self.store.size - topics.norm.mean()
+        sums = self.digamma_sums(part_bounds(len(self.store)), weight, topic_word_prior, workers)
+        return self.mean_log_of_sums(sums, weight, topic_word_prior)
+
+    def digamma_sums(self, bounds, weight, topic_word_prior, workers):
+        """Sums of psi of the parameters of these posteriors, over rows from one bound to the next."""
+        scale = self._weights(weight) * np.ones(len(self.totals))
+        pieces = [(a, b, self.store, scale, topic_word_prior) for a, b in pairwise(bounds)]
+        return workers.map_here(sum_digamma, pieces)
+
+    def mean_log_of_sums(self, sums, weight, topic_word_prior):
+        """mean_log_probability, from digamma_sums that are over all words together."""
+        norm = self.geometric(weight, topic_word_prior).norm
+        return sum(sums) / (self.n_features * len(self.totals)) - norm.mean()
 
     def posterior_bound(self, weight, topic_word_prior, entries=None):
         """E[log p(phi)] - E[log q(phi)] of the same posteriors, p being their prior."""

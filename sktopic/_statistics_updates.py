@@ -2,9 +2,10 @@
 
 A rule is called with the statistics, the BatchCounts of a batch, the step size rho and whether the update is
 the first; its `unit` says what one unit of the statistics stands for. A new rule is a class here, or in the
-module of its method, which an estimator returns from ``_statistics_update``.
+module of its method, which an estimator returns from ``_statistics_update``; most are a `LinearUpdate`.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -55,27 +56,60 @@ class StatisticsUpdate(Protocol):
         """What one unit of the statistics stands for, in tokens of a corpus of total_samples documents."""
 
 
-@dataclass(frozen=True)
-class DocumentAverage:
-    """Statistics are a mean over documents: s <- (1 - rho) s + rho s_hat, s_hat being that of the batch."""
+class LinearUpdate(ABC):
+    """Base class of rules that multiply every entry by one number, and add the counts times another.
+
+    Such updates can be made side by side from the same state, and merged (see _lanes.py).
+    """
 
     negligible = 0.0
 
+    @abstractmethod
+    def kept(self, rho: float, is_first: bool) -> float:
+        """What every entry is multiplied by."""
+
+    @abstractmethod
+    def factor(self, rho: float, n_documents: float, n_tokens: float) -> float:
+        """What the counts of a batch of so many documents and tokens are multiplied by."""
+
+    def combined(self, n_updates: int) -> "LinearUpdate":
+        """Return the rule of so many updates as one, whose rho is their combined step size."""
+        return self
+
+    def enter(self, statistics, batch_counts, rho, is_first, workers):
+        """Let the counts of a batch enter, those of the first batch, too, as they are."""
+        statistics.decay(self.kept(rho, is_first))
+        factor = self.factor(rho, batch_counts.n_documents, batch_counts.n_tokens)
+        statistics.add(batch_counts.expected, batch_counts.words, factor, workers)
+
     def __call__(self, statistics, batch_counts, rho, is_first, workers):
-        divisor = self.divisor(batch_counts)
-        if is_first and statistics.totals.any():
-            # The initial noise weighs what one document (or token, where those are averaged) does.
-            statistics.set_total(batch_counts.n_tokens / divisor)
-        statistics.decay(1.0 - rho)
-        statistics.add(batch_counts.expected, batch_counts.words, rho / divisor, workers)
+        self.enter(statistics, batch_counts, rho, is_first, workers)
         statistics.count_average()
 
     def discards(self, rho, is_first):
-        return rho == 1.0
+        return self.kept(rho, is_first) == 0.0
 
-    def divisor(self, batch_counts):
+
+@dataclass(frozen=True)
+class DocumentAverage(LinearUpdate):
+    """Statistics are a mean over documents: s <- (1 - rho) s + rho s_hat, s_hat being that of the batch."""
+
+    def __call__(self, statistics, batch_counts, rho, is_first, workers):
+        if is_first and statistics.totals.any():
+            # The initial noise weighs what one document (or token, where those are averaged) does.
+            n_documents, n_tokens = batch_counts.n_documents, batch_counts.n_tokens
+            statistics.set_total(n_tokens / self.divisor(n_documents, n_tokens))
+        super().__call__(statistics, batch_counts, rho, is_first, workers)
+
+    def kept(self, rho, is_first):
+        return 1.0 - rho
+
+    def factor(self, rho, n_documents, n_tokens):
+        return rho / self.divisor(n_documents, n_tokens)
+
+    def divisor(self, n_documents, n_tokens):
         """What the counts of a batch are divided by."""
-        return batch_counts.n_documents
+        return n_documents
 
     def unit(self, total_samples):
         return total_samples
@@ -90,15 +124,15 @@ class TokenAverage(DocumentAverage):
     # Division by fewer tokens might overflow.
     negligible = 1e-200
 
-    def divisor(self, batch_counts):
-        return batch_counts.n_tokens
+    def divisor(self, n_documents, n_tokens):
+        return n_tokens
 
     def unit(self, total_samples):
         return total_samples * self.mean_length
 
 
 @dataclass(frozen=True)
-class RunningSum:
+class RunningSum(LinearUpdate):
     """Statistics are the sum of all batches: s <- decay s + s_hat; the size of the corpus plays no part.
 
     The first batch is inferred under the random initial topics, which are then discarded.
@@ -106,14 +140,14 @@ class RunningSum:
 
     decay: float = 1.0
 
-    negligible = 0.0
+    def kept(self, rho, is_first):
+        return 0.0 if is_first else self.decay
 
-    def __call__(self, statistics, batch_counts, rho, is_first, workers):
-        statistics.decay(0.0 if is_first else self.decay)
-        statistics.add(batch_counts.expected, batch_counts.words, 1.0, workers)
+    def combined(self, n_updates):
+        return RunningSum(self.decay**n_updates)
 
-    def discards(self, rho, is_first):
-        return is_first or self.decay == 0.0
+    def factor(self, rho, n_documents, n_tokens):
+        return 1.0
 
     def unit(self, total_samples):
         return 1.0

@@ -3,6 +3,7 @@
 A step size is any function of t that returns a number in [0, 1]; a new schedule is a class or function here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -25,3 +26,12 @@ def mean_of_all(t: float) -> float:
 def whole_step(t: float) -> float:
     """rho_t = 1: each update forgets all earlier ones, since it sees the whole corpus."""
     return 1.0
+
+
+def combined_step(sizes: Iterable[float]) -> float:
+    """1 - prod(1 - rho) over the steps: how far an average goes that takes them one after the other."""
+    steps = iter(sizes)
+    combined = next(steps)
+    for rho in steps:
+        combined += (1.0 - combined) * rho
+    return combined

@@ -51,7 +51,7 @@ LAYERS = [
     },
     {"_document_steps"},
     {"_base", "_editing", "_statistics_updates", "_topic_posteriors"},
-    {"_batch_sampler", "_minibatch", "_plug_in", "features"},
+    {"_batch_sampler", "_lanes", "_minibatch", "_plug_in", "distributed", "features"},
     {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching", "seeding"},
     {"_loading", "model_selection"},
 ]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sktopic._compat import StrOptions
 from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic._fitted_arrays import FLOAT, NUMBER
-from sktopic._minibatch import WeightedMinibatchModel
+from sktopic._lanes import LaneModel
 from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._minibatch import MinibatchHDP
@@ -16,7 +16,7 @@ from sktopic.hdp._root import Root
 from sktopic.hdp._table_step import TableStep
 
 
-class HybridHDP(WeightedMinibatchModel, MinibatchHDP):
+class HybridHDP(LaneModel, MinibatchHDP):
     """Hierarchical Dirichlet process topic model, online: Gibbs sampling in documents, averages across them.
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a

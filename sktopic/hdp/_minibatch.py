@@ -163,7 +163,7 @@ class MinibatchHDP(MinibatchTopicModel):
         self.total_samples_ = float(update.total_samples)
         if batch_counts.n_tokens > self._statistics_update().negligible:
             self._update_topics(batch_counts, update, workers)
-            self._n_topic_updates += 1
+            self._n_topic_updates += update.n_updates
         self._report_topics()
 
 

@@ -270,3 +270,8 @@ class LangevinLDA(MinibatchLDA):
 
     def _global_work(self, batch_counts, update):
         return super()._global_work(batch_counts, update) + 4 * self._statistics.size  # noise for every entry
+
+    def _check_lanes(self):
+        raise ValueError(
+            "LangevinLDA has no rule for lanes: steps of a chain follow each other. HybridLDA has."
+        )

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sktopic._constraints import SHARED
 from sktopic._document_steps import TrainingStep
 from sktopic._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME
-from sktopic._minibatch import WeightedMinibatchModel
+from sktopic._lanes import LaneModel
 from sktopic._prior import (
     PRIOR_INERTIA,
     PriorLearner,
@@ -24,7 +24,7 @@ from sktopic.lda._topic_exchange import best_order
 from sktopic.lda._topic_word_prior import TopicWordPriorLDA
 
 
-class MinibatchLDA(TopicWordPriorLDA, WeightedMinibatchModel):
+class MinibatchLDA(TopicWordPriorLDA, LaneModel):
     """Base class of the mini-batch methods for LDA: a random start, and priors, which may be learned.
 
     A method says with which step documents are inferred (`_training_step`, `_transform_step`), how the
@@ -36,15 +36,15 @@ class MinibatchLDA(TopicWordPriorLDA, WeightedMinibatchModel):
 
     _parameter_constraints = SHARED
     _fitted_arrays = {  # noqa: RUF012
-        **WeightedMinibatchModel._fitted_arrays,
+        **LaneModel._fitted_arrays,
         "_prior_averages": (FLOAT, None),
     }
     _optional_arrays = {  # noqa: RUF012
-        **WeightedMinibatchModel._optional_arrays,
+        **LaneModel._optional_arrays,
         **TopicWordPriorLDA._optional_arrays,
     }
     _fitted_values = {  # noqa: RUF012
-        **WeightedMinibatchModel._fitted_values,
+        **LaneModel._fitted_values,
         "_prior_rule": OPTIONAL_NAME,
         "_n_prior_updates": COUNT,
     }
@@ -131,9 +131,9 @@ class MinibatchLDA(TopicWordPriorLDA, WeightedMinibatchModel):
         if self._learns_prior_now():
             learned = self._learned_prior(self.doc_topic_prior_, batch_counts.expected, update)
             self._prior_averages, self.doc_topic_prior_ = learned
-            self._n_prior_updates += 1
+            self._n_prior_updates += update.n_updates
         self._exchange_topics()
-        self._n_topic_updates += 1
+        self._n_topic_updates += update.n_updates
 
     def _exchange_topics(self):
         """Let topics change places where their priors then fit them better."""

@@ -267,6 +267,19 @@ class OnlineEMLDA(ExpectedCountsLDA):
                 "to start anew."
             )
 
+    def _check_lanes(self):
+        super()._check_lanes()
+        if self.boost:
+            raise ValueError(
+                "boost=True has no rule for lanes: topics are updated within a batch, which others do not "
+                "see. boost=False has."
+            )
+        if self.average:
+            raise ValueError(
+                "average=True has no rule for lanes: no lane has the topics between two merges. A "
+                "learning_decay above 0.5 settles without averages."
+            )
+
     def _edit_topics(self, edit):
         if self._statistics.averages and edit.merged.any():
             raise ValueError("average=True: the past topics that are averaged cannot be merged.")

@@ -206,6 +206,13 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     def _fits_whole_corpus(self):
         return self.learning_method == "batch"
 
+    def _check_lanes(self):
+        super()._check_lanes()
+        if self.learning_method == "batch":
+            raise ValueError(
+                "learning_method='batch' has no rule for lanes: an update is of all documents. 'online' has."
+            )
+
     @property
     def _learns_topic_word_prior(self):
         return isinstance(self.topic_word_prior, str)
@@ -222,11 +229,12 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         passes = 8 if self._learns_topic_word_prior else 0
         return super()._global_work(batch_counts, update) + passes * self._statistics.size
 
-    def _global_step(self, batch_counts, update, workers):
-        rho = self._rho(update)
-        super()._global_step(batch_counts, update, workers)
+    def _learn_from_words(self, batch_counts, update, workers):
         if self._learns_topic_word_prior and batch_counts.n_tokens > 0:
-            eta = self.topic_word_prior_
-            mean = self._statistics.mean_log_probability(self._unit(self.total_samples_), eta, workers)
-            given = self.prior_update, mean, self.n_features_in_, eta, rho
-            self.topic_word_prior_ = learned_topic_word_prior(*given)
+            unit, eta = self._unit(self.total_samples_), self.topic_word_prior_
+            mean = self._statistics.mean_log_probability(unit, eta, workers)
+            self._learn_topic_word_prior(mean, self._rho(update, self._n_topic_updates))
+
+    def _learn_topic_word_prior(self, mean_log_probability, rho):
+        given = self.prior_update, mean_log_probability, self.n_features_in_, self.topic_word_prior_, rho
+        self.topic_word_prior_ = learned_topic_word_prior(*given)

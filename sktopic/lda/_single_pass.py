@@ -183,3 +183,9 @@ class SinglePassLDA(OnlineEMLDA):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _check_lanes(self):
+        raise ValueError(
+            "SinglePassLDA has no rule for lanes: topics are updated within a batch, which others do not "
+            "see. OnlineEMLDA(inference='variational') has."
+        )
