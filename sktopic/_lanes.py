@@ -116,13 +116,8 @@ class Head:
 
     @property
     def n_updates(self):
-        """Updates made so far; the first has to be a round of its own."""
+        """Updates made so far; the very first is a round of its own."""
         return self.state["n_batch_iter_"]
-
-    @property
-    def is_first(self):
-        """Whether topics are random as yet."""
-        return self.state["_n_topic_updates"] == 0
 
     @property
     def wants_row_sums(self):
@@ -316,14 +311,14 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64)
     -------
     update : LaneUpdate
     """
-    if head.is_first and len(batches) != 1:
+    if head.n_updates == 0 and len(batches) != 1:
         raise ValueError(
             f"n_updates={len(batches)}: the first update, which replaces the start, is to be merged."
         )
     # A row of ones behind the others becomes what is left of each entry of the start.
     model = head.model(np.concatenate([rows, np.ones((1, head.n_topics))]))
     statistics, rule, number = model._statistics, model._statistics_update(), model.n_batch_iter_
-    n_documents, n_tokens, prior = 0, 0.0, None
+    n_documents, n_tokens, prior, is_first = 0, 0.0, None, model._n_topic_updates == 0
     if model._wants_prior_statistics:
         prior = PriorStatistics.none(head.n_topics)
     with Workers(model.n_jobs) as workers:
@@ -334,9 +329,10 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64)
             key, in_order = model._key(FIT_KEY, update.number), np.arange(X.shape[0])
             reader = DocumentReader(as_documents(X))
             counts = model._batch_counts(reader, in_order, key, update, workers, lane * batch_size)
-            rho, is_first = model._rho(update, model._n_topic_updates + 1 + i), head.is_first
+            rho = model._rho(update, model._n_topic_updates + 1 + i)
             if counts.n_tokens > rule.negligible:
-                rule.enter(statistics, counts, rho, is_first, workers)
+                rule(statistics, counts, rho, is_first, workers)
+                is_first = False
                 if prior is not None:
                     prior = prior.plus(counts.expected.prior_statistics())
             else:

@@ -76,14 +76,10 @@ class LinearUpdate(ABC):
         """Return the rule of so many updates as one, whose rho is their combined step size."""
         return self
 
-    def enter(self, statistics, batch_counts, rho, is_first, workers):
-        """Let the counts of a batch enter, those of the first batch, too, as they are."""
+    def __call__(self, statistics, batch_counts, rho, is_first, workers):
         statistics.decay(self.kept(rho, is_first))
         factor = self.factor(rho, batch_counts.n_documents, batch_counts.n_tokens)
         statistics.add(batch_counts.expected, batch_counts.words, factor, workers)
-
-    def __call__(self, statistics, batch_counts, rho, is_first, workers):
-        self.enter(statistics, batch_counts, rho, is_first, workers)
         statistics.count_average()
 
     def discards(self, rho, is_first):
