@@ -326,18 +326,18 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64)
             if X.shape[0] > batch_size:
                 raise ValueError(f"a batch has {X.shape[0]} documents; batch_size={batch_size}.")
             update = _update(model, number + i)
+            rho = model._rho(update, model._n_topic_updates + 1 + i)
+            n_documents += X.shape[0]
+            if not X.data.sum(dtype=np.float64) > rule.negligible:  # others may have words
+                statistics.decay(rule.kept(rho, is_first))
+                continue
             key, in_order = model._key(FIT_KEY, update.number), np.arange(X.shape[0])
             reader = DocumentReader(as_documents(X))
             counts = model._batch_counts(reader, in_order, key, update, workers, lane * batch_size)
-            rho = model._rho(update, model._n_topic_updates + 1 + i)
-            if counts.n_tokens > rule.negligible:
-                rule(statistics, counts, rho, is_first, workers)
-                is_first = False
-                if prior is not None:
-                    prior = prior.plus(counts.expected.prior_statistics())
-            else:
-                statistics.decay(rule.kept(rho, is_first))
-            n_documents += counts.n_documents
+            rule(statistics, counts, rho, is_first, workers)
+            is_first = False
+            if prior is not None:
+                prior = prior.plus(counts.expected.prior_statistics())
             n_tokens += counts.n_tokens
     added = _added(statistics, rows, np.dtype(dtype))
     totals = added.sum(axis=0, dtype=np.float64)

@@ -1,0 +1,366 @@
+"""Lanes: mini-batches side by side, merged into what plain updates make of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from sktopic import _lanes, load
+from sktopic._documents import DocumentReader
+from sktopic._minibatch import FIT_KEY
+from sktopic._parallel import Workers
+from sktopic._prior import MAX_ITER, PRIOR_INERTIA, TOL
+from sktopic.datasets import make_bars
+from sktopic.distributed import local_update, merge_updates, start_model
+from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineVariationalHDP
+from sktopic.lda import (
+    CollapsedGibbsLDA,
+    HybridLDA,
+    LangevinLDA,
+    OnlineCVB0LDA,
+    OnlineEMLDA,
+    OnlineOPELDA,
+    OnlineVariationalLDA,
+    SinglePassLDA,
+    StreamingGibbsLDA,
+    StreamingVariationalLDA,
+)
+
+from .reference.dirichlet import fit_dirichlet
+from .reference.lanes import run_round
+
+N_DOCUMENTS, N_LANES, SIZE = 300, 3, 10
+bars = sp.lil_array(make_bars(N_DOCUMENTS, random_state=1).data, dtype=float)
+bars[[0, 7, 41, 42]] = 0.0  # documents without words
+X = sp.csr_array(bars)
+N_WORDS = X.shape[1]
+
+BOUNDED = {"total_samples": 500.0, "random_state": 3}
+MODELS = {
+    "gibbs": OnlineEMLDA(5, **BOUNDED),
+    "variational": OnlineEMLDA(5, inference="variational", doc_topic_prior="auto", **BOUNDED),
+    "gamma": OnlineEMLDA(5, doc_topic_prior="auto-symmetric", prior_update="gamma", **BOUNDED),
+    "hybrid": HybridLDA(5, doc_topic_prior="auto", **BOUNDED),
+    "variational Bayes": OnlineVariationalLDA(
+        5, topic_word_prior="auto", doc_topic_prior="auto-symmetric", **BOUNDED
+    ),
+    "gradient": OnlineVariationalLDA(
+        5, topic_word_prior="auto", doc_topic_prior="auto", prior_update="gradient", **BOUNDED
+    ),
+    "cvb0": OnlineCVB0LDA(5, **BOUNDED),
+    "ope": OnlineOPELDA(5, **BOUNDED),
+    "hdp": HybridHDP(8, **BOUNDED),
+    "hdp with tables": HybridHDP(8, sampler="sparse_table_indicator", root_weight="paper", **BOUNDED),
+    "streaming variational": StreamingVariationalLDA(5, doc_topic_prior="auto", random_state=3),
+    "streaming gibbs": StreamingGibbsLDA(5, decay=0.9, random_state=3),
+}
+named = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+
+
+class Rounds:
+    """Rounds of lanes in shards of words, on documents dealt in order: batch by batch, lane by lane."""
+
+    def __init__(self, model, n_shards=1, n_lanes=N_LANES, size=SIZE):
+        self.head = _lanes.begin(model, N_WORDS, N_DOCUMENTS)
+        self.bounds = _lanes.word_bounds(N_WORDS, n_shards)
+        self.rows, sums = zip(*(_lanes.initial_rows(self.head, *shard) for shard in self.bounds))
+        self.head = _lanes.set_initial_totals(self.head, sums)
+        self.n_lanes, self.size, self.n_read = n_lanes, size, 0
+
+    def deal(self, n_updates, sizes=None):
+        """The batches of all lanes, documents of the lanes of one step next to each other."""
+        sizes = sizes or [self.size] * self.n_lanes
+        lanes = [[] for _ in sizes]
+        for _ in range(n_updates):
+            for lane, size in zip(lanes, sizes):
+                lane.append(X[self.n_read : self.n_read + size])
+                self.n_read += size
+        return lanes
+
+    def run(self, n_updates=1, sizes=None, dtype="float64", through=lambda updates: updates):
+        updates, rows = [], np.concatenate(self.rows)
+        for lane, batches in enumerate(self.deal(n_updates, sizes)):
+            words, batches = _lanes.narrowed(batches)
+            given = words, rows[words], batches, lane, self.size, dtype
+            updates.append(_lanes.local_update(self.head, *given))
+        updates = through(updates)
+        self.head, merge = _lanes.merge_heads(self.head, [update.summary for update in updates])
+        self.rows = [
+            _lanes.merge_rows(rows, merge, [update.rows_of(*shard) for update in updates])
+            for rows, shard in zip(self.rows, self.bounds)
+        ]
+        if self.head.wants_row_sums:
+            sums = [_lanes.row_sums(self.head, *shard, rows) for rows, shard in zip(self.rows, self.bounds)]
+            self.head = _lanes.learn_from_rows(self.head, sums)
+        return self
+
+    @property
+    def model(self):
+        return _lanes.finish(self.head, self.rows)
+
+
+def state_of(model):
+    """All that training has set, with the scale in the store."""
+    state = {name: getattr(model, name) for name in (*model._fitted_arrays, *model._fitted_values)}
+    scale = state.pop("_store_scale")
+    for name in ("_store", "_store_totals"):
+        state[name] = state[name] * scale
+    del state["_corpus_size"]  # not counted by lanes, which know the number
+    if model.total_samples is None:
+        del state["total_samples_"]
+    return state
+
+
+def assert_same_state(found, wanted, rtol):
+    found, wanted = state_of(found), state_of(wanted)
+    for name, value in wanted.items():
+        if isinstance(value, (np.ndarray, float)):
+            assert_allclose(found[name], value, rtol=rtol, atol=1e-300, err_msg=name)
+        else:
+            assert found[name] == value, name
+
+
+def assert_same_bits(found, wanted):
+    for name in vars(wanted):
+        assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+
+
+@named
+def test_rounds_of_one_update_are_plain_updates_by_the_documents_of_all_lanes(model):
+    rounds, plain = Rounds(model, n_shards=2), clone(model).set_params(batch_size=N_LANES * SIZE)
+    for sizes in ([10, 10, 10], [10, 10, 10], [10, 10, 10], [10, 8, 0], [7, 0, 0]):
+        first = rounds.n_read
+        rounds.run(1, sizes)
+        plain.partial_fit(X[first : rounds.n_read])
+        assert_same_state(rounds.model, plain, 1e-10)
+
+
+@pytest.mark.parametrize("name", ["gibbs", "hybrid", "variational Bayes", "ope", "streaming gibbs"])
+def test_rounds_of_one_lane_are_plain_updates(name):
+    """Where nothing is learned but topics: all else moves at merges alone."""
+    fixed = {"doc_topic_prior": None, "topic_word_prior": None}
+    model = clone(MODELS[name]).set_params(**fixed)
+    rounds, plain = Rounds(model, n_lanes=1), clone(model).set_params(batch_size=SIZE)
+    for n_updates in (1, 2, 7, 3):
+        first = rounds.n_read
+        rounds.run(n_updates)
+        plain.partial_fit(X[first : rounds.n_read])
+        assert_same_state(rounds.model, plain, 1e-9)
+
+
+@pytest.mark.parametrize("learning_decay", [0.65, 0.0])
+def test_a_round_follows_the_formula(learning_decay):
+    """With learning_decay=0, each update forgets all before it."""
+    n_updates, model = 4, clone(MODELS["variational"]).set_params(learning_decay=learning_decay)
+    rounds = Rounds(model).run().run()
+    before, head = rounds.model, rounds.head
+    lanes = rounds.deal(n_updates)
+    rounds.n_read -= n_updates * N_LANES * SIZE
+    twin, log_theta, n_with_words = before._unfitted()[0], 0.0, 0.0
+
+    def expected(s, batch, lane, step):
+        nonlocal log_theta, n_with_words
+        twin._store, twin._store_totals, twin._store_scale = s, s.sum(axis=0), np.ones(1)
+        update = _lanes._update(twin, head.n_updates + step)
+        key, reader = twin._key(FIT_KEY, update.number), DocumentReader(batch)
+        with Workers(None) as workers:
+            found = twin._batch_counts(reader, np.arange(SIZE), key, update, workers, lane * SIZE)
+            counts = _lanes.BatchCounts(found.expected, found.words, 1.0, 1.0)
+            empty = _lanes.TopicWordStatistics.empty(N_WORDS, 5)
+            empty.add(counts.expected, counts.words, 1.0, workers)
+        statistics = found.expected.prior_statistics()
+        log_theta, n_with_words = log_theta + statistics.log_theta, n_with_words + statistics.n_documents
+        return empty.store
+
+    step_sizes = [(1.0 + 3 + step) ** -learning_decay for step in range(n_updates)]
+    wanted = run_round(before._store, lanes, expected, step_sizes, lambda batch: batch.shape[0])
+    rounds.run(n_updates)
+    assert_allclose(rounds.model._store, wanted, rtol=1e-10)
+    assert_allclose(rounds.model._store_totals, wanted.sum(axis=0), rtol=1e-10)
+    # The prior, learned once from the sums of the round, by the step that its updates make together.
+    t = PRIOR_INERTIA + 1 + 1 + np.arange(n_updates)
+    kept = np.prod(1.0 - (1.0 + t) ** -learning_decay)
+    mean = kept * before._prior_averages + (1.0 - kept) * log_theta / n_with_words
+    prior = before.doc_topic_prior_.copy()
+    fit_dirichlet(mean, prior, MAX_ITER, TOL)
+    assert_allclose(rounds.model.doc_topic_prior_, prior, rtol=1e-9)
+    assert (rounds.model._n_topic_updates, rounds.model._n_prior_updates) == (6, 5)
+
+
+def test_tokens_weigh_lanes_where_statistics_are_averages_over_tokens():
+    rounds = Rounds(MODELS["cvb0"]).run()
+    before = rounds.model
+    lanes = rounds.deal(2)
+    rounds.n_read -= 2 * N_LANES * SIZE
+    model = rounds.run(2).model
+    one_by_one = []
+    for lane, batches in enumerate(lanes):
+        words, narrow = _lanes.narrowed(batches)
+        head = _lanes.head_of(before)
+        alone = _lanes.local_update(head, words, _lanes.rows_of(before, words), narrow, lane, SIZE)
+        full = np.zeros_like(before._store)
+        alone.rows_of(0, N_WORDS).add_to(full, 1.0)
+        one_by_one.append((alone.summary.n_tokens, full))
+    n_tokens = sum(n for n, _ in one_by_one)
+    assert n_tokens == sum(batch.sum() for batches in lanes for batch in batches)
+    kept = np.prod([1.0 - (1.0 + t) ** -0.75 for t in (2, 3)])
+    wanted = kept * before._store + sum(n / n_tokens * added for n, added in one_by_one)
+    assert_allclose(model._store, wanted, rtol=1e-12)
+    assert model.n_tokens_seen_ == before.n_tokens_seen_ + n_tokens
+
+
+@named
+def test_bits_depend_on_nothing_but_the_lanes(model):
+    """Neither on shards, nor on the order of updates, nor on processes that they go through."""
+    wanted = Rounds(model).run().run(3).run(2).model
+
+    def sent(updates):
+        return pickle.loads(pickle.dumps(updates[::-1]))
+
+    for n_shards in (2, 5):
+        rounds = Rounds(model, n_shards).run(1, through=sent)
+        rounds.head = pickle.loads(pickle.dumps(rounds.head))
+        assert_same_bits(rounds.run(3, through=sent).run(2, through=sent).model, wanted)
+
+
+@named
+def test_public_functions_make_the_same_of_whole_models(model):
+    rounds, lanes_of = Rounds(model), Rounds(model)
+    found = start_model(model, N_WORDS, N_DOCUMENTS)
+    assert_same_bits(found, rounds.model)
+    for n_updates in (1, 2):
+        given = {"n_updates": n_updates, "batch_size": SIZE}
+        lanes = [sp.vstack(batches, format="csr") for batches in lanes_of.deal(n_updates)]
+        before = pickle.dumps(found)
+        updates = [local_update(found, own, lane=lane, **given) for lane, own in enumerate(lanes)]
+        merged = merge_updates(found, updates)
+        assert pickle.dumps(found) == before
+        found = merged
+        assert_same_bits(found, rounds.run(n_updates).model)
+
+
+def test_batches_that_are_summed_in_groups_have_keys_of_their_own():
+    """Those of more documents than are treated at once."""
+    many = make_bars(2400, random_state=2).data
+    model = OnlineEMLDA(5, batch_size=1200, **BOUNDED)
+    start = start_model(model, N_WORDS, 2400)
+    updates = [local_update(start, many[1200 * lane :][:1200], lane=lane) for lane in range(2)]
+    plain = clone(model).set_params(batch_size=2400).partial_fit(many)
+    assert_same_state(merge_updates(start, updates), plain, 1e-10)
+
+
+@named
+def test_a_finished_model_is_a_plain_one(model, tmp_path):
+    finished = Rounds(model).run().run(2).model
+    theta = finished.transform(X)
+    finished.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert_array_equal(loaded.transform(X), theta)
+    assert_same_bits(loaded.partial_fit(X[:20]), pickle.loads(pickle.dumps(finished)).partial_fit(X[:20]))
+    head, rows = _lanes.head_and_rows(finished)  # and lanes go on with it
+    assert_allclose(rows, finished._store * finished._store_scale)
+    assert head.n_updates == finished.n_batch_iter_
+
+
+def test_the_start_is_that_of_fit():
+    model = OnlineEMLDA(5, random_state=3)
+    start = start_model(model, N_WORDS, N_DOCUMENTS, feature_names=[f"w{i}" for i in range(N_WORDS)])
+    plain = clone(model).partial_fit(sp.csr_array((1, N_WORDS)))
+    assert_array_equal(start._store, plain._store)
+    assert list(start.feature_names_in_[:2]) == ["w0", "w1"]
+
+
+def test_a_round_without_words_changes_nothing_but_numbers():
+    rounds = Rounds(MODELS["streaming gibbs"]).run().run(2)
+    before, rows = rounds.model, rounds.rows
+    words, batches = _lanes.narrowed([sp.csr_array((2, N_WORDS))])
+    given = rounds.head, words, rows[0][words], batches
+    empty = [_lanes.local_update(*given, lane, SIZE) for lane in range(2)]
+    head, merge = _lanes.merge_heads(rounds.head, [update.summary for update in empty])
+    assert_array_equal(_lanes.merge_rows(rows[0], merge, [u.rows_of(0, N_WORDS) for u in empty]), rows[0])
+    after = _lanes.finish(head, rows)
+    assert (after.n_batch_iter_, after.n_samples_seen_) == (before.n_batch_iter_ + 1, 90 + 4)
+    assert_array_equal(after._store_totals, before._store_totals)
+
+
+@pytest.mark.parametrize("name", ["variational", "streaming variational", "variational Bayes", "cvb0"])
+def test_single_precision_rounds_what_is_added(name):
+    """By 2 ** -24 of it in a round; later rounds see the difference, and do not enlarge it."""
+    single, double = (Rounds(MODELS[name]).run(dtype=dtype).run(3, dtype=dtype) for dtype in "fd")
+    assert_allclose(single.rows[0], double.rows[0], rtol=1e-5, atol=1e-30)
+    one = Rounds(MODELS[name]).run(dtype="float32").rows[0]
+    assert_allclose(one, Rounds(MODELS[name]).run().rows[0], rtol=2.0**-24)
+    assert (single.rows[0] != double.rows[0]).any()
+
+
+def test_an_update_is_sparse_where_that_is_smaller():
+    rng = np.random.RandomState(0)
+    many = sp.csr_array(rng.poisson(0.01, (40, 2000)).astype(float))
+    model = StreamingGibbsLDA(50, random_state=0, batch_size=40)
+    update = local_update(start_model(model, 2000, 40), many, lane=0, dtype="float32")
+    n_stored = update.added.nnz
+    assert sp.issparse(update.added) and n_stored <= many.sum()
+    assert update.nbytes < 8 * n_stored + 12 * (len(update.words) + 1) + 1000
+    dense = local_update(start_model(MODELS["variational"], N_WORDS, 40), X[:10], lane=0)
+    assert isinstance(dense.added, np.ndarray)
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (OnlineEMLDA(boost=True), ValueError, "boost=True has no rule"),
+        (OnlineEMLDA(average=True), ValueError, "average=True has no rule"),
+        (OnlineEMLDA(early_stopping=True), ValueError, "early_stopping=True has no rule.* score after"),
+        (
+            OnlineEMLDA(components_init=np.ones((1, 25))),
+            ValueError,
+            "components_init has no rule.*partial_fit",
+        ),
+        (OnlineEMLDA(topic_word_prior=np.ones((10, 25))), ValueError, "as a matrix has no rule"),
+        (OnlineVariationalLDA(learning_method="batch"), ValueError, "learning_method='batch' has no rule"),
+        (LangevinLDA(), ValueError, "LangevinLDA has no rule.*HybridLDA has"),
+        (SinglePassLDA(), ValueError, "SinglePassLDA has no rule.*OnlineEMLDA"),
+        (CollapsedGibbsLDA(), TypeError, "CollapsedGibbsLDA has no rule for lanes; OnlineEMLDA has"),
+        (OnlineVariationalHDP(), TypeError, "OnlineVariationalHDP has no rule for lanes; HybridHDP has"),
+        (DirectAssignmentHDP(), TypeError, "DirectAssignmentHDP has no rule for lanes; HybridHDP has"),
+        (OnlineEMLDA(n_components=0), ValueError, "n_components"),
+    ],
+)
+def test_what_has_no_rule_is_refused(model, error, message):
+    with pytest.raises(error, match=message):
+        start_model(model, N_WORDS, N_DOCUMENTS)
+
+
+def test_wrong_arguments_are_refused():
+    model = start_model(MODELS["gibbs"].set_params(batch_size=SIZE), N_WORDS, N_DOCUMENTS)
+    with pytest.raises(ValueError, match="n_updates=2: the first update"):
+        local_update(model, X[:20], lane=0, n_updates=2)
+    with pytest.raises(ValueError, match="X has 11 samples; n_updates=1 with batch_size=10 are for 10"):
+        local_update(model, X[:11], lane=0)
+    with pytest.raises(ValueError, match="lane=-1: an integer from 0 on"):
+        local_update(model, X[:10], lane=-1)
+    with pytest.raises(ValueError, match="dtype='float16'"):
+        local_update(model, X[:10], lane=0, dtype="float16")
+    updates = [local_update(model, X[10 * lane :][:10], lane=lane) for lane in range(3)]
+    for some in ([], updates[1:], [*updates, updates[0]]):
+        with pytest.raises(ValueError, match="are no round"):
+            merge_updates(model, some)
+    merged = merge_updates(model, updates)
+    with pytest.raises(ValueError, match="of different rounds"):
+        merge_updates(merged, updates)
+    with pytest.raises(ValueError, match="frozen topics have no rule"):
+        local_update(merged.freeze_topics([0]), X[:10], lane=0)
+    with pytest.raises(ValueError, match="n_shards=65"):
+        _lanes.word_bounds(N_WORDS, 65)
+
+
+def test_concentrations_are_learned_from_documents_that_are_new():
+    model = start_model(MODELS["hdp"], N_WORDS, N_DOCUMENTS)
+    for first in (0, 30):
+        model = merge_updates(model, [local_update(model, X[first : first + 30], lane=0)])
+    again = [local_update(model, X[:30], lane=0)]
+    assert merge_updates(model, again, is_first_visit=False).doc_concentration_ == model.doc_concentration_
+    assert merge_updates(model, again).doc_concentration_ != model.doc_concentration_
