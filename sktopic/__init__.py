@@ -27,7 +27,7 @@ from sktopic.lda import (
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 if TYPE_CHECKING:
-    from sktopic import datasets, features, inspection, metrics, model_selection, seeding
+    from sktopic import datasets, distributed, features, inspection, metrics, model_selection, seeding
 
 __version__ = "0.1.0"
 
@@ -52,6 +52,7 @@ __all__ = [
     "TriangularDirichletLDA",
     "TruncationFreeHDP",
     "datasets",
+    "distributed",
     "features",
     "hdp",
     "inspection",
@@ -64,7 +65,7 @@ __all__ = [
 ]
 
 # Imported when they are first asked for: they need more than the models do.
-_MODULES = "datasets", "features", "inspection", "metrics", "model_selection", "seeding"
+_MODULES = "datasets", "distributed", "features", "inspection", "metrics", "model_selection", "seeding"
 
 
 def __getattr__(name):

@@ -18,6 +18,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from sktopic._arrays import row_blocks
+from sktopic._base import TopicModel
 from sktopic._concurrency import snapshot
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._kernels._rng import combine_keys
@@ -69,9 +71,11 @@ class LaneModel(WeightedMinibatchModel):
 
 def check_lanes(estimator):
     """Raise ValueError, or TypeError, for an estimator without a rule for lanes; say what serves instead."""
+    if not isinstance(estimator, TopicModel):
+        raise TypeError(f"{estimator!r:.80} is no topic model of sktopic.")
     if not isinstance(estimator, LaneModel):
-        serves = "HybridHDP" if getattr(estimator, "_infers_number_of_topics", False) else "OnlineEMLDA"
-        raise TypeError(f"{type(estimator).__name__} has no rule for lanes; {serves} has.")
+        serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
+        raise ValueError(f"{type(estimator).__name__} has no rule for lanes; {serves} has.")
     estimator._check_lanes()
 
 
@@ -169,7 +173,8 @@ class RowsUpdate:
             row = np.repeat(self.words, np.diff(self.added.indptr))
             rows[row, self.added.indices] += weight * self.added.data.astype(np.float64, copy=False)
         else:
-            rows[self.words] += weight * self.added.astype(np.float64, copy=False)
+            for some in row_blocks(self.added):
+                rows[self.words[some]] += weight * self.added[some].astype(np.float64, copy=False)
 
     @property
     def nbytes(self):
@@ -180,7 +185,17 @@ class RowsUpdate:
 
 @dataclass(frozen=True)
 class LaneUpdate:
-    """What a lane has found: sums for the head, and what it adds to the rows of its words."""
+    """What a lane has found in a round.
+
+    Attributes
+    ----------
+    summary : LaneSums
+        What is not of single words; small.
+    words : ndarray of shape (n_words,), int64
+        The words of its documents, ascending.
+    added : ndarray or csr_array of shape (n_words, n_topics), float64 or float32
+        What it adds to their statistics, as if it were alone.
+    """
 
     summary: LaneSums
     words: np.ndarray
@@ -313,7 +328,7 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64)
     """
     if head.n_updates == 0 and len(batches) != 1:
         raise ValueError(
-            f"n_updates={len(batches)}: the first update, which replaces the start, is to be merged."
+            f"n_updates={len(batches)}: the first update, which replaces the start, is to be merged at once."
         )
     # A row of ones behind the others becomes what is left of each entry of the start.
     model = head.model(np.concatenate([rows, np.ones((1, head.n_topics))]))
@@ -328,8 +343,9 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64)
             update = _update(model, number + i)
             rho = model._rho(update, model._n_topic_updates + 1 + i)
             n_documents += X.shape[0]
-            if not X.data.sum(dtype=np.float64) > rule.negligible:  # others may have words
-                statistics.decay(rule.kept(rho, is_first))
+            if not X.data.sum(dtype=np.float64) > rule.negligible:
+                if not is_first:  # other lanes may have words
+                    statistics.decay(rule.kept(rho, is_first))
                 continue
             key, in_order = model._key(FIT_KEY, update.number), np.arange(X.shape[0])
             reader = DocumentReader(as_documents(X))
@@ -359,10 +375,11 @@ def _update(model, number, n_updates=1, is_first_visit=True):
 
 def _added(statistics, rows, dtype):
     """What was added to statistics that began with rows and a row of ones; zero where nothing was."""
-    left = statistics.store[-1, 0]
-    added = statistics.store[:-1] - (rows if left == 1.0 else rows * left)
-    added *= statistics.scale[0]
-    return added.astype(dtype, copy=False)
+    store, left = statistics.store[:-1], statistics.store[-1, 0]
+    added = np.empty(rows.shape, dtype)
+    for some in row_blocks(rows):
+        added[some] = (store[some] - (rows[some] if left == 1.0 else rows[some] * left)) * statistics.scale[0]
+    return added
 
 
 def _smaller(added):

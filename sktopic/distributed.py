@@ -6,6 +6,7 @@ change nothing, and the same arguments give the same bits wherever they run.
 """
 
 from numbers import Integral
+from typing import TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,15 +16,17 @@ from sktopic import _lanes
 from sktopic._lanes import LaneModel, LaneUpdate
 from sktopic._typing import MatrixLike
 
+Model = TypeVar("Model", bound=LaneModel)
+
 __all__ = ["LaneUpdate", "local_update", "merge_updates", "start_model"]
 
 
 def start_model(
-    estimator: LaneModel,
+    estimator: Model,
     n_features: int,
     total_samples: float,
     feature_names: ArrayLike | None = None,
-) -> LaneModel:
+) -> Model:
     """Return a model as it is before its first update, from which lanes start.
 
     Parameters
@@ -66,7 +69,7 @@ StreamingVariationalLDA or StreamingGibbsLDA
     """
     head = _lanes.begin(estimator, n_features, total_samples, feature_names)
     rows, sums = _lanes.initial_rows(head, 0, head.n_features)
-    return _lanes.finish(_lanes.set_initial_totals(head, [sums]), [rows])
+    return cast(Model, _lanes.finish(_lanes.set_initial_totals(head, [sums]), [rows]))
 
 
 def local_update(
@@ -127,7 +130,7 @@ def local_update(
     return _lanes.local_update(head, words, rows, batches, lane, batch_size, np.dtype(dtype))
 
 
-def merge_updates(model: LaneModel, updates: list[LaneUpdate], *, is_first_visit: bool = True) -> LaneModel:
+def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bool = True) -> Model:
     """Let what the lanes of a round have found enter the model that they began with.
 
     Parameters
@@ -135,7 +138,8 @@ def merge_updates(model: LaneModel, updates: list[LaneUpdate], *, is_first_visit
     model : estimator
         That was given to `local_update`. It is not changed.
     updates : list of LaneUpdate
-        Of all lanes, in any order: they are merged in the order of the lanes.
+        Of all lanes that had documents, in any order: they are merged in the order of their numbers, which
+        are 0, 1, and so on.
     is_first_visit : bool, default=True
         Whether the documents may be new to the model. The doc_concentration of `HybridHDP` is learned from
         new documents alone: say False in a second pass.
@@ -158,4 +162,4 @@ def merge_updates(model: LaneModel, updates: list[LaneUpdate], *, is_first_visit
     rows = _lanes.merge_rows(rows, merge, [update.rows_of(0, n_features) for update in updates])
     if head.wants_row_sums:
         head = _lanes.learn_from_rows(head, [_lanes.row_sums(head, 0, n_features, rows)])
-    return _lanes.finish(head, [rows])
+    return cast(Model, _lanes.finish(head, [rows]))

@@ -90,7 +90,7 @@ def test_modules_import_from_their_layer_and_those_below():
 
 
 @pytest.mark.parametrize(
-    "name", ["datasets", "features", "inspection", "metrics", "model_selection", "seeding"]
+    "name", ["datasets", "distributed", "features", "inspection", "metrics", "model_selection", "seeding"]
 )
 def test_modules_are_imported_when_they_are_asked_for(name):
     program = (

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 
 from sktopic import _lanes, load
 from sktopic._documents import DocumentReader
@@ -323,10 +324,11 @@ def test_an_update_is_sparse_where_that_is_smaller():
         (OnlineVariationalLDA(learning_method="batch"), ValueError, "learning_method='batch' has no rule"),
         (LangevinLDA(), ValueError, "LangevinLDA has no rule.*HybridLDA has"),
         (SinglePassLDA(), ValueError, "SinglePassLDA has no rule.*OnlineEMLDA"),
-        (CollapsedGibbsLDA(), TypeError, "CollapsedGibbsLDA has no rule for lanes; OnlineEMLDA has"),
-        (OnlineVariationalHDP(), TypeError, "OnlineVariationalHDP has no rule for lanes; HybridHDP has"),
-        (DirectAssignmentHDP(), TypeError, "DirectAssignmentHDP has no rule for lanes; HybridHDP has"),
+        (CollapsedGibbsLDA(), ValueError, "CollapsedGibbsLDA has no rule for lanes; OnlineEMLDA has"),
+        (OnlineVariationalHDP(), ValueError, "OnlineVariationalHDP has no rule for lanes; HybridHDP has"),
+        (DirectAssignmentHDP(), ValueError, "DirectAssignmentHDP has no rule for lanes; HybridHDP has"),
         (OnlineEMLDA(n_components=0), ValueError, "n_components"),
+        (LinearRegression(), TypeError, "is no topic model"),
     ],
 )
 def test_what_has_no_rule_is_refused(model, error, message):
