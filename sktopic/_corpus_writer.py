@@ -248,6 +248,7 @@ def _publish(folder, path):
 
 def _write(folder, X, feature_names, doc_ids, resume):
     with _Writer(folder, feature_names, doc_ids) as writer:
+        writer.begin()
         kept = time.monotonic()
         try:
             for number, block in enumerate(_blocks(X, writer.n_documents)):
@@ -332,7 +333,6 @@ class _Writer:
     Parameters
     ----------
     folder : str
-        What is there and does not belong to the progress of an earlier call is removed.
     feature_names : ndarray or None
     doc_ids : iterable or None
     """
@@ -341,12 +341,21 @@ class _Writer:
         self._folder, self._feature_names = folder, feature_names
         self._n_features = None if feature_names is None else len(feature_names)
         self._doc_ids = None if doc_ids is None else iter(doc_ids)
+        self._arrays, self._lengths = {}, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        for array in self._arrays.values():
+            array.close()
+
+    def begin(self):
+        """Open the files that an earlier call has kept, and remove what else is in the folder."""
         progress = self._read_progress()
-        _empty(folder, {PROGRESS, *map(file_of, progress["lengths"])})
-        self._arrays = {
-            name: _GrowingArray.found(self._path(name), length)
-            for name, length in progress["lengths"].items()
-        }
+        _empty(self._folder, {PROGRESS, *map(file_of, progress["lengths"])})
+        for name, length in progress["lengths"].items():
+            self._arrays[name] = _GrowingArray.found(self._path(name), length)
         if self._arrays:
             self._check_width(progress["n_features"])
             self._pass_over_ids()
@@ -367,13 +376,6 @@ class _Writer:
         if not isinstance(lengths, dict) or not set(MATRIX) <= lengths.keys() <= ARRAYS:
             raise ValueError(f"{path} is damaged; remove its folder.")
         return progress
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        for array in self._arrays.values():
-            array.close()
 
     @property
     def n_documents(self):

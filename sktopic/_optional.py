@@ -1,4 +1,6 @@
-"""Libraries that tables and plots need, and nothing else does."""
+"""Libraries that tables, plots and one format of files need, and nothing else does."""
+
+from importlib import import_module
 
 
 def import_pandas():
@@ -8,6 +10,16 @@ def import_pandas():
     except ImportError as error:
         raise ImportError("Tables need pandas, which is not installed: pip install pandas.") from error
     return pandas
+
+
+def import_pyarrow(part):
+    """A part of the package; ImportError that says how to install it."""
+    try:
+        return import_module(f"pyarrow.{part}")
+    except ImportError as error:
+        raise ImportError(
+            "Parquet files need pyarrow, which is not installed: pip install sktopic[parquet]."
+        ) from error
 
 
 def import_pyplot():

@@ -1,14 +1,26 @@
-"""Corpora on disk: what is written is read, whole or not at all."""
+"""Corpora on disk: what is written is read, whole or not at all; and blocks that they are written from."""
 
+import os
 import pickle
+from itertools import islice
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from sktopic import _corpus
-from sktopic.datasets import open_corpus, save_corpus
+from sktopic import _corpus, _corpus_writer
+from sktopic.datasets import (
+    _readers,
+    iter_counts,
+    iter_ldac,
+    iter_parquet,
+    iter_uci,
+    open_corpus,
+    read_uci,
+    save_corpus,
+)
 
 WORDS = [f"wörd {i}" for i in range(7)]
 
@@ -96,3 +108,252 @@ def test_counts_are_stored_in_the_smallest_type(path, last, expected):
     corpus = save_corpus(path, [np.int64([[200]]), last[np.newaxis]])
     assert corpus.dtype == expected
     assert_array_equal(corpus.counts.data, [200, last[0]])
+
+
+def test_numbers_of_words_and_documents_have_to_agree(path):
+    X = counts(4)
+    for blocks, names, ids, message in (
+        ([X, X[:, :5]], None, None, r"block 1: X has 5 columns, but the blocks before have 7"),
+        ([X], WORDS[:-1], None, r"block 0: X has 7 columns, but there are feature_names for 6"),
+        ([X], [WORDS], None, "feature_names are to be strings"),
+        ([X], range(7), None, "feature_names are to be strings"),
+        ([X, X], None, range(7), "block 1: doc_ids end 1 documents too early"),
+        ([X], None, range(5), "there are more doc_ids than the 4 documents"),
+        ([X], None, [1, 2, 3, "4"], "block 0: doc_ids are to be strings, or all integers"),
+        ([X, X], None, [*"abcdefg", 3], "block 1: doc_ids are to be strings"),
+        ([X], None, [2**63] * 4, "block 0: "),
+        ([], None, None, "X has no documents"),
+        ([X[:0]], None, None, "X has no documents"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            save_corpus(path, blocks, names, ids)
+        assert os.listdir(path.parent) == []
+
+
+def test_blocks_that_are_no_counts_are_refused(path):
+    X = counts(4).astype(float)
+    hashed = HashingVectorizer(n_features=7).transform(["some words", "and others"])
+    outside = sp.csr_array(([1.0], [0], [0, 1]), shape=(1, 7))
+    outside.indices = np.array([7], np.int32)
+    for block, message in (
+        (X * np.nan, "NaN"),
+        (X * np.inf, "infinity"),
+        (X * 1e21, "1e.20"),
+        (hashed, "alternate_sign=False, norm=None"),
+        (outside, "column indices from 7 to 7"),
+        ([["a"]], "could not convert"),
+        ([1, 2], "Expected 2D"),
+    ):
+        with pytest.raises(ValueError, match=f"block 2: .*{message}"):
+            save_corpus(path, [X, X, block])
+    with pytest.raises(TypeError, match="block 2: "):
+        save_corpus(path, [X, X, [[{}]]])
+    assert os.listdir(path.parent) == []
+
+
+def test_an_existing_corpus_is_replaced_only_if_that_is_asked_for(path):
+    save_corpus(path, counts(), WORDS, range(50))
+    before, corpus = content_of(path), open_corpus(path)
+    with pytest.raises(FileExistsError, match="overwrite=True replaces"):
+        save_corpus(path, counts(seed=1))
+    with pytest.raises(ValueError, match="block 1"):
+        save_corpus(path, [counts(), -counts()], overwrite=True)
+    assert content_of(path) == before
+    assert save_corpus(path, counts(60, seed=1), overwrite=True).shape == (60, 7)
+    assert_array_equal(corpus[:].toarray(), counts().toarray())  # who has it open goes on with it
+    assert_array_equal(corpus.doc_ids, range(50))
+    with pytest.raises(ValueError, match="holds another corpus than when it was pickled"):
+        pickle.loads(pickle.dumps(corpus))
+    (path / "notes.txt").touch()
+    with pytest.raises(ValueError, match=r"not replaced: it holds other files .* as 'notes.txt'"):
+        save_corpus(path, counts(), overwrite=True)
+    assert os.listdir(path.parent) == ["corpus"]
+
+
+def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X = counts(3000)
+    first = save_corpus(tmp_path / "first", pandas.DataFrame(X.toarray(), columns=WORDS), doc_ids=range(3000))
+    second = save_corpus(tmp_path / "second", first)
+    assert_array_equal(second.feature_names, WORDS)
+    assert_array_equal(second.doc_ids, range(3000))
+    assert content_of(tmp_path / "first") == content_of(tmp_path / "second")
+    assert save_corpus(tmp_path / "third", X).feature_names is None
+    assert open_corpus(tmp_path / "third").doc_ids is None
+
+
+# Going on
+
+
+def failing(blocks, n, error):
+    yield from islice(blocks, n)
+    raise error
+
+
+@pytest.mark.parametrize("interval", [0.0, 1e9])
+@pytest.mark.parametrize("large", [None, 100])
+def test_a_call_that_failed_is_gone_on_with(tmp_path, monkeypatch, interval, large):
+    """Whatever has grown meanwhile, and whatever the blocks are cut into."""
+    monkeypatch.setattr(_corpus_writer, "PROGRESS_INTERVAL", interval)
+    if large is not None:
+        monkeypatch.setattr(_corpus, "LARGE", large)
+    X, ids = counts(90).tolil(), [f"é{i}" for i in range(90)]
+    X[70, 3] = 70_000
+    X = X.tocsr()
+    save_corpus(tmp_path / "expected", X, WORDS, ids)
+    path = tmp_path / "corpus"
+    for n_blocks, error in ((0, OSError()), (2, KeyboardInterrupt()), (8, ValueError()), (3, MemoryError())):
+        with pytest.raises(type(error)):
+            save_corpus(path, failing(blocks_of(X, 9), n_blocks, error), WORDS, iter(ids), resume=True)
+        assert not path.exists()
+    with pytest.raises(ValueError, match="block 0: X has 3 columns, but the blocks before have 7"):
+        save_corpus(path, lambda first: [np.ones((2, 3))], doc_ids=ids, resume=True)
+    with pytest.raises(ValueError, match="ends 71 documents before"):
+        save_corpus(path, [X[:1]], WORDS, ids, resume=True)
+    with pytest.raises(ValueError, match="doc_ids were given to the earlier call"):
+        save_corpus(path, X, WORDS, resume=True)
+    drawn = []
+
+    def rest(first):
+        drawn.append(first)
+        return blocks_of(X[first:], 20)
+
+    save_corpus(path, rest, WORDS, ids, resume=True)
+    assert drawn == [72]
+    assert content_of(path) == content_of(tmp_path / "expected")
+
+
+# Where blocks come from
+
+
+@pytest.mark.parametrize("n_bytes", [1, 40, 10**6])
+def test_text_files_are_read_by_blocks_as_at_once(tmp_path, monkeypatch, n_bytes):
+    monkeypatch.setattr(_readers, "_BLOCK_BYTES", n_bytes)
+    monkeypatch.setattr(_readers, "_LDAC_BLOCK_BYTES", n_bytes)
+    rng = np.random.default_rng(0)
+    path = tmp_path / "docword.txt"
+    for _ in range(20):
+        shape = rng.integers(1, 9, 2)
+        n_entries = int(rng.integers(0, 30))
+        entries = np.column_stack(
+            [*(rng.integers(1, n + 1, n_entries) for n in shape), rng.integers(1, 9, n_entries)]
+        )
+        entries = entries[np.argsort(entries[:, 0], kind="stable")]  # some are given twice
+        text = "\n".join(
+            [*map(str, (*shape, n_entries)), *(" ".join(map(str, entry)) for entry in entries), ""]
+        )
+        path.write_text(text)
+        expected, _ = read_uci(path)
+        blocks = list(iter_uci(path))
+        assert all(block.dtype == np.int32 and block.has_canonical_format for block in blocks)
+        assert_array_equal(sp.vstack(blocks).toarray(), expected.toarray())
+        path.write_text(
+            "\n".join(
+                f"{np.count_nonzero(row)} " + " ".join(f"{i}:{row[i]}" for i in np.flatnonzero(row))
+                for row in expected.toarray()
+            )
+        )
+        blocks = list(iter_ldac(path, shape[1]))
+        assert len(blocks) == (shape[0] if n_bytes == 1 else 1) or n_bytes == 40
+        assert_array_equal(sp.vstack(blocks).toarray(), expected.toarray())
+
+
+def test_errors_of_text_files_name_lines_of_later_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(_readers, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(_readers, "_LDAC_BLOCK_BYTES", 1)
+    path = tmp_path / "file"
+    for text, message in (
+        ("3\n2\n3\n1 1 1\n3 1 1\n2 2 1\n", "file, line 6: document 2 after later ones; read_uci reads files"),
+        ("3\n2\n3\n1 1 1\n3 1 1\n", "file is truncated: it ends after 2 of the 3 entries"),
+        ("3\n2\n2\n1 1 1\n3 1 1\n3 2 1\n", "file, line 6: the header announces 2 entries"),
+        (
+            f"9\n2\n3\n1 1 1\n7 1 {2**31 - 1}\n7 1 1\n",
+            "file: counts of one word in document 7 add up to 2147483648",
+        ),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            list(iter_uci(path))
+    path.write_text(f"1 0:1\n0\n2 1:{2**31 - 1} 1:1")
+    with pytest.raises(ValueError, match="file: counts of one word in document 3 add up to 2147483648"):
+        list(iter_ldac(path, 2))
+    path.write_text("1 0:1\n1 2:1\n")
+    with pytest.raises(ValueError, match=r"file, line 2: word number 2 is outside 0\.\.1"):
+        list(iter_ldac(path, 2))
+
+
+def test_texts_are_counted_by_blocks(path):
+    texts = ["red green red", "green blue", "blue blue red"]
+    vectorizer = CountVectorizer().fit(texts)
+    blocks = list(iter_counts(vectorizer, iter(texts), block_size=2))
+    assert [block.shape for block in blocks] == [(2, 3), (1, 3)]
+    assert_array_equal(sp.vstack(blocks).toarray(), vectorizer.transform(texts).toarray())
+
+
+def test_parquet_files_are_read_by_blocks(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    import pyarrow.dataset
+    import pyarrow.parquet
+
+    X = counts(30)
+    rows = [X[[i]] for i in range(30)]
+    kinds = arrow.list_(arrow.int32()), arrow.list_(arrow.float64())
+
+    def write(name, rows, index=kinds[0], value=kinds[1], **columns):
+        columns = {
+            "ids": arrow.array([[None]] * len(rows)),
+            "indices": arrow.array([row.indices.tolist() for row in rows], index),
+            "counts": arrow.array([row.data.tolist() for row in rows], value),
+        } | columns
+        pyarrow.parquet.write_table(arrow.table(columns), tmp_path / name, row_group_size=7)
+        return tmp_path / name
+
+    large = arrow.large_list(arrow.uint16())
+    paths = [write("a.parquet", rows[:20]), write("b.parquet", rows[20:])]
+    wide = write("c", rows, large, large)
+    for source in (paths, [str(path) for path in paths], wide, pyarrow.dataset.dataset(wide)):
+        blocks = list(iter_parquet(source, 7, block_size=6))
+        assert max(block.shape[0] for block in blocks) <= 6
+        assert_array_equal(sp.vstack(blocks).toarray(), X.toarray())
+    save_corpus(tmp_path / "corpus", iter_parquet(paths, 7))
+    save_corpus(tmp_path / "expected", X)
+    assert content_of(tmp_path / "corpus") == content_of(tmp_path / "expected")
+    with pytest.raises(ValueError, match=r"block 0: X has column indices from 0 to 6; .* 0 to 4 are allowed"):
+        save_corpus(tmp_path / "narrow", iter_parquet(paths, 5))
+    for columns, message in (
+        ({"counts": [[1]] * 30}, "documents 0 to 7: 'indices' and 'counts' have lists of different lengths"),
+        ({"counts": [None] * 30}, "'counts' has null; lists of numbers are allowed"),
+        ({"counts": [None] + [[1]] * 29}, "'counts' has nulls"),
+        ({"counts": [[None]] * 30}, "'counts' has nulls|lists of null"),
+        ({"counts": [["a"]] * 30}, "'counts' has lists of string"),
+        (
+            {"indices": [[1.0]] * 30, "counts": [[1]] * 30},
+            "'indices' has lists of double; integer numbers are allowed",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            list(iter_parquet(write("bad", rows, **columns), 7))
+
+
+def test_a_matrix_of_anndata_is_read_from_its_file(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    h5py = pytest.importorskip("h5py")
+    X = counts(3000).astype(np.float32)
+    data = anndata.AnnData(sp.csr_matrix(X))
+    data.obs_names, data.var_names = [f"cell {i}" for i in range(3000)], WORDS
+    data.write_h5ad(tmp_path / "cells.h5ad")
+    data = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    with h5py.File(tmp_path / "cells.h5ad") as file:
+        for i, matrix in enumerate((data.X, anndata.io.sparse_dataset(file["X"]))):
+            corpus = save_corpus(tmp_path / str(i), matrix, data.var_names, data.obs_names)
+            assert_array_equal(corpus.counts.toarray(), X.toarray())
+            assert_array_equal(corpus.doc_ids, data.obs_names)
+    data.file.close()
+
+
+def test_a_dense_dataset_of_hdf5_is_read_from_its_file(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    X = counts(100).toarray()
+    with h5py.File(tmp_path / "file.h5", "w") as file:
+        corpus = save_corpus(tmp_path / "corpus", file.create_dataset("X", data=X))
+    assert_array_equal(corpus.counts.toarray(), X)

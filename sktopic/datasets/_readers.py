@@ -1,4 +1,4 @@
-"""Readers of the two text formats in which corpora of counts are handed around."""
+"""Readers of the two text formats in which corpora of counts are handed around, at once and by blocks."""
 
 import gzip
 import io
@@ -6,6 +6,7 @@ import os
 import re
 import zlib
 from array import array
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from numbers import Integral
@@ -22,10 +23,11 @@ _LDAC_BLOCK_BYTES = 1 << 20
 
 File: TypeAlias = str | PathLike[str]
 # Word counts, and the words where they are known.
-Corpus: TypeAlias = tuple[sparse.csr_matrix, NDArray[np.object_] | None]
+CountsAndWords: TypeAlias = tuple[sparse.csr_matrix, NDArray[np.object_] | None]
 # What the largest corpora in use stay far below; damaged and hostile files do not.
 _MAX_COUNT = np.iinfo(np.int32).max
 _MAX_ENTRIES = np.iinfo(np.int32).max
+_MAX_ITERATED_ENTRIES = 10**18 - 1
 _MAX_EMPTY_DOCUMENTS = 10_000_000
 _MAX_WORDS = 1 << 24
 _MAX_LINE_BYTES = 1000  # a UCI entry, a word of a vocabulary
@@ -39,7 +41,7 @@ _LDAC_LINE = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
 _UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*+")
 
 
-def read_uci(docword: File, vocab: File | None = None) -> Corpus:
+def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
     """Read a corpus in the UCI bag-of-words format.
 
     The file starts with three lines, the number of documents D, of words W and of entries NNZ. Each of the
@@ -97,7 +99,7 @@ def read_uci(docword: File, vocab: File | None = None) -> Corpus:
     )
 
 
-def read_ldac(path: File, vocab: File | None = None, n_features: int | None = None) -> Corpus:
+def read_ldac(path: File, vocab: File | None = None, n_features: int | None = None) -> CountsAndWords:
     """Read a corpus in the format of LDA-C.
 
     Each line is a document: the number N of its distinct words, then N pairs ``word:count``. Words are
@@ -164,6 +166,128 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
         n_features = int(words.max(initial=-1)) + 1
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return _canonical_csr(counts, words, indptr, (len(lengths), n_features), path), feature_names
+
+
+def iter_uci(docword: File) -> Iterator[sparse.csr_matrix]:
+    """Iterate over a corpus in the UCI bag-of-words format, block by block.
+
+    Memory is needed for one block, and for the longest document. Other than for `read_uci`, lines have to be
+    sorted by document, and there may be more than 2**31 - 1 entries.
+
+    Parameters
+    ----------
+    docword : str or path-like
+        The file of counts, plain or compressed with gzip.
+
+    Yields
+    ------
+    X : csr_matrix of shape (n_documents, W), dtype int32
+        Word counts of the documents that follow, of some 16 MB of text. Documents without any entry are empty
+        rows. Entries given twice are added up.
+
+    Raises
+    ------
+    ValueError
+        If the file does not keep to the format, is damaged, is not sorted or goes beyond the other limits of
+        `read_uci`: the message names the file and, where there is one, the line.
+    OSError
+        If the file cannot be opened or read.
+
+    See Also
+    --------
+    read_uci : Read all documents at once, and the words.
+    save_corpus : Write blocks to a corpus on disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import scipy.sparse as sp
+    >>> from sktopic.datasets import iter_uci
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "docword.txt")
+    ...     _ = path.write_text("3\\n4\\n3\\n1 1 2\\n1 4 1\\n3 2 5\\n")
+    ...     X = sp.vstack(list(iter_uci(path)))
+    >>> X.toarray()
+    array([[2, 0, 0, 1],
+           [0, 0, 0, 0],
+           [0, 5, 0, 0]], dtype=int32)
+    """
+    with _opened(docword) as file:
+        n_samples, n_features, n_entries = _parse_header(file, docword, _MAX_ITERATED_ENTRIES)
+        first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
+        for entries, lines in _uci_entries(file, docword, n_samples, n_features, n_entries):
+            documents = entries[:, 0]
+            falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
+            if len(falls):
+                raise ValueError(
+                    f"{docword}, line {lines[falls[0]]}: document {documents[falls[0]]} after later ones; "
+                    "read_uci reads files that are not sorted by document."
+                )
+            last = documents[-1]  # which may go on
+            n_complete = int(np.searchsorted(documents, last))
+            if last > first:
+                yield _block_of(
+                    np.concatenate([*kept, entries[:n_complete]]), first, last, n_features, docword
+                )
+                first, kept = last, []
+            kept.append(entries[n_complete:])
+        yield _block_of(np.concatenate(kept), first, n_samples + 1, n_features, docword)
+
+
+def iter_ldac(path: File, n_features: int) -> Iterator[sparse.csr_matrix]:
+    """Iterate over a corpus in the format of LDA-C, block by block.
+
+    Memory is needed for one block, and for the longest document. Other than for `read_ldac`, there may be
+    more than 2**31 - 1 entries.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file of counts, plain or compressed with gzip.
+    n_features : int
+        Size of the vocabulary.
+
+    Yields
+    ------
+    X : csr_matrix of shape (n_documents, n_features), dtype int32
+        Word counts of the documents that follow, of some 1 MB of text. Documents without words are empty
+        rows. Words given twice in a document are added up.
+
+    Raises
+    ------
+    ValueError
+        If the file does not keep to the format, is damaged or goes beyond the other limits of `read_ldac`:
+        the message names the file and, where there is one, the line.
+    OSError
+        If the file cannot be opened or read.
+
+    See Also
+    --------
+    read_ldac : Read all documents at once, and the words.
+    save_corpus : Write blocks to a corpus on disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import scipy.sparse as sp
+    >>> from sktopic.datasets import iter_ldac
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "corpus.ldac")
+    ...     _ = path.write_text("2 0:2 3:1\\n0\\n1 1:5\\n")
+    ...     X = sp.vstack(list(iter_ldac(path, n_features=4)))
+    >>> X.toarray()
+    array([[2, 0, 0, 1],
+           [0, 0, 0, 0],
+           [0, 5, 0, 0]], dtype=int32)
+    """
+    check_scalar(n_features, "n_features", Integral, min_val=1, max_val=_MAX_WORDS)
+    first = 1
+    for words, counts, lengths in _ldac_documents(path, n_features):
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        yield _canonical_csr(counts, words, indptr, (len(lengths), n_features), path, first)
+        first += len(lengths)
 
 
 @contextmanager
@@ -242,12 +366,12 @@ def _numbered_lines(file, path, max_bytes, first=1):
         yield number, line
 
 
-def _parse_header(file, path):
+def _parse_header(file, path, most_entries=_MAX_ENTRIES):
     """Read D, W and NNZ."""
     header = []
     lines = _numbered_lines(file, path, _MAX_LINE_BYTES)
     for number, (meaning, low, high) in enumerate(
-        (("documents", 1, _MAX_COUNT), ("words", 1, _MAX_WORDS), ("entries", 0, _MAX_ENTRIES)), start=1
+        (("documents", 1, _MAX_COUNT), ("words", 1, _MAX_WORDS), ("entries", 0, most_entries)), start=1
     ):
         _, line = next(lines, (number, b""))
         if not _HEADER_LINE.fullmatch(line):
@@ -270,6 +394,39 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
     words = np.empty(min(n_entries, 1 << 20), dtype=np.int32)
     counts = np.empty_like(words)
     documents, lengths = [], []  # runs of entries of one document
+    filled = 0
+    for entries, _ in _uci_entries(file, path, n_samples, n_features, n_entries):
+        size = len(entries)
+        if filled + size > len(words):
+            capacity = min(n_entries, max(2 * len(words), filled + size))
+            words.resize(capacity, refcheck=False)
+            counts.resize(capacity, refcheck=False)
+        words[filled : filled + size] = entries[:, 1] - 1
+        counts[filled : filled + size] = entries[:, 2]
+        starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
+        documents.append(entries[starts, 0].astype(np.int32))
+        lengths.append(np.diff(starts, append=size).astype(np.int32))
+        filled += size
+    documents = np.concatenate([np.zeros(0, dtype=np.int32), *documents])
+    lengths = np.concatenate([np.zeros(0, dtype=np.int32), *lengths])
+    if np.any(documents[1:] < documents[:-1]):
+        order = np.argsort(np.repeat(documents, lengths), kind="stable")
+        words, counts = words[order], counts[order]
+    indptr = np.zeros(n_samples + 1, dtype=np.int64)
+    np.add.at(indptr, documents, lengths)
+    np.cumsum(indptr, out=indptr)
+    return _canonical_csr(counts, words, indptr, (n_samples, n_features), path)
+
+
+def _block_of(entries, first, stop, n_features, path):
+    """Documents from first to stop, not included, of their sorted entries."""
+    indptr = np.searchsorted(entries[:, 0], np.arange(first, stop + 1))
+    words, counts = (column.astype(np.int32) for column in (entries[:, 1] - 1, entries[:, 2]))
+    return _canonical_csr(counts, words, indptr, (stop - first, n_features), path, first)
+
+
+def _uci_entries(file, path, n_samples, n_features, n_entries):
+    """Yield the entries after the header block by block, at least one each, checked, and their lines."""
     filled, n_blank, first_line = 0, 0, 4
     while block := file.read(_BLOCK_BYTES):
         block += file.readline(_MAX_LINE_BYTES + 1)
@@ -283,29 +440,13 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
                 f"{path}, line {lines[n_entries - filled]}: the header announces {n_entries} entries, "
                 "but here are more."
             )
-        if filled + size > len(words):
-            capacity = min(n_entries, max(2 * len(words), filled + size))
-            words.resize(capacity, refcheck=False)
-            counts.resize(capacity, refcheck=False)
-        words[filled : filled + size] = entries[:, 1] - 1
-        counts[filled : filled + size] = entries[:, 2]
-        starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
-        documents.append(entries[starts, 0].astype(np.int32))
-        lengths.append(np.diff(starts, append=size).astype(np.int32))
         filled += size
+        if size:
+            yield entries, lines
     if filled < n_entries:
         raise ValueError(
             f"{path} is truncated: it ends after {filled} of the {n_entries} entries its header announces."
         )
-    documents = np.concatenate([np.zeros(0, dtype=np.int32), *documents])
-    lengths = np.concatenate([np.zeros(0, dtype=np.int32), *lengths])
-    if np.any(documents[1:] < documents[:-1]):
-        order = np.argsort(np.repeat(documents, lengths), kind="stable")
-        words, counts = words[order], counts[order]
-    indptr = np.zeros(n_samples + 1, dtype=np.int64)
-    np.add.at(indptr, documents, lengths)
-    np.cumsum(indptr, out=indptr)
-    return _canonical_csr(counts, words, indptr, (n_samples, n_features), path)
 
 
 def _parse_block(block, path, first_line, surplus):
@@ -366,25 +507,30 @@ def _check_entries(entries, lines, path, n_samples, n_features):
 def _parse_ldac(path, n_features):
     """Return the words, their counts and the number of words of each document."""
     words, counts, lengths = array("i"), array("i"), array("i")
-    n_empty = 0
+    for numbers in _ldac_documents(path, n_features):
+        for column, values in zip((words, counts, lengths), numbers):
+            column.frombytes(values.tobytes())
+        _check_total(len(words), _MAX_ENTRIES, "pairs", path, len(lengths))
+    return np.array(words), np.array(counts), np.array(lengths)
+
+
+def _ldac_documents(path, n_features):
+    """Yield words, their counts and the number of words of each document, block by block, int32."""
+    n_documents, n_empty = 0, 0
     with _opened(path) as file:
         for block in _ldac_blocks(file, path):
-            numbers = _parse_ldac_block(block, path, len(lengths) + 1, n_features)
-            for column, values in zip((words, counts, lengths), numbers):
-                column.frombytes(values.astype(np.int32).tobytes())
+            numbers = _parse_ldac_block(block, path, n_documents + 1, n_features)
+            n_documents += len(block)
             n_empty += len(block) - np.count_nonzero(numbers[2])
-            for found, allowed, meaning in (
-                (len(words), _MAX_ENTRIES, "pairs"),
-                (n_empty, _MAX_EMPTY_DOCUMENTS, "documents without words"),
-            ):
-                if found > allowed:
-                    raise ValueError(
-                        f"{path}, line {len(lengths)}: {found} {meaning} up to here, at most {allowed} are "
-                        "allowed."
-                    )
-    if not lengths:
+            _check_total(n_empty, _MAX_EMPTY_DOCUMENTS, "documents without words", path, n_documents)
+            yield tuple(values.astype(np.int32) for values in numbers)
+    if not n_documents:
         raise ValueError(f"{path} holds no document.")
-    return np.array(words), np.array(counts), np.array(lengths)
+
+
+def _check_total(found, allowed, meaning, path, line):
+    if found > allowed:
+        raise ValueError(f"{path}, line {line}: {found} {meaning} up to here, at most {allowed} are allowed.")
 
 
 def _ldac_blocks(file, path):
@@ -444,8 +590,8 @@ def _parse_ldac_block(block, path, first_line, n_features):
     return pairs[:, 0], pairs[:, 1], lengths
 
 
-def _canonical_csr(counts, words, indptr, shape, path):
-    """Build a CSR matrix of int32 with sorted indices and no duplicates."""
+def _canonical_csr(counts, words, indptr, shape, path, first=1):
+    """Build a CSR matrix of int32 with sorted indices and no duplicates; its rows count from `first`."""
     result = sparse.csr_matrix((counts, words, indptr), shape=shape)
     if not result.has_sorted_indices:
         result.sort_indices()
@@ -453,7 +599,7 @@ def _canonical_csr(counts, words, indptr, shape, path):
         result = result.astype(np.int64)
         result.sum_duplicates()
         if result.data.max() > _MAX_COUNT:
-            row = np.searchsorted(result.indptr, result.data.argmax(), side="right")
+            row = first - 1 + np.searchsorted(result.indptr, result.data.argmax(), side="right")
             raise ValueError(
                 f"{path}: counts of one word in document {row} add up to {result.data.max()}, at most "
                 f"{_MAX_COUNT} are allowed."

@@ -1,0 +1,126 @@
+"""Blocks of counts, from texts and from parquet files, in which corpora larger than memory are handed on."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_scalar
+
+from sktopic._block_order import BLOCK_SIZE
+from sktopic._optional import import_pyarrow
+
+
+def iter_counts(
+    vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOCK_SIZE
+) -> Iterator[sp.csr_matrix]:
+    """Iterate over the word counts of texts, block by block.
+
+    Parameters
+    ----------
+    vectorizer : CountVectorizer, fitted, or anything else whose `transform` makes counts of texts
+        A HashingVectorizer needs ``alternate_sign=False, norm=None``.
+    texts : iterable of str
+        The texts, drawn as blocks are.
+    block_size : int, default=2048
+        Number of texts of a block.
+
+    Yields
+    ------
+    X : csr_matrix of shape (block_size, n_features)
+        Word counts of the texts that follow; the last block may have fewer.
+
+    See Also
+    --------
+    save_corpus : Write blocks to a corpus on disk.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sktopic.datasets import iter_counts
+    >>> texts = ["red green red", "green blue", "blue blue red"]
+    >>> vectorizer = CountVectorizer().fit(texts)
+    >>> [X.shape for X in iter_counts(vectorizer, texts, block_size=2)]
+    [(2, 3), (1, 3)]
+    """
+    check_scalar(block_size, "block_size", Integral, min_val=1)
+    texts = iter(texts)
+    while block := list(islice(texts, block_size)):
+        yield vectorizer.transform(block)
+
+
+def iter_parquet(
+    source: Any,
+    n_features: int,
+    *,
+    indices: str = "indices",
+    counts: str = "counts",
+    block_size: int = BLOCK_SIZE,
+) -> Iterator[sp.csr_array]:
+    """Iterate over the documents of parquet files, block by block.
+
+    Each row of the files is a document, with two columns of lists: the numbers of its words, and as many
+    counts. Needs pyarrow (extra ``parquet``).
+
+    Parameters
+    ----------
+    source : str, path-like, list of these, or pyarrow.dataset.Dataset
+        A file, a folder of files in the order of their names, files in the order given, or a dataset.
+    n_features : int
+        Size of the vocabulary. Words are numbered from 0.
+    indices, counts : str, default='indices', 'counts'
+        Names of the two columns.
+    block_size : int, default=2048
+        Number of documents of a block, at most.
+
+    Yields
+    ------
+    X : csr_array of shape (n_documents, n_features)
+        Word counts of the documents that follow. Word numbers are as they are in the file, and checked by
+        what takes the blocks.
+
+    Raises
+    ------
+    ValueError
+        If columns do not have lists of numbers, or not lists of the same lengths.
+    ImportError
+        If pyarrow is not installed.
+
+    See Also
+    --------
+    save_corpus : Write blocks to a corpus on disk.
+    """
+    check_scalar(block_size, "block_size", Integral, min_val=1)
+    dataset = import_pyarrow("dataset")
+    if not isinstance(source, dataset.Dataset):
+        source = dataset.dataset(source, format="parquet")
+    batches = source.to_batches(
+        columns=[indices, counts], batch_size=block_size, batch_readahead=1, fragment_readahead=1
+    )
+    first = 0
+    for batch in batches:
+        place = f"documents {first} to {first + batch.num_rows}"
+        words, lengths = _lists(batch.column(indices), f"{place}: the column {indices!r}", ["integer"])
+        values, expected = _lists(
+            batch.column(counts), f"{place}: the column {counts!r}", ["integer", "floating"]
+        )
+        if not np.array_equal(lengths, expected):
+            raise ValueError(f"{place}: {indices!r} and {counts!r} have lists of different lengths.")
+        indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        yield sp.csr_array((values, words.astype(np.int64), indptr), shape=(batch.num_rows, n_features))
+        first += batch.num_rows
+
+
+def _lists(column, name, kinds):
+    """The values of lists of these kinds of numbers, one after the other, and the lengths of the lists."""
+    types, compute = import_pyarrow("types"), import_pyarrow("compute")
+    if not (types.is_list(column.type) or types.is_large_list(column.type)):
+        raise ValueError(f"{name} has {column.type}; lists of numbers are allowed.")
+    values = column.flatten()
+    if not any(getattr(types, f"is_{kind}")(values.type) for kind in kinds):
+        raise ValueError(f"{name} has lists of {values.type}; {' and '.join(kinds)} numbers are allowed.")
+    if column.null_count or values.null_count:
+        raise ValueError(f"{name} has nulls.")
+    return values.to_numpy(zero_copy_only=False), compute.list_value_length(column).to_numpy()
