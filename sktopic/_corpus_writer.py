@@ -190,8 +190,8 @@ def _working_folder(path, keep):
             yield folder
         except BaseException:
             if not keep:
-                with uninterrupted():
-                    shutil.rmtree(folder)
+                with uninterrupted():  # after an error behind its end it has its name already
+                    shutil.rmtree(folder, ignore_errors=True)
             raise
 
 
@@ -373,7 +373,11 @@ class _Writer:
         except FileNotFoundError:
             return {"lengths": {}}
         lengths = progress.get("lengths")
-        if not isinstance(lengths, dict) or not set(MATRIX) <= lengths.keys() <= ARRAYS:
+        if not (
+            isinstance(lengths, dict)
+            and set(MATRIX) <= lengths.keys() <= ARRAYS
+            and all(type(n) is int and n >= 0 for n in (progress.get("n_features"), *lengths.values()))
+        ):
             raise ValueError(f"{path} is damaged; remove its folder.")
         return progress
 
@@ -392,12 +396,12 @@ class _Writer:
     def append(self, counts):
         """Add a block (from _counts)."""
         self._check_width(counts.shape[1])
+        if self._doc_ids is not None:  # which may not fit: before types are widened
+            self._append_ids(counts.shape[0])
         index = index_type(self.nnz + counts.nnz)
         self._append("indptr", counts.indptr[1:].astype(np.int64) + self.nnz, index)
         self._append("indices", counts.indices, index)
         self._append("data", counts.data, _count_type(counts.data))
-        if self._doc_ids is not None:
-            self._append_ids(counts.shape[0])
         self._note_lengths()
 
     def _append(self, name, items, dtype=None):
@@ -531,12 +535,13 @@ class _GrowingArray:
                 n_items = min(CHUNK // dtype.itemsize, self.length - wider.length)
                 wider.append(np.frombuffer(self._file.read(n_items * self.dtype.itemsize), self.dtype))
             wider.synchronise()
-            self.close()
         finally:
             wider.close()
-        os.replace(wider._path, self._path)
-        self._file, self.dtype = open(self._path, "rb+"), dtype  # noqa: SIM115
-        self._file.seek(self._end)
+        with uninterrupted():
+            self.close()
+            os.replace(wider._path, self._path)
+            self._file, self.dtype = open(self._path, "rb+"), dtype  # noqa: SIM115
+            self._file.seek(self._end)
 
     def synchronise(self):
         self._file.flush()

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import sktopic
-from sktopic.datasets import make_bars, read_ldac
+from sktopic.datasets import iter_uci, make_bars, open_corpus, read_ldac, save_corpus
 from sktopic.features import align_features
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
 from sktopic.inspection import explore, plot_topics, top_documents, top_words
@@ -34,6 +34,9 @@ bound += DirectAssignmentHDP(topic_word_prior="auto").fit(X).elbo(X)
 mixture: NDArray[np.floating] = DegenerateDirichletLDA(n_components=20).fit(X).predict_mixture(X)
 models = [HybridHDP(n_components=20, sampler="collapsed", random_state=seed).fit(X) for seed in range(3)]
 
+corpus = save_corpus("corpus", iter_uci("docword.txt"), ["word"] * 25, range(100), resume=True)
+save_corpus("copy", lambda n_documents: [X[n_documents:]], overwrite=True)
+entries: int = corpus.nnz + open_corpus("copy", verify=True)[:10].nnz
 words: NDArray[np.object_] = top_words(lda, ["word"] * 25, n_words=5)
 words, weights = top_words(lda, n_words=5, return_weights=True)
 documents, shares = top_documents(lda, X)
