@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache, cached_property
+from itertools import chain, repeat
 from numbers import Integral, Real
 from os import PathLike
 from types import NoneType
@@ -15,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sktopic._compat import Interval, make_constraint, validate_params
+from sktopic._compat import Interval, make_constraint, outside_container, validate_params
 from sktopic._completion import mean_log_predictive
 from sktopic._concurrency import (
     check_settings_once,
@@ -26,6 +27,7 @@ from sktopic._concurrency import (
     state_to_pickle,
     updating,
 )
+from sktopic._document_sources import documents_of, joined
 from sktopic._document_steps import InferenceStep, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._documents import (
     COUNT_TYPES,
@@ -33,17 +35,17 @@ from sktopic._documents import (
     as_documents,
     check_counts,
     check_sparse_structure,
-    weighted_documents,
 )
 from sktopic._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
 from sktopic._html_repr import described, doc_link
-from sktopic._input_messages import explaining, warn_of_scaled_rows, warn_of_small_corpus
+from sktopic._input_messages import explaining
 from sktopic._kernels._rng import combine_keys
 from sktopic._model_files import write_model
 from sktopic._parallel import Workers
 from sktopic._progress import NOT_SHOWN, show_progress
+from sktopic._result_blocks import write_blocks
 from sktopic._topic_names import renamed
-from sktopic._typing import FloatArray, FloatingArray, MatrixLike
+from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 from sktopic._vocabulary import GrowingVocabulary
 
 # Tells the streams of transform from those of fit.
@@ -172,8 +174,16 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
                 "set it back, or call fit to start anew."
             )
 
+    def _documents(self, X, *, reset=False, once=True):
+        """Return the Documents of X; with reset, set the attributes that tell of its features.
+
+        once : whether they are read only once, so that X may be an iterator
+        """
+        resets = chain([reset], repeat(False))  # by the first block alone
+        return documents_of(X, lambda block: self._validate_documents(block, next(resets)), once)
+
     def _validate_documents(self, X, reset):
-        """Return X as_documents; with reset, set the attributes that tell of its features."""
+        """Return a matrix as_documents; with reset, set the attributes that tell of its features."""
         X = check_sparse_structure(X)
         if not reset and self._has_same_features(X) and are_documents(X):
             return X  # which scikit-learn would take longer to find than a short document takes
@@ -203,29 +213,31 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         return model._checked()
 
     def _begin_anew(self, X, select=None, *, streamed=False):
-        """Set the state from which training starts (`_start`), all of it or nothing; return X as_documents.
+        """Set the state from which training starts (`_start`), all or nothing; return the Documents of X.
 
         select : function of these documents that returns those to train on, and may raise
-        streamed : whether more documents may follow
+        streamed : whether more documents may follow: of blocks, only the first is then read before training
         """
         begun, before = self._unfitted()
         vars(begun).pop("_topic_names", None)
-        X = begun._validate_documents(X, reset=True)
+        documents = begun._documents(X, reset=True, once=streamed)
+        if not streamed:
+            documents.survey()
         if select is not None:
-            X = select(X)
-        begun._warn_of_doubtful(X, streamed)
+            documents = select(documents)
+        begun._warn_of_doubtful(documents.begin().summary(), streamed)
         for name in begun._optional_arrays:
             vars(begun).pop(name, None)
-        begun._start(X.shape[1])
+        begun._start(begun.n_features_in_)
         self._take(begun, before)
-        return X
+        return documents.checked_by(lambda block: self._validate_documents(block, reset=False))
 
-    def _warn_of_doubtful(self, X, streamed):
+    def _warn_of_doubtful(self, summary, streamed):
         """Warn of documents that training starts from, but that are hardly word counts, or too few."""
         owner = type(self).__name__
-        warn_of_scaled_rows(X, owner)
+        summary.warn_of_scaled_rows(owner)
         if not streamed:
-            warn_of_small_corpus(X, owner, None if self._infers_number_of_topics else self.n_components)
+            summary.warn_of_small_corpus(owner, None if self._infers_number_of_topics else self.n_components)
 
     def _unfitted(self):
         """Return a copy on which a new fit is begun, and its attributes: until `_take` nothing is lost."""
@@ -349,22 +361,22 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     # What documents are inferred with
 
     def _answer(self, X, function, name):
-        """Return function(inference, X, workers, progress) of the documents X.
+        """Return function(inference, documents, workers, progress) of the Documents of X.
 
-        The function is given the Inference with the fitted model, X as_documents, Workers, and the Progress
+        The function is given the Inference with the fitted model, the Documents, Workers, and the Progress
         that is shown under the name of the method.
         """
-        inference, X = self._questioned(X)
-        model, n_documents = inference.model, X.shape[0]
+        inference, documents = self._questioned(X)
+        model, n_documents = inference.model, documents.n_documents
         name = f"{type(self).__name__}.{name}"
-        shown = model.verbose and n_documents > MANY_DOCUMENTS
+        shown = model.verbose and (n_documents is None or n_documents > MANY_DOCUMENTS)
         with Workers(model.n_jobs) as workers, show_progress(name, n_documents, shown=shown) as progress:
-            return function(inference, X, workers, progress)
+            return function(inference, documents, workers, progress)
 
     def _questioned(self, X):
-        """The Inference with the fitted model, and X as_documents."""
+        """The Inference with the fitted model, and the Documents of X."""
         inference = kept_answering(self, self._prepare)
-        return inference, inference.model._validate_documents(X, reset=False)
+        return inference, inference.model._documents(X)
 
     def _prepare(self):
         """Return the Inference with the fitted model, checked."""
@@ -372,7 +384,9 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         check_settings_once(self, inference.settings, inference.model._check_settings)
         return inference
 
-    def transform(self, X: MatrixLike) -> FloatingArray:
+    def transform(
+        self, X: DocumentsLike, out: NDArray[Any] | str | PathLike[str] | None = None
+    ) -> FloatingArray:
         """Infer the topic proportions of documents.
 
         A document's proportions depend on the fitted model and on its own words and counts alone: not
@@ -383,16 +397,25 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts, non-negative.
+        out : ndarray of shape (n_samples, n_components_), path of a .npy file, or None, default=None
+            Where to write the proportions, some documents at a time, and not in memory as a whole. An array
+            is of float64 or float32. A file has the type of the result; one that is there is replaced when
+            the new one is complete.
 
         Returns
         -------
         theta : ndarray of shape (n_samples, n_components_)
-            Posterior mean topic proportions; rows sum to one. float32 where X is, else float64.
+            Posterior mean topic proportions; rows sum to one. float32 where X is, else float64. With ``out``,
+            that array, or a read-only memory map of the file, also where `set_output` asks for a table.
         """
-        return self._answer(X, Inference.proportions, "transform")
+
+        def proportions(inference, documents, workers, progress):
+            return inference.all_proportions(documents, workers, progress, out)
+
+        return self._answer(X, proportions, "transform")
 
     @validate_params({"n_topics": [AT_LEAST_ONE]})
-    def word_topics(self, X: MatrixLike, n_topics: int = 3) -> tuple[NDArray[np.int32], FloatingArray]:
+    def word_topics(self, X: DocumentsLike, n_topics: int = 3) -> tuple[NDArray[np.int32], FloatingArray]:
         """Infer from which topics the words of documents are.
 
         Tokens of one word in one document have their topics in common. What the probabilities are depends on
@@ -428,13 +451,16 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         --------
         iter_word_topics : The same block by block, where the results of all documents are too large.
         """
-        return self._answer(
-            X, lambda inference, X, *given: inference.word_topics(X, n_topics, *given), "word_topics"
-        )
+
+        def word_topics(inference, documents, *given):
+            found = [inference.word_topics(block, n_topics, *given) for block in documents.blocks()]
+            return tuple(map(joined, zip(*found)))
+
+        return self._answer(X, word_topics, "word_topics")
 
     @validate_params({"n_topics": [AT_LEAST_ONE], "block_size": [AT_LEAST_ONE]})
     def iter_word_topics(
-        self, X: MatrixLike, n_topics: int = 3, *, block_size: int = BLOCK_SIZE
+        self, X: DocumentsLike, n_topics: int = 3, *, block_size: int = BLOCK_SIZE
     ) -> Iterator[tuple[slice, NDArray[np.int32], FloatingArray]]:
         """Iterate over what `word_topics` returns, some documents at a time.
 
@@ -454,12 +480,12 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         topics, probabilities : ndarray
             As from ``word_topics(X[rows], n_topics)``, by the model as it was when the iterator was made.
         """
-        inference, X = self._questioned(X)
-        return inference.blocks_of_word_topics(X, n_topics, block_size)
+        inference, documents = self._questioned(X)
+        return inference.blocks_of_word_topics(documents, n_topics, block_size)
 
     @available_if(_has_posterior)
     @validate_params({"n_samples": [AT_LEAST_ONE]})
-    def sample_proportions(self, X: MatrixLike, n_samples: int) -> FloatingArray:
+    def sample_proportions(self, X: DocumentsLike, n_samples: int) -> FloatingArray:
         """Draw topic proportions of documents from their posterior, given the fitted topics and prior.
 
         Where `transform` answers with the posterior mean, these say how certain it is. What the posterior is
@@ -492,11 +518,13 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             The draws, which sum to one over topics; those of a document without words are from the prior.
             float32 where X is, else float64.
         """
-        return self._answer(
-            X, lambda inference, X, *given: inference.draws(X, n_samples, *given), "sample_proportions"
-        )
 
-    def score(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+        def draws(inference, documents, *given):
+            return joined([inference.draws(block, n_samples, *given) for block in documents.blocks()])
+
+        return self._answer(X, draws, "sample_proportions")
+
+    def score(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
 
         A fifth of the tokens of each document is hidden, the topic proportions are inferred from the
@@ -520,23 +548,22 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             Mean nats per hidden word; NaN, with a warning, where no document has words.
         """
 
-        def completion(inference, X, workers, progress):
-            return inference.model._completion(*weighted_documents(X, sample_weight), workers, progress)
+        def completion(inference, documents, *given):
+            return inference.model._completion(documents.weighted(sample_weight), *given).value()
 
         return self._answer(X, completion, "score")
 
-    def _completion(self, X, sample_weight, workers, progress=NOT_SHOWN):
-        """The score of documents that have these weights, or None."""
+    def _completion(self, documents, workers, progress=NOT_SHOWN):
+        """What Documents score, a PerWord."""
         inference = Inference(self)
         return mean_log_predictive(
-            X,
-            sample_weight,
+            documents.groups(),
             self._topic_probabilities(),
             lambda observed: inference.proportions(observed, workers, progress),
             workers,
         )
 
-    def perplexity(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+    def perplexity(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """exp(-score(X)): perplexity per held-out word; lower is better.
 
         Parameters
@@ -553,6 +580,9 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         perplexity : float
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
+
+
+TopicModel.transform = outside_container(TopicModel.transform)  # type: ignore[method-assign]
 
 
 class Inference:
@@ -590,6 +620,14 @@ class Inference:
         """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
         return infer_proportions(X, *self._given(), workers, progress)
 
+    def all_proportions(self, documents, workers, progress, out):
+        """theta of Documents, in memory, or where `write_blocks` writes it."""
+        given = workers, progress
+        if out is None:
+            return joined([self.proportions(X, *given) for X in documents.blocks()])
+        blocks = (self.proportions(X, *given) for X, _ in documents.groups())
+        return write_blocks(out, blocks, documents.n_documents, self.model.n_components_)
+
     def draws(self, X, n_draws, workers, progress):
         """Draws of theta, ndarray of shape (n_documents, n_draws, n_components_), float32 where X is."""
         return draw_proportions(X, n_draws, *self._given(), workers, progress)
@@ -599,13 +637,16 @@ class Inference:
         n_topics = min(n_topics, self.model.n_components_)
         return infer_word_topics(X, n_topics, *self._given(), workers, progress)
 
-    def blocks_of_word_topics(self, X, n_topics, size):
+    def blocks_of_word_topics(self, documents, n_topics, size):
         """Yield a slice of rows, and word_topics of these; workers come and go, as the caller may stop."""
-        for first in range(0, X.shape[0], size):
-            rows = slice(first, min(first + size, X.shape[0]))
-            with Workers(self.model.n_jobs) as workers:
-                found = self.word_topics(X[rows], n_topics, workers)
-            yield rows, *found
+        n_before = 0
+        for X in documents.blocks():
+            for first in range(0, X.shape[0], size):
+                last = min(first + size, X.shape[0])
+                with Workers(self.model.n_jobs) as workers:
+                    found = self.word_topics(X[first:last], n_topics, workers)
+                yield slice(n_before + first, n_before + last), *found
+            n_before += X.shape[0]
 
 
 def _arrays_of(model):

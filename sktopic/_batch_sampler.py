@@ -22,7 +22,7 @@ from sktopic._statistics import frozen_columns
 from sktopic._token_counts import add_tokens, tokens_of_words
 from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._topics import check_components_init
-from sktopic._typing import MatrixLike
+from sktopic._typing import DocumentsLike, MatrixLike
 
 # Times that the counts of frozen topics are as large during a sweep: with any prior that is allowed, they are
 # far beyond the tokens of a corpus then.
@@ -92,7 +92,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
 
     @trains
     @with_callbacks
-    def fit(self, X: MatrixLike, y: object = None) -> Self:
+    def fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Sample the topics of a corpus, from scratch.
 
         Parameters
@@ -123,7 +123,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         return self
 
     @trains
-    def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
+    def partial_fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
 
         Parameters
@@ -161,13 +161,13 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         self._adopt_settings()
 
     def _go_on(self, X):
-        """Let the state go on with the present parameters; returns X as_documents."""
+        """Let the state go on with the present parameters; returns the Documents of X."""
         self._checked()._check_continuation()
-        X = self._validate_documents(X, reset=False)
+        documents = self._documents(X)
         for name in self._fitted_arrays:  # sweeps change those that a memory map may protect
             setattr(self, name, np.require(getattr(self, name), requirements="W"))
         self._adopt_settings()
-        return X
+        return documents
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once sampling has begun."""
@@ -192,8 +192,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
                 # Up to the first complete sweep, nothing has happened.
                 with ExitStack() as stack, complete_or_undone(self, undo):
                     with changing(self):
-                        documents = begin(X)
-                        call = self._begin_call(documents)
+                        call = self._begin_call(begin(X).matrix())
                         undo_first_sweep.append(self._undo(call))
                     max_iter = int(self.max_iter)
                     monitor.begin(call.n_documents * max_iter, passes=("sweep", max_iter))

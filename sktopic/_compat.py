@@ -1,6 +1,7 @@
 """The one place that imports what scikit-learn does not promise to keep, or does not have everywhere."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 from sklearn.utils import _param_validation
@@ -28,6 +29,7 @@ __all__ = [
     "StrOptions",
     "has_progress_bar",
     "make_constraint",
+    "outside_container",
     "parse_docstring",
     "safe_indexing",
     "validate_params",
@@ -52,3 +54,14 @@ def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], F
     """Decorator of functions that checks their parameters, as scikit-learn does it."""
     check = _param_validation.validate_params(constraints, prefer_skip_nested_validation=True)
     return cast(Callable[[Function], Function], check)
+
+
+def outside_container(transform: Function) -> Function:
+    """``transform`` of a class as set_output has wrapped it, but for what goes to ``out``."""
+    unwrapped = cast(Any, transform).__wrapped__
+
+    @wraps(transform)
+    def call(self: Any, X: Any, out: Any = None) -> Any:
+        return transform(self, X) if out is None else unwrapped(self, X, out)
+
+    return cast(Function, call)

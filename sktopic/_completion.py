@@ -7,7 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sktopic._documents import GROUP_SIZE, DocumentReader, canonical_counts
+from sktopic._arrays import BLOCK_ENTRIES
+from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._exact_sum import ExactSum
 from sktopic._kernels._completion import hide_tokens
 from sktopic._kernels._proportions import log_predictive
 from sktopic._kernels._rng import combine_keys, content_keys
@@ -36,57 +38,84 @@ def hide(X, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
 
 
 def hidden_log_likelihood(X, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION, key=HIDING_KEY):
-    """Log-likelihood, in nats, of the hidden words of each document, and the number of these words.
+    """Log-likelihoods, in nats, of the hidden words of documents, and these words.
 
     Parameters
     ----------
-    X : CSR matrix or array from as_documents
+    X : CSR matrix or array from as_documents, of few documents
     topics : TopicProbabilities
     proportions : callable
         From an observed csr_array to theta of shape (n_documents, n_components), float64.
+
+    Returns
+    -------
+    log_likelihood, n_words : ndarray of shape (n_documents,)
+        Of the hidden words of each document, and how many these are.
+    hidden : csr_array
+        Their counts.
     """
-    log_likelihood, weight = [], []
-    for first in range(0, X.shape[0], GROUP_SIZE):
-        observed, hidden = hide(X[first : first + GROUP_SIZE], hidden_fraction, key)
-        theta = proportions(observed)
-        batch = DocumentReader(hidden).batch(np.arange(hidden.shape[0]))
-        rows = topics.rows(batch.words)
-        pieces = [(*batch.cells(a, b), theta[a:b], rows) for a, b in batch.chunks(workers.n_jobs)]
-        log_likelihood.extend(workers.map_here(log_predictive, pieces))
-        weight.append(batch.lengths)
-    return np.concatenate(log_likelihood), np.concatenate(weight)
+    observed, hidden = hide(X, hidden_fraction, key)
+    theta = proportions(observed)
+    batch = DocumentReader(hidden).batch(np.arange(hidden.shape[0]))
+    rows = topics.rows(batch.words)
+    pieces = [(*batch.cells(a, b), theta[a:b], rows) for a, b in batch.chunks(workers.n_jobs)]
+    return np.concatenate(workers.map_here(log_predictive, pieces)), batch.lengths, hidden
 
 
-def unigram_log_likelihood(X, hidden_fraction, key):
-    """That of the same hidden words of each document under the frequencies of words in all of X."""
-    counts = np.bincount(X.indices, X.data, minlength=X.shape[1])
-    log_share = np.zeros(X.shape[1])
-    np.log(counts / (counts.sum() or 1.0), out=log_share, where=counts > 0)
-    groups = (X[first : first + GROUP_SIZE] for first in range(0, X.shape[0], GROUP_SIZE))
-    return np.concatenate([hide(group, hidden_fraction, key)[1] @ log_share for group in groups])
+def log_word_shares(blocks):
+    """Logarithm of the share of each word in all tokens of CSR matrices; 0 for those that do not occur."""
+    counts = None
+    for X in blocks:
+        counts = np.zeros(X.shape[1]) if counts is None else counts
+        for first in range(0, X.nnz, BLOCK_ENTRIES):
+            entries = slice(first, first + BLOCK_ENTRIES)
+            np.add.at(counts, X.indices[entries], X.data[entries].astype(np.float64))
+    log_shares = np.zeros(len(counts))
+    np.log(counts / (counts.sum() or 1.0), out=log_shares, where=counts > 0)
+    return log_shares
 
 
-def mean_log_predictive(X, sample_weight, topics, proportions, workers):
-    """Mean nats per hidden word, of what `hidden_log_likelihood` takes.
+def mean_log_predictive(groups, topics, proportions, workers):
+    """The PerWord of what `hidden_log_likelihood` takes.
 
-    sample_weight : (n_documents,) as how many each document counts, or None: as one
+    groups : iterable of (X, weights (n_documents,) or None: as how many documents each counts)
     """
-    log_likelihood, n_words = hidden_log_likelihood(X, topics, proportions, workers)
-    if sample_weight is not None:
-        log_likelihood, n_words = sample_weight * log_likelihood, sample_weight * n_words
-    return per_word(log_likelihood, n_words)
+    total = PerWord()
+    for X, sample_weight in groups:
+        log_likelihood, n_words, _ = hidden_log_likelihood(X, topics, proportions, workers)
+        if sample_weight is not None:
+            log_likelihood, n_words = sample_weight * log_likelihood, sample_weight * n_words
+        total.add(log_likelihood, n_words)
+    return total
 
 
-def per_word(log_likelihood, n_words):
-    """Mean nats per word, from those of each document; NaN, with a warning, where there are no words."""
-    # Exactly rounded sums: the order of the rows leaves no trace.
-    total = math.fsum(n_words)
-    if total > 0:
-        return math.fsum(log_likelihood) / total
-    warnings.warn(
-        "X has no words to predict: the score of empty documents is not defined, and NaN is returned. Does "
-        "the vocabulary have their words?",
-        UndefinedMetricWarning,
-        stacklevel=2,
-    )
-    return math.nan
+class PerWord:
+    """Mean nats per word of documents: two exact sums, so that their order leaves no trace."""
+
+    def __init__(self):
+        self._log_likelihood, self._n_words = ExactSum(), ExactSum()
+
+    def add(self, log_likelihood, n_words):
+        """Add those of each document, ndarrays of shape (n_documents,); returns self."""
+        self._log_likelihood.add(log_likelihood)
+        self._n_words.add(n_words)
+        return self
+
+    def merge(self, other):
+        """Add what another one has; returns self."""
+        self._log_likelihood.merge(other._log_likelihood)
+        self._n_words.merge(other._n_words)
+        return self
+
+    def value(self):
+        """Mean nats per word; NaN, with a warning, where there are no words."""
+        n_words = self._n_words.value()
+        if n_words > 0:
+            return self._log_likelihood.value() / n_words
+        warnings.warn(
+            "X has no words to predict: the score of empty documents is not defined, and NaN is returned. "
+            "Does the vocabulary have their words?",
+            UndefinedMetricWarning,
+            stacklevel=2,
+        )
+        return math.nan

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from sktopic._kernels import _documents as kernels
 from sktopic._kernels._rng import content_keys
-from sktopic._sample_weight import NO_WEIGHTS, check_sample_weight, weighted_sum
+from sktopic._sample_weight import NO_WEIGHTS, weighted_sum
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
@@ -153,18 +153,6 @@ def as_documents(X):
         for first in range(0, X.shape[0], GROUP_SIZE):
             _check_largest(canonical_counts(X[first : first + GROUP_SIZE]).data)
     return X
-
-
-def weighted_documents(X, sample_weight):
-    """Return the documents of X (from as_documents) that count, and their weights; None where all are one.
-
-    Raises ValueError for what are no weights of them.
-    """
-    weights = check_sample_weight(sample_weight, X.shape[0])
-    if weights is None or weights.all():
-        return X, weights
-    some = weights > 0.0
-    return as_documents(X[some]), check_sample_weight(weights[some], np.count_nonzero(some))
 
 
 def are_documents(X):

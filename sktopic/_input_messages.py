@@ -15,6 +15,8 @@ from sktopic.exceptions import CountsWarning
 NORM_TOLERANCE = 1e-4
 # Fewer tokens for each topic are too few, where there are also more topics than documents.
 LEAST_TOKENS = 100
+# Rows that are looked through at a time.
+MANY_ROWS = 1 << 16
 # Of X in other forms: what it has, and what turns that into counts.
 COUNTED = {
     "texts": "put a CountVectorizer in front, make_pipeline(CountVectorizer(), model)",
@@ -45,7 +47,8 @@ def explaining(X, owner, n_features=None):
         if isinstance(X, Iterator):
             raise ValueError(
                 f"X is an iterator ({type(X).__name__}); {owner} expects a matrix of counts of words, a row "
-                "for each document: stack the rows, or call partial_fit with parts of them."
+                "for each document: stack the rows, or call partial_fit with parts of them. Blocks of rows "
+                "may come from an object that can be iterated over again, as a list can."
             ) from None
         if _is_transposed(X, n_features):
             raise ValueError(
@@ -100,10 +103,46 @@ def _length(value):
     return len(value) if hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0 else 0
 
 
-def warn_of_scaled_rows(X, owner):
-    """Warn where every document of X (from as_documents) is scaled to one, which counts are not."""
-    for norm, name in ((np.abs, "sum"), (np.square, "length")):
-        if _are_scaled(X, norm):
+class CorpusSummary:
+    """What is told of documents that training starts from, after all of them were included."""
+
+    def __init__(self):
+        self._n_tokens, self._n_documents = 0.0, 0  # those with words
+        self._shape = 0, 0
+        self._norms = {"sum": np.abs, "length": np.square}  # in which every document is scaled to one
+        self._has_fractions = False
+
+    def include(self, X):
+        """Include documents, as CSR from as_documents."""
+        self._n_tokens += float(X.data.sum(dtype=np.float64))
+        self._shape = self._shape[0] + X.shape[0], X.shape[1]
+        for first in range(0, X.shape[0], MANY_ROWS):
+            self._n_documents += np.count_nonzero(np.diff(X.indptr[first : first + MANY_ROWS + 1]))
+        if X.data.dtype.kind == "f":
+            self._include_norms(X)
+        elif X.nnz:
+            self._norms.clear()
+
+    def _include_norms(self, X):
+        # Most matrices are told by their first row.
+        for first, last in pairwise([0, *range(1, X.shape[0], GROUP_SIZE), X.shape[0]]):
+            bounds = X.indptr[first : last + 1]
+            starts = bounds[:-1][np.diff(bounds) > 0]
+            if not len(starts):
+                continue
+            if not self._norms:
+                return
+            entries = X.data[bounds[0] : bounds[-1]]
+            for name, norm in list(self._norms.items()):
+                with np.errstate(over="ignore"):  # what is infinite is not one
+                    sums = np.add.reduceat(norm(entries), starts - bounds[0])
+                if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
+                    del self._norms[name]
+            self._has_fractions = self._has_fractions or bool(np.any(entries != np.rint(entries)))
+
+    def warn_of_scaled_rows(self, owner):
+        """Warn where every document is scaled to one, which counts are not."""
+        for name in self._norms if self._has_fractions else ():
             warnings.warn(
                 f"X has fractions, and all rows have {name} 1, as those of a TfidfVectorizer have; {owner} "
                 "is a model of counts, to which these are documents of few words. Give counts, as of a "
@@ -112,45 +151,24 @@ def warn_of_scaled_rows(X, owner):
                 stacklevel=2,
             )
 
+    def warn_of_small_corpus(self, owner, n_components):
+        """Warn where the whole corpus tells nothing, or little for each topic.
 
-def _are_scaled(X, norm):
-    """Whether the sum of norm(entries) is one in every row with entries, and some entries are fractions."""
-    if X.data.dtype.kind != "f":
-        return False
-    starts = X.indptr[:-1][np.diff(X.indptr) > 0]
-    # Most matrices are told by their first row.
-    bounds = [0, *range(1, len(starts), GROUP_SIZE), len(starts)]
-    fractions = False
-    for first, last in pairwise(bounds):
-        if first == last:
-            continue
-        entries = X.data[starts[first] : starts[last] if last < len(starts) else X.indptr[-1]]
-        with np.errstate(over="ignore"):  # what is infinite is not one
-            sums = np.add.reduceat(norm(entries), starts[first:last] - starts[first])
-        if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
-            return False
-        fractions = fractions or bool(np.any(entries != np.rint(entries)))
-    return fractions
-
-
-def warn_of_small_corpus(X, owner, n_components):
-    """Warn where X (from as_documents), the whole corpus, tells nothing, or little for each topic.
-
-    n_components : the number of topics, where it is given; None where the model infers it
-    """
-    n_tokens = X.data.sum(dtype=np.float64)
-    n_documents = np.count_nonzero(np.diff(X.indptr))
-    if n_tokens == 0:
-        warnings.warn(
-            f"X of shape {X.shape} has no count above 0, from which {owner} can learn nothing. Does its "
-            "vocabulary have the words of these documents?",
-            CountsWarning,
-            stacklevel=2,
-        )
-    elif n_components is not None and n_documents < n_components > n_tokens / LEAST_TOKENS:
-        warnings.warn(
-            f"{owner} has n_components={n_components}, but X has {n_documents} documents of {n_tokens:.0f} "
-            f"words in all, fewer than {LEAST_TOKENS} for each topic: take fewer topics, or more documents.",
-            CountsWarning,
-            stacklevel=2,
-        )
+        n_components : the number of topics, where it is given; None where the model infers it
+        """
+        n_tokens, n_documents = self._n_tokens, self._n_documents
+        if n_tokens == 0:
+            warnings.warn(
+                f"X of shape {self._shape} has no count above 0, from which {owner} can learn nothing. Does "
+                "its vocabulary have the words of these documents?",
+                CountsWarning,
+                stacklevel=2,
+            )
+        elif n_components is not None and n_documents < n_components > n_tokens / LEAST_TOKENS:
+            warnings.warn(
+                f"{owner} has n_components={n_components}, but X has {n_documents} documents of "
+                f"{n_tokens:.0f} words in all, fewer than {LEAST_TOKENS} for each topic: take fewer topics, "
+                "or more documents.",
+                CountsWarning,
+                stacklevel=2,
+            )

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sktopic._compat import CallbackSupportMixin, with_callbacks
 from sktopic._concurrency import changing, trains, updating
 from sktopic._document_steps import DenseCounts
-from sktopic._documents import GROUP_SIZE, DocumentReader, weighted_documents
+from sktopic._documents import GROUP_SIZE
 from sktopic._editing import EditableTopics
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._interrupt import complete_or_undone
@@ -23,7 +23,7 @@ from sktopic._statistics import TopicWordStatistics
 from sktopic._statistics_updates import BatchCounts, DocumentAverage, StatisticsUpdate
 from sktopic._step_size import StepSize, combined_step, whole_step
 from sktopic._topics import check_components_init
-from sktopic._typing import MatrixLike
+from sktopic._typing import DocumentsLike
 
 # Entries of statistics that a global step visits without a look for Ctrl-C: some tenths of a second.
 LONG_WORK = 200_000_000
@@ -166,7 +166,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
     @trains
     @with_callbacks
-    def fit(self, X: MatrixLike, y: object = None) -> Self:
+    def fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Learn the topics of a corpus, from scratch.
 
         Parameters
@@ -194,7 +194,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         return self._fit(X, y, None)
 
     @trains
-    def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
+    def partial_fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Continue training on more documents, treated in batches of ``batch_size``.
 
         Parameters
@@ -218,28 +218,26 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
     def _fit(self, X, y, sample_weight):
         self._check_settings()
-        documents, weights = self._begin_weighted(X, sample_weight, self._check_corpus)
+        documents = self._begin_weighted(X, sample_weight, self._check_corpus)
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
-            self._run_epochs(X, y, documents, weights, monitor, workers)
+            self._run_epochs(X, y, documents, monitor, workers)
         return self
 
     def _partial_fit(self, X, sample_weight):
         first = not hasattr(self, "n_batch_iter_")
         self._check_settings()
         if first:
-            documents, weights = self._begin_weighted(X, sample_weight, streamed=True)
+            documents = self._begin_weighted(X, sample_weight, streamed=True)
         else:
             self._checked()
             self._check_continuation()
-            documents = self._validate_documents(X, reset=False)
-            documents, weights = weighted_documents(documents, sample_weight)
+            documents = self._documents(X).weighted(sample_weight)
             with updating(self):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
-            monitor.begin(documents.shape[0])
-            reader = DocumentReader(documents, weights)
-            for rows in _batches(np.arange(documents.shape[0]), int(self.batch_size)):
+            monitor.begin(documents.n_documents)
+            for reader, rows in documents.batches(int(self.batch_size)):
                 n_new = reader.total_weight(rows)
                 update = Update(
                     self.n_batch_iter_,
@@ -252,20 +250,18 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         return self
 
     def _begin_weighted(self, X, sample_weight, check=None, *, streamed=False):
-        """Begin anew with the documents of X that count; returns them, and their weights or None.
+        """Begin anew with the documents of X that count, which are returned as Documents.
 
-        check : function of these documents that may raise
+        check : function of these that may raise
         """
-        weights = None
 
-        def select(X):
-            nonlocal weights
-            X, weights = weighted_documents(X, sample_weight)
+        def select(documents):
+            documents = documents.weighted(sample_weight)
             if check is not None:
-                check(X)
-            return X
+                check(documents)
+            return documents
 
-        return self._begin_anew(X, select, streamed=streamed), weights
+        return self._begin_anew(X, select, streamed=streamed)
 
     @property
     def _statistics(self):
@@ -320,9 +316,9 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
     def _check_corpus(self, documents):
         """Raise ValueError for a corpus that is too small for early stopping."""
-        if self.early_stopping and documents.shape[0] < 2:
+        if self.early_stopping and documents.n_documents < 2:
             raise ValueError(
-                f"early_stopping=True holds out a document and needs 2; X has {documents.shape[0]} sample."
+                f"early_stopping=True holds out a document and needs 2; X has {documents.n_documents} sample."
             )
 
     def _start(self, n_features):
@@ -348,42 +344,35 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _key(self, *names):
         return combine_keys(self._seed, *names)
 
-    def _order(self, rows, epoch):
-        """The rows in the order of an epoch."""
-        if not self.shuffle:
-            return rows
-        seed = self._key(SHUFFLE_KEY, epoch) % 2**32
-        return np.random.RandomState(seed).permutation(rows)
+    def _order_key(self, epoch):
+        """What names the random order of the documents in an epoch; None: they come in their own."""
+        return self._key(SHUFFLE_KEY, epoch) if self.shuffle else None
 
-    def _hold_out(self, n_samples):
-        """Split the rows into those trained on and those held out for early stopping."""
-        n_held_out = min(max(1, round(self.validation_fraction * n_samples)), n_samples - 1)
-        seed = self._key(VALIDATION_KEY) % 2**32
-        permuted = np.random.RandomState(seed).permutation(n_samples)
-        return np.sort(permuted[n_held_out:]), np.sort(permuted[:n_held_out])
+    def _hold_out(self, documents):
+        """Split Documents into those trained on and those held out for early stopping."""
+        return documents.split(self.validation_fraction, self._key(VALIDATION_KEY))
 
-    def _run_epochs(self, X, y, documents, weights, monitor, workers):
-        rows, evaluate = np.arange(documents.shape[0]), None
+    def _run_epochs(self, X, y, documents, monitor, workers):
+        evaluate = None
         if self.early_stopping:
-            rows, held_out = self._hold_out(documents.shape[0])
-            validation = documents[held_out], None if weights is None else weights[held_out]
+            documents, held_out = self._hold_out(documents)
 
             def evaluate():
-                return self._completion(*validation, workers)
+                return self._completion(held_out, workers).value()
 
-        reader, whole = DocumentReader(documents, weights), self._fits_whole_corpus()
-        self._corpus_size = reader.total_weight(rows)
+        n_documents, whole = documents.n_documents, self._fits_whole_corpus()
+        self._corpus_size = documents.total_weight()
         total_samples = self.total_samples or self._corpus_size
-        size = max(len(rows), 1) if whole else int(self.batch_size)
+        size = max(n_documents, 1) if whole else int(self.batch_size)
         max_iter = int(self.max_iter)
-        monitor.begin(len(rows) * max_iter, evaluate, ("epoch", max_iter))
-        tasks = FitTasks(self, X, y, self.max_iter, -(-len(rows) // size))
+        monitor.begin(n_documents * max_iter, evaluate, ("epoch", max_iter))
+        tasks = FitTasks(self, X, y, self.max_iter, -(-n_documents // size))
         stop, memory = False, {}
         for epoch in range(self.max_iter):
             stopped, is_last = stop, epoch > 0 and (stop or epoch == self.max_iter - 1)
             tasks.begin_epoch()
             monitor.begin_pass()
-            for batch_rows in _batches(self._order(rows, epoch), size):
+            for reader, rows in documents.batches(size, self._order_key(epoch)):
                 tasks.begin_update()
                 update = Update(
                     self.n_batch_iter_,
@@ -393,7 +382,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
                     total_samples=total_samples,
                     memory=memory,
                 )
-                self._update(reader, batch_rows, update, monitor, workers)
+                self._update(reader, rows, update, monitor, workers)
                 if tasks.end_update():
                     break
             self.n_iter_ = epoch + 1
@@ -459,7 +448,7 @@ class WeightedMinibatchModel(MinibatchTopicModel):
 
     @trains
     @with_callbacks
-    def fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the topics of a corpus, from scratch.
 
         Parameters
@@ -491,7 +480,7 @@ class WeightedMinibatchModel(MinibatchTopicModel):
         return self._fit(X, y, sample_weight)
 
     @trains
-    def partial_fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Continue training on more documents, treated in batches of ``batch_size``.
 
         Parameters
@@ -516,7 +505,3 @@ class WeightedMinibatchModel(MinibatchTopicModel):
             As in `fit`, or if n_components was changed since training began, where it is not just the start.
         """
         return self._partial_fit(X, sample_weight)
-
-
-def _batches(rows, size):
-    return (rows[first : first + size] for first in range(0, len(rows), size))

@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from sktopic._base import TopicModel
+from sktopic._document_sources import documents_of
 from sktopic._documents import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
 from sktopic._input_messages import explaining
 from sktopic._prior import check_prior
@@ -163,7 +164,12 @@ def _prior(value, n_components):
 
 
 def check_documents(X, topics, names=None):
-    """Return X as_documents over the vocabulary of the topics, whose names may be known."""
+    """Return the Documents of X over the vocabulary of the topics, whose names may be known."""
+    return documents_of(X, lambda block: _check_matrix(block, topics, names))
+
+
+def _check_matrix(X, topics, names):
+    """Return a matrix as_documents over the vocabulary of the topics."""
     check_same_names(names, _text_columns(X), "X")
     owner = "the topic model"
     with explaining(X, owner):

@@ -13,6 +13,8 @@ FIRST_PERIOD, LAST_PERIOD = 5.0, 60.0
 # What tqdm draws while the work goes on, and in the end.
 BAR = "{desc}: {percentage:3.0f}%|{bar}| {rate_noinv_fmt}, {remaining} left{postfix}"
 BAR_AT_END = BAR.replace("{remaining} left", "took {elapsed}")
+# The same where nobody knows how much there is to do.
+OPEN_BAR = "{desc}: {n_fmt}{unit} | {rate_noinv_fmt}, {elapsed}{postfix}"
 # Units above which a rate is abbreviated, as 12.3k.
 MANY = 10_000
 # What the width of a terminal is taken for where it is unknown.
@@ -25,8 +27,8 @@ def show_progress(name, total, unit="documents", done=0, shown=True):
     Parameters
     ----------
     name : str
-    total : int
-        Units of work in all.
+    total : int or None
+        Units of work in all, if that is known.
     unit : str
         What is counted, in the plural.
     done : int
@@ -127,9 +129,9 @@ class Bar(_Visible):
             total=self._total,
             initial=self._done,
             file=sys.stderr,
-            bar_format=BAR,
+            bar_format=OPEN_BAR if self._total is None else BAR,
             unit=f" {self._unit}",
-            unit_scale=self._total >= MANY,
+            unit_scale=self._total is None or self._total >= MANY,
             miniters=1,  # how often it is drawn is decided here
             mininterval=0,
             dynamic_ncols=True,
@@ -149,7 +151,7 @@ class Bar(_Visible):
         if complete:
             self._draw(time.perf_counter())
             self._bar.total = self._bar.n  # work that stopped early is complete, too
-        self._bar.bar_format = BAR_AT_END
+        self._bar.bar_format = BAR_AT_END if self._total is not None else OPEN_BAR
         self._bar.close()
 
 
@@ -172,12 +174,16 @@ class Lines(_Visible):
 
     def _text(self, now, over=False):
         elapsed, done = max(now - self._begin, 1e-9), self._done - self._done_before
-        over = over or self._done >= self._total
-        remaining = (self._total - self._done) * elapsed / max(done, 1)
+        if self._total is None:
+            state, left = f"{self._done:.0f} {self._unit}", ""
+        else:
+            state = f"{100 * self._done / max(self._total, 1):.0f}%"
+            left = done and f"{_clock((self._total - self._done) * elapsed / max(done, 1))} left"
+            over = over or self._done >= self._total
         parts = [
-            f"{self._title()}: {100 * self._done / max(self._total, 1):.0f}%",
+            f"{self._title()}: {state}",
             done and f"{_three_digits(done / elapsed)} {self._unit}/s",
-            f"took {_clock(elapsed)}" if over else done and f"{_clock(remaining)} left",
+            f"took {_clock(elapsed)}" if over else left,
             self.notes(),
         ]
         return ", ".join(part for part in parts if part)

@@ -9,7 +9,8 @@ from sklearn.utils import check_scalar
 
 from sktopic._base import TopicModel
 from sktopic._documents import document_groups
-from sktopic._typing import FloatArray, MatrixLike
+from sktopic._exact_sum import ExactSum
+from sktopic._typing import DocumentsLike, FloatArray
 
 
 class TopicPosteriors(TopicModel):
@@ -52,7 +53,7 @@ class EvidenceLowerBound(CountPosteriors):
     def _bounds_of_topics(self):
         """Return what is not the documents' part, a sequence of numbers in nats."""
 
-    def elbo(self, X: MatrixLike, y: object = None, *, total_samples: float | None = None) -> float:
+    def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | None = None) -> float:
         """Evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
 
         A bound on the log marginal likelihood of all of X, documents and topics together (and the weights
@@ -81,13 +82,14 @@ class EvidenceLowerBound(CountPosteriors):
             X, lambda inference, *given: inference.model._bound(*given, total_samples), "elbo"
         )
 
-    def _bound(self, X, workers, progress, total_samples):
-        documents = []
-        for first, last, batch in document_groups(X):
-            documents.extend(self._bound_of_batch(batch, workers))
+    def _bound(self, documents, workers, progress, total_samples):
+        total, n_documents = ExactSum(), 0
+        for first, last, batch in (group for X in documents.blocks() for group in document_groups(X)):
+            total.add(self._bound_of_batch(batch, workers))
+            n_documents += last - first
             progress.advance(last - first)
-        scale = 1.0 if total_samples is None else total_samples / X.shape[0]
-        bound = scale * math.fsum(documents)
+        scale = 1.0 if total_samples is None else total_samples / n_documents
+        bound = scale * total.value()
         for part in self._bounds_of_topics():
             bound += part
         return bound

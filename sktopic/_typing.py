@@ -1,13 +1,18 @@
 """Types that public signatures name."""
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from sktopic._corpus import Corpus
+
 # Documents by words: anything NumPy makes an array of, a data frame among them, or a sparse matrix.
 MatrixLike: TypeAlias = ArrayLike | sp.spmatrix | sp.sparray
+# The same, a corpus on disk, or an iterable of blocks of rows, each a matrix.
+DocumentsLike: TypeAlias = MatrixLike | Corpus | Iterable[MatrixLike]
 # Results in double precision; and in that of X, where it is float32.
 FloatArray: TypeAlias = NDArray[np.float64]
 FloatingArray: TypeAlias = NDArray[np.floating]

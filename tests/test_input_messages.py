@@ -71,7 +71,7 @@ REFUSED = {
     ),
     "column of texts": (np.array(TEXTS)[:, None], "X has a column of texts", "give that column alone"),
     "sparse rows": (
-        [sp.csr_array([[1, 0]]), sp.csr_array([[0, 1]])],
+        [sp.coo_array([1, 0]), sp.coo_array([0, 1])],
         "X has sparse rows",
         "sparse.vstack(X)",
     ),

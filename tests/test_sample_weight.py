@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sktopic
+from sktopic._document_sources import MatrixDocuments
 from sktopic._document_steps import DenseCounts
-from sktopic._documents import DocumentReader, weighted_documents
+from sktopic._documents import DocumentReader
 from sktopic._monitor import FitMonitor
 from sktopic._parallel import Workers
 from sktopic.datasets import make_lda_documents
@@ -211,12 +212,10 @@ def test_weights_of_one_change_no_bit(estimator):
 
 
 def test_weights_of_one_copy_nothing():
-    documents, weights = weighted_documents(X, np.ones(X.shape[0]))
-    assert documents is X
-    assert weights is None
-    documents, weights = weighted_documents(X, WEIGHTS + 1.0)
-    assert documents is X
-    assert_array_equal(weights, WEIGHTS + 1.0)
+    for given, expected in [(np.ones(X.shape[0]), None), (WEIGHTS + 1.0, WEIGHTS + 1.0)]:
+        [(documents, weights)] = MatrixDocuments(X).weighted(given).weighted_blocks()
+        assert documents is X
+        assert weights is None if expected is None else (weights == expected).all()
 
 
 @every_weighted
@@ -254,7 +253,9 @@ def test_proportions_of_a_document_do_not_depend_on_its_weight():
 def test_early_stopping_weighs_the_documents_that_are_held_out():
     model = new(OnlineEMLDA(), early_stopping=True, validation_fraction=0.4, max_iter=1)
     model.fit(X[SOME], sample_weight=WEIGHTS[SOME])
-    trained, held_out = model._hold_out(SOME.sum())
+    rows = sp.csr_array(np.arange(1, SOME.sum() + 1)[:, None])
+    parts = model._hold_out(MatrixDocuments(rows))
+    trained, held_out = (part.matrix().toarray().ravel() - 1 for part in parts)
     expected = model.score(X[SOME][held_out], sample_weight=WEIGHTS[SOME][held_out])
     assert model.validation_scores_[0] == expected != model.score(X[SOME][held_out])
     assert model.total_samples_ == WEIGHTS[SOME][trained].sum()

@@ -341,8 +341,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     def _fits_whole_corpus(self):
         return self.learning_method == "batch"
 
-    def _order(self, rows, epoch):
-        return rows if self._fits_whole_corpus() else super()._order(rows, epoch)
+    def _order_key(self, epoch):
+        return None if self._fits_whole_corpus() else super()._order_key(epoch)
 
     def _global_work(self, batch_counts, update):
         counts = batch_counts.expected

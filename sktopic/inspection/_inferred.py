@@ -31,7 +31,7 @@ def infer_documents(model, X):
     topics, names = plug_in_topics(model), column_names(model)
     model, X = after_pipeline(model, X)
     theta = proportions(model, X)
-    counts = canonical_counts(check_documents(X, topics, names))
+    counts = canonical_counts(check_documents(X, topics, names).matrix())
     lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
     if not lengths.any():
         raise ValueError("X has no document with words; at least one is needed.")

@@ -28,6 +28,8 @@ WINDOW_SIZES = {"c_v": 110, "c_npmi": 10}
 EPSILON = 1e-12
 # Bounds the matrix of words by words that is held at a time.
 TOPICS_AT_ONCE = 50
+# Documents whose words are looked up at a time.
+DOCUMENTS_AT_ONCE = 1 << 15
 
 
 @validate_params(
@@ -169,8 +171,7 @@ def coherence(
         names = column_names(model_or_components)
         if feature_names is not None:
             names = word_names(None, feature_names, len(topics.store))
-        documents = canonical_counts(check_documents(X, topics, names))
-        together, total = _documents_together(documents, top)
+        together, total = _documents_together(check_documents(X, topics, names), top)
     values = MEASURES[measure](together, total)
     return values if per_topic else float(values.mean())
 
@@ -274,7 +275,7 @@ def _check_no_texts(measure, X, texts, window_size, window_counts):
             )
     if X is None:
         raise ValueError(f"X=None; measure={measure!r} counts documents and needs a matrix of word counts.")
-    if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
+    if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else None) == 0:
         raise ValueError(f"X has 0 documents; measure={measure!r} needs at least one.")
 
 
@@ -299,19 +300,28 @@ def _names(model_or_components, feature_names, n_features, measure):
 # those that contain the word.
 
 
-def _documents_together(counts, top):
+def _documents_together(documents, top):
     """Return (ndarray of shape (n_components, n_words, n_words), number of documents)."""
     words, top = _renumbered(top)
-    presence = sp.csc_array(counts[:, words])
-    presence.data = np.ones(presence.nnz, dtype=np.int64)
-    together = np.empty((*top.shape, top.shape[1]))
+    together, n_documents = np.zeros((*top.shape, top.shape[1])), 0
+    for X in documents.blocks():
+        for first in range(0, X.shape[0], DOCUMENTS_AT_ONCE):
+            counts = canonical_counts(X[first : first + DOCUMENTS_AT_ONCE])
+            presence = sp.csc_array(counts[:, words])
+            presence.data = np.ones(presence.nnz, dtype=np.int64)
+            _add_pairs(presence, top, together)
+        n_documents += X.shape[0]
+    return together, n_documents
+
+
+def _add_pairs(presence, top, together):
+    """Add in how many documents two words of a topic are; presence: of words (columns) in documents."""
     for first in range(0, len(top), TOPICS_AT_ONCE):
         group = slice(first, first + TOPICS_AT_ONCE)
         columns, local = _renumbered(top[group])
         part = presence[:, columns]
         pairs = (part.T @ part).toarray()
-        together[group] = pairs[local[:, :, None], local[:, None, :]]
-    return together, counts.shape[0]
+        together[group] += pairs[local[:, :, None], local[:, None, :]]
 
 
 def _windows_together(texts, names, top, size, exact):

@@ -1,6 +1,7 @@
 """Held-out likelihood: document completion and left-to-right."""
 
 import math
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
@@ -13,12 +14,14 @@ from sktopic._compat import Interval, StrOptions, validate_params
 from sktopic._completion import (
     HIDDEN_FRACTION,
     HIDING_KEY,
+    PerWord,
     hidden_log_likelihood,
-    per_word,
-    unigram_log_likelihood,
+    log_word_shares,
 )
+from sktopic._document_sources import Documents
 from sktopic._document_steps import GibbsInference, document_pieces, infer_proportions
 from sktopic._documents import document_groups
+from sktopic._exact_sum import ExactSum
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels._rng import combine_keys
 from sktopic._parallel import Workers
@@ -104,9 +107,7 @@ def document_completion(
     completions = _completions(
         model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
     )
-    return float(
-        np.mean([per_word(completion.log_likelihood, completion.n_words) for completion in completions])
-    )
+    return float(np.mean([completion.per_word() for completion in completions]))
 
 
 @validate_params({**COMPLETION_CONSTRAINTS, "per": [StrOptions({"document", "word"})]})
@@ -173,37 +174,41 @@ def relative_score(
     completions = _completions(
         model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
     )
-    return float(np.mean([completion.above_unigram(hidden_fraction, per) for completion in completions]))
+    return float(np.mean([completion.above_unigram(per) for completion in completions]))
 
 
 class _Completion(NamedTuple):
-    """Documents that were completed.
+    """Documents that are completed, group by group.
 
     Attributes
     ----------
-    documents : csr_array
-    key : int
-        Which of their words were hidden.
-    log_likelihood : ndarray of shape (n_documents,)
-        Of the hidden words of each document, in nats.
-    n_words : ndarray of shape (n_documents,)
-        Hidden words of each document.
+    documents : Documents
+    groups : iterator
+        Over counts of documents, log-likelihoods and numbers of their hidden words, and these.
     """
 
-    documents: sp.csr_array
-    key: int
-    log_likelihood: np.ndarray
-    n_words: np.ndarray
+    documents: Documents
+    groups: Iterator[tuple[sp.csr_array, np.ndarray, np.ndarray, sp.csr_array]]
 
-    def above_unigram(self, hidden_fraction, per):
-        gain = self.log_likelihood - unigram_log_likelihood(self.documents, hidden_fraction, self.key)
-        by_word = per_word(gain, self.n_words)
-        if per == "word" or math.isnan(by_word):
-            return by_word
-        lengths = np.asarray(self.documents.sum(axis=1, dtype=np.float64)).ravel()
-        # Of a short document, the share that is hidden may be far from hidden_fraction.
-        scale = np.divide(lengths, self.n_words, out=np.zeros_like(lengths), where=self.n_words > 0)
-        return math.fsum(gain * scale) / len(lengths)
+    def per_word(self):
+        total = PerWord()
+        for _, log_likelihood, n_words, _ in self.groups:
+            total.add(log_likelihood, n_words)
+        return total.value()
+
+    def above_unigram(self, per):
+        log_shares = log_word_shares(self.documents.blocks())
+        by_word, by_document, n_documents = PerWord(), ExactSum(), 0
+        for X, log_likelihood, n_words, hidden in self.groups:
+            gain = log_likelihood - hidden @ log_shares
+            by_word.add(gain, n_words)
+            lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+            # Of a short document, the share that is hidden may be far from hidden_fraction.
+            scale = np.divide(lengths, n_words, out=np.zeros_like(lengths), where=n_words > 0)
+            by_document.add(gain * scale)
+            n_documents += X.shape[0]
+        score = by_word.value()
+        return score if per == "word" or math.isnan(score) else by_document.value() / n_documents
 
 
 def _completions(
@@ -219,10 +224,13 @@ def _completions(
         def proportions(observed):
             return infer_proportions(observed, topics, prior, step, FOLD_IN_KEY, workers)
 
+        def completed(key):
+            for X, _ in documents.groups():
+                yield X, *hidden_log_likelihood(X, topics, proportions, workers, hidden_fraction, key)
+
         for repeat in range(n_repeats):
             key = HIDING_KEY if repeat == 0 else combine_keys(HIDING_KEY, repeat)
-            options = proportions, workers, hidden_fraction, key
-            yield _Completion(documents, key, *hidden_log_likelihood(documents, topics, *options))
+            yield _Completion(documents, completed(key))
 
 
 @validate_params(
@@ -310,9 +318,9 @@ def left_to_right(
     else:
         seed = int(check_random_state(random_state).randint(2**31 - 1))
     key = combine_keys(PARTICLE_KEY, seed)
-    found, lengths = [], []
+    found, total = [], PerWord()
     with Workers(n_jobs) as workers:
-        for _, _, batch in document_groups(documents):
+        for batch in (batch for block in documents.blocks() for _, _, batch in document_groups(block)):
             gathered = topics.gather(batch.words, prior, workers)
             keys = batch.content_keys(key)
             given = gathered.rows, gathered.cumulative, gathered.log_norm, prior
@@ -320,12 +328,11 @@ def left_to_right(
                 (*batch.cells(first, last), *given, keys[first:last], *settings)
                 for first, last in document_pieces(batch, workers)
             ]
-            found.extend(workers.map(left_to_right_kernel, pieces))
-            lengths.append(batch.lengths)
-    log_likelihood = np.concatenate(found)
-    if per_document:
-        return log_likelihood
-    return per_word(log_likelihood, np.concatenate(lengths))
+            log_likelihood = np.concatenate(workers.map(left_to_right_kernel, pieces))
+            if per_document:
+                found.append(log_likelihood)
+            total.add(log_likelihood, batch.lengths)
+    return np.concatenate(found) if per_document else total.value()
 
 
 def perplexity(model_or_components: object, X: object, y: object = None, **options: Any) -> float:

@@ -7,10 +7,11 @@ from typing import Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sktopic._arrays import by_blocks, columns_of, row_blocks, rows_and_more
+from sktopic._arrays import BLOCK_ENTRIES, by_blocks, columns_of, row_blocks, rows_and_more
 from sktopic._compat import CallbackSupportMixin, StrOptions, with_callbacks
 from sktopic._concurrency import trains, updating
 from sktopic._constraints import POSITIVE, SHARED
+from sktopic._document_sources import MatrixDocuments
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._kernels._moment_matching import FIXED, MAX_TOKENS, filter_tokens, list_tokens, permutation
@@ -21,7 +22,7 @@ from sktopic._prior import check_prior
 from sktopic._topic_posteriors import TopicPosteriors
 from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._topics import TopicProbabilities
-from sktopic._typing import MatrixLike
+from sktopic._typing import DocumentsLike
 from sktopic.moment_matching._document_step import MomentMatchingStep
 from sktopic.moment_matching._prior import added, document_moments, matched_prior, moved, prior_moments
 
@@ -80,7 +81,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     @trains
     @with_callbacks
-    def fit(self, X: MatrixLike, y: object = None) -> Self:
+    def fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Learn the topics of a corpus from scratch, by one pass over its tokens.
 
         Parameters
@@ -107,7 +108,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """
         self._check_settings()
         documents, alpha = self._begin(X, streamed=False)
-        tasks = FitTasks(self, X, y, 1, self._n_updates_of(documents.shape[0]))
+        tasks = FitTasks(self, X, y, 1, self._n_updates_of(documents.n_documents))
         tasks.begin_epoch()
         self._observe(documents, alpha, tasks)
         tasks.end_epoch()
@@ -116,7 +117,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         return self
 
     @trains
-    def partial_fit(self, X: MatrixLike, y: object = None) -> Self:
+    def partial_fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Update the posterior by the tokens of more documents.
 
         With ``shuffle='document'`` or None, several calls are the same, bit for bit, as one with all the
@@ -144,7 +145,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             documents, alpha = self._begin(X, streamed=True)
         else:
             self._checked()._check_continuation()
-            documents = self._validate_documents(X, reset=False)
+            documents = self._observable(self._documents(X))
             alpha = self._new_alpha(documents)
             with updating(self):
                 self._adopt_settings()
@@ -194,12 +195,13 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     # The state
 
     def _begin(self, X, streamed):
-        """Set the state to the prior, all or nothing; returns X as_documents and an array for alpha."""
+        """Set the state to the prior, all or nothing; returns the Documents of X and an array for alpha."""
         alpha = []
 
-        def select(X):
-            alpha.append(self._new_alpha(X))  # which may raise
-            return X
+        def select(documents):
+            documents = self._observable(documents)
+            alpha.append(self._new_alpha(documents))  # which may raise
+            return documents
 
         documents = self._begin_anew(X, select, streamed=streamed)
         return documents, alpha[0]
@@ -280,19 +282,28 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """Updates that a call reports to callbacks."""
         return 1 if self.shuffle == "corpus" else max(1, -(-n_documents // GROUP_SIZE))
 
+    def _observable(self, documents):
+        """The Documents, as a matrix where the tokens of all are mixed."""
+        return MatrixDocuments(documents.matrix()) if self.shuffle == "corpus" else documents
+
     def _observe(self, documents, alpha, tasks):
         with FitMonitor(self) as monitor:
-            monitor.begin(documents.shape[0])
+            monitor.begin(documents.n_documents)
             try:
                 if self.shuffle == "corpus":
-                    self._observe_mixed(documents, alpha, tasks, monitor)
+                    self._observe_mixed(documents.matrix(), alpha, tasks, monitor)
                 else:
-                    self._observe_in_order(documents, alpha, tasks, monitor)
+                    for X in documents.blocks():
+                        if self._observe_in_order(X, alpha, tasks, monitor):
+                            break
             finally:  # an interrupted call keeps what it has seen
                 self._report()
 
     def _observe_in_order(self, documents, alpha, tasks, monitor):
-        """Document by document; groups end at the same documents however many calls there are."""
+        """Document by document; groups end at the same documents however many calls and blocks there are.
+
+        Returns whether a callback asks to end.
+        """
         reader, first = DocumentReader(documents), 0
         key, no_keys = combine_keys(self._seed, DOCUMENT_KEY), np.empty(0, dtype=np.uint64)
         while first < documents.shape[0]:
@@ -313,7 +324,8 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             monitor.after_update(last - first)
             first = last
             if tasks.end_update():
-                break
+                return True
+        return False
 
     def _observe_mixed(self, documents, alpha, tasks, monitor):
         """The tokens of all documents of the call in one random order."""
@@ -339,17 +351,18 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     def _new_alpha(self, documents):
         """An array for the parameters of proportions of the documents that are read at the same time."""
-        n_documents = documents.shape[0]
-        if self.shuffle == "corpus":
-            n_tokens = np.minimum(np.ceil(documents.data, dtype=np.float64), MAX_TOKENS).sum(dtype=np.float64)
-            if n_tokens >= MOST_MIXED:
-                raise ValueError(
-                    f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "
-                    "call partial_fit with parts of X, or take shuffle='document'."
-                )
-        else:
-            n_documents = min(n_documents, GROUP_SIZE)
-        return np.empty((n_documents, self._document_size()))
+        if self.shuffle != "corpus":
+            return np.empty((GROUP_SIZE, self._document_size()))
+        data, n_tokens = documents.matrix().data, 0.0
+        for first in range(0, len(data), BLOCK_ENTRIES):
+            tokens = np.ceil(data[first : first + BLOCK_ENTRIES], dtype=np.float64)
+            n_tokens += np.minimum(tokens, MAX_TOKENS).sum()
+        if n_tokens >= MOST_MIXED:
+            raise ValueError(
+                f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "
+                "call partial_fit with parts of X, or take shuffle='document'."
+            )
+        return np.empty((documents.n_documents, self._document_size()))
 
     def _document_size(self):
         """Parameters of the proportions of one document."""

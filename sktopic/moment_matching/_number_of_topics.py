@@ -7,11 +7,12 @@ import numpy as np
 from sktopic._base import TRANSFORM_KEY
 from sktopic._compat import StrOptions
 from sktopic._completion import mean_log_predictive
+from sktopic._document_sources import joined
 from sktopic._document_steps import infer_proportions
 from sktopic._fitted_arrays import COUNT, FLOAT, INT
 from sktopic._kernels._rng import combine_keys
 from sktopic._progress import NOT_SHOWN
-from sktopic._typing import FloatingArray, MatrixLike
+from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
 from sktopic.moment_matching._filter import MomentMatchingModel
 
@@ -82,7 +83,7 @@ class NumberOfTopics(MomentMatchingModel):
         "_next_note": COUNT,
     }
 
-    def predict_mixture(self, X: MatrixLike) -> FloatingArray:
+    def predict_mixture(self, X: DocumentsLike) -> FloatingArray:
         """Infer the topic proportions of documents, averaged over the number of topics.
 
         Where `transform` answers under the most probable number of topics, this is the mean of the answers
@@ -99,7 +100,11 @@ class NumberOfTopics(MomentMatchingModel):
             Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
             float64.
         """
-        return self._answer(X, lambda inference, *given: inference.model._mixture(*given), "predict_mixture")
+
+        def mixture(inference, documents, *given):
+            return joined([inference.model._mixture(block, *given) for block in documents.blocks()])
+
+        return self._answer(X, mixture, "predict_mixture")
 
     def _mixture(self, X, workers, progress):
         gamma = self.n_components_posterior_
@@ -107,11 +112,10 @@ class NumberOfTopics(MomentMatchingModel):
         topics, key = self._leading_topics(len(gamma)), combine_keys(self._seed, TRANSFORM_KEY)
         return infer_proportions(X, topics, self._prior, step, key, workers, progress)
 
-    def _completion(self, X, sample_weight, workers, progress=NOT_SHOWN):
+    def _completion(self, documents, workers, progress=NOT_SHOWN):
         topics = self._leading_topics(len(self._sums))
-        given = X, sample_weight, topics
         return mean_log_predictive(
-            *given, lambda observed: self._mixture(observed, workers, progress), workers
+            documents.groups(), topics, lambda observed: self._mixture(observed, workers, progress), workers
         )
 
     def _check_settings(self):

@@ -1,0 +1,325 @@
+"""Corpora on disk and blocks of documents: the same as the matrix that has their documents in their order."""
+
+import io
+import os
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sktopic._block_order import blocks_of
+from sktopic._document_sources import BlockDocuments, CorpusDocuments, MatrixDocuments, visited
+from sktopic._minibatch import SHUFFLE_KEY
+from sktopic._plug_in import check_documents, plug_in_topics
+from sktopic.datasets import make_bars, save_corpus
+from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP
+from sktopic.inspection import top_documents, topic_table
+from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
+from sktopic.moment_matching import MomentMatchingLDA
+
+N = 5000
+X = sp.csr_array(make_bars(N, doc_length=8, random_state=0).data)
+WEIGHTS = np.random.default_rng(0).integers(0, 4, size=N).astype(float)
+FAST = {"random_state": 0, "max_iter": 1}
+MODEL = OnlineEMLDA(5, batch_size=300, **FAST)
+
+
+class Again:
+    """Blocks that can be iterated over again, and do not know how many they are."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def __iter__(self):
+        return iter(self.blocks)
+
+
+def cut(sizes, counts=X):
+    """Blocks of these sizes, and one of the rest."""
+    bounds = [0, *np.cumsum(sizes), counts.shape[0]]
+    return [counts[a:b] for a, b in pairwise(bounds)]
+
+
+BLOCKS = cut([1, 700, 2048, 299])
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return save_corpus(tmp_path_factory.mktemp("corpora") / "bars", X)
+
+
+def assert_same(model, other):
+    state, expected = vars(model), vars(other)
+    assert state.keys() == expected.keys()
+    for name, value in state.items():
+        if isinstance(value, (np.ndarray, float)):
+            assert_array_equal(value, expected[name], err_msg=name)
+
+
+def order_of(model, n=N):
+    key = model._key(SHUFFLE_KEY, 0)
+    return np.concatenate(list(visited(blocks_of(n), key)))
+
+
+@pytest.mark.parametrize("kind", ["corpus", "weighted corpus", "list"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        MODEL,
+        OnlineVariationalLDA(5, doc_topic_prior="auto", **FAST),
+        HybridLDA(5, **FAST),
+    ],
+    ids=repr,
+)
+def test_a_shuffled_corpus_is_as_a_matrix_in_that_order(corpus, method, kind):
+    """So is a list of blocks of as many documents as a corpus is read by."""
+    blocks = [X[a:b] for a, b in blocks_of(N)] if kind == "list" else corpus
+    weights = WEIGHTS if kind == "weighted corpus" else np.ones(N)
+    model = clone(method).set_params(shuffle=True).fit(blocks, sample_weight=weights)
+    some = np.flatnonzero(weights)
+    order = some[order_of(model, len(some))]
+    expected = clone(method).set_params(shuffle=False).fit(X[order], sample_weight=weights[order])
+    assert_same(model.set_params(shuffle=False), expected)
+
+
+@pytest.mark.parametrize("batch_size", [100, 1500, 6000])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+def test_blocks_of_any_sizes_are_as_their_matrix(batch_size, weights):
+    model = clone(MODEL).set_params(batch_size=batch_size, max_iter=2, shuffle=False)
+    expected = clone(model).fit(X, sample_weight=weights)
+    for blocks in (BLOCKS, Again(BLOCKS), cut([4000])):
+        assert_same(clone(model).fit(blocks, sample_weight=weights), expected)
+        if weights is None or not isinstance(blocks, list):
+            part = clone(model).partial_fit(blocks, sample_weight=weights)
+            assert_same(part, clone(model).partial_fit(X, sample_weight=weights))
+    assert_same(clone(model).partial_fit(iter(BLOCKS)), clone(model).partial_fit(X))
+
+
+@pytest.mark.parametrize("source", [lambda: Again(BLOCKS), lambda: BLOCKS], ids=["iterable", "list"])
+def test_shuffled_blocks_have_all_documents_in_random_order(source):
+    numbers = sp.csr_array(np.arange(1, N + 1)[:, None])
+    blocks = source()
+    values = cut([b.shape[0] for b in BLOCKS[:-1]], numbers)
+    documents = BlockDocuments(values if isinstance(blocks, list) else Again(values), sp.csr_array).survey()
+    seen = [
+        [reader._X[rows].toarray().ravel() for reader, rows in documents.batches(300, key)] for key in (1, 2)
+    ]
+    for batches in seen:
+        assert [len(batch) for batch in batches] == [300] * 16 + [200]
+        assert_array_equal(np.sort(np.concatenate(batches)), np.arange(1, N + 1))
+    assert not np.array_equal(*map(np.concatenate, seen))
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+def test_what_is_held_out_is_not_trained_on(corpus, weights):
+    """And it is the same part, however the documents come."""
+    numbers = sp.csr_array(np.arange(1, N + 1)[:, None])
+    sources = [
+        CorpusDocuments(numbers).weighted(weights),
+        BlockDocuments(Again(cut([7, 3000], numbers)), sp.csr_array).survey().weighted(weights),
+        BlockDocuments(cut([4999], numbers), sp.csr_array).survey().weighted(weights),
+    ]
+    parts = []
+    for documents in sources:
+        for part in documents.split(0.15, 11):
+            rows = np.concatenate([block.toarray().ravel() for block in part.blocks()])
+            assert len(rows) == part.n_documents
+            visits = [reader._X[rows].toarray().ravel() for reader, rows in part.batches(64, 3)]
+            assert_array_equal(np.sort(np.concatenate(visits)), rows)
+            assert part.total_weight() == (len(rows) if weights is None else weights[rows - 1].sum())
+            parts.append(rows)
+    n = N if weights is None else np.count_nonzero(weights)
+    assert len(parts[1]) == round(0.15 * n)
+    assert_array_equal(
+        np.sort(np.concatenate(parts[:2])) - 1, np.flatnonzero(np.ones(N) if weights is None else weights)
+    )
+    for trained, held_out in (parts[2:4], parts[4:]):
+        assert_array_equal(trained, parts[0])
+        assert_array_equal(held_out, parts[1])
+
+
+def test_early_stopping_scores_what_is_held_out(corpus):
+    model = clone(MODEL).set_params(early_stopping=True, max_iter=2, validation_fraction=0.01)
+    for source in (corpus, Again(BLOCKS)):
+        fitted = clone(model).fit(source)
+        _, held_out = fitted._hold_out(CorpusDocuments(X))
+        assert fitted.validation_scores_[-1] == fitted.score(held_out.matrix())
+
+
+def test_a_mapped_matrix_is_as_one_in_memory(corpus):
+    model = clone(MODEL).set_params(shuffle=True)
+    assert_same(model.fit(corpus.counts), clone(model).fit(X.astype(corpus.dtype)))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        CollapsedGibbsLDA(3, **FAST),
+        CollapsedGibbsHDP(3, **FAST),
+        MomentMatchingLDA(3, random_state=0, doc_topic_prior="auto"),
+        MomentMatchingLDA(3, random_state=0, shuffle="corpus"),
+        OnlineVariationalLDA(3, learning_method="batch", shuffle=False, **FAST),
+        DirectAssignmentHDP(3, learning_method="batch", **FAST),
+        OnlineEMHDP(3, shuffle=False, **FAST),
+    ],
+    ids=repr,
+)
+def test_other_methods_take_corpora_and_blocks(tmp_path, method):
+    some = X[:300]
+    expected = clone(method).fit(some)
+    corpus = save_corpus(tmp_path / "corpus", some)
+    for source in (corpus, Again(cut([100, 30], some))):
+        assert_same(clone(method).fit(source), expected)
+    assert_same(clone(method).partial_fit(iter(cut([7], some))), clone(method).partial_fit(some))
+
+
+def test_answers_are_those_of_the_matrix(corpus):
+    model = clone(MODEL).fit(X)
+    few = X[:1100].astype(np.float64)
+    blocks = cut([3, 500], few)
+    for source in (Again(blocks), blocks):
+        assert_array_equal(model.transform(source), model.transform(few))
+        assert_array_equal(model.transform(iter(blocks)), model.transform(few))
+        assert model.score(source, sample_weight=WEIGHTS[:1100]) == model.score(
+            few, sample_weight=WEIGHTS[:1100]
+        )
+        for found, expected in zip(model.word_topics(source, 2), model.word_topics(few, 2)):
+            assert_array_equal(found, expected)
+        assert_array_equal(model.sample_proportions(source, 2), model.sample_proportions(few, 2))
+        rows = [rows for rows, _, _ in model.iter_word_topics(source, block_size=400)]
+        assert [(each.start, each.stop) for each in rows] == [
+            (0, 3),
+            (3, 403),
+            (403, 503),
+            (503, 903),
+            (903, 1100),
+        ]
+        for metric in (document_completion, relative_score, left_to_right, coherence):
+            assert metric(model, source) == metric(model, few)
+        assert_array_equal(top_documents(model, source)[0], top_documents(model, few)[0])
+        assert topic_table(model, source).equals(topic_table(model, few))
+    assert model.score(corpus) == model.score(X)
+    assert coherence(model, corpus) == coherence(model, X)
+    assert relative_score(model, corpus, burn_in=1, sweeps=1) == relative_score(model, X, burn_in=1, sweeps=1)
+    variational = OnlineVariationalLDA(3, **FAST).fit(few)
+    assert variational.elbo(blocks) == pytest.approx(variational.elbo(few), rel=1e-13)
+    counts = check_documents(corpus, plug_in_topics(model)).matrix()
+    assert np.may_share_memory(counts.data, corpus.counts.data)
+
+
+def test_results_are_written_where_they_are_wanted(tmp_path, corpus):
+    model = clone(MODEL).fit(X)
+    expected, path = model.transform(X), tmp_path / "theta.npy"
+    model.set_output(transform="pandas")
+    for source in (corpus, X, BLOCKS, iter(BLOCKS)):
+        written = model.transform(source, out=path)
+        assert isinstance(written, np.memmap)
+        assert not written.flags.writeable
+        assert_array_equal(np.load(path), expected)
+    array = np.zeros((N, 10), dtype=np.float32)[:, ::2]
+    assert model.transform(corpus, out=array) is array
+    assert_array_equal(array, expected.astype(np.float32))
+    assert list(model.transform(X[:2]).columns) == [f"onlineemlda{k}" for k in range(5)]
+    assert model.transform(X[:3].astype(np.float32), out=path).dtype == np.float32
+    steps = make_pipeline(FunctionTransformer(accept_sparse=True), model).fit(X)
+    assert_array_equal(steps.transform(X[:9]), expected[:9])
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.zeros((N, 4)), r"shape \(5000, 4\); \(5000, 5\)"),
+        (np.zeros((N - 1, 5)), r"shape \(4999, 5\); \(5000, 5\)"),
+        (np.zeros(N), r"shape \(5000,\)"),
+        (np.zeros((N, 5), dtype=int), "dtype int64"),
+        (np.broadcast_to(0.0, (N, 5)), "read-only"),
+        ([[0.0]], "out is a list"),
+    ],
+)
+def test_what_is_no_place_for_results(out, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        clone(MODEL).fit(X).transform(X, out=out)
+
+
+def test_a_file_is_written_completely_or_not_at_all(tmp_path):
+    model, path = clone(MODEL).fit(X), tmp_path / "theta.npy"
+    bad = [*BLOCKS, -X[:3].astype(float)]
+    with pytest.raises(ValueError, match=r"block 5 of X: Negative values"):
+        model.transform(bad, out=path)
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(ValueError, match="out has 4000 rows, and X has more"):
+        model.transform(BLOCKS, out=np.zeros((4000, 5)))
+    with pytest.raises(ValueError, match="out has 6000 rows, and X has 5000"):
+        model.transform(BLOCKS, out=np.zeros((6000, 5)))
+
+
+BAD = {
+    "negative": (-X[:2].astype(float), "Negative values"),
+    "NaN": (sp.csr_array([[np.nan] + [1.0] * 24]), "X contains NaN"),
+    "width": (X[:2, :7], "7 features"),
+    "texts": (["a b"], "X has texts"),
+}
+
+
+@pytest.mark.parametrize(("block", "message"), BAD.values(), ids=BAD)
+def test_a_bad_block_is_named_and_loses_nothing(block, message):
+    model = clone(MODEL).fit(X)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
+        model.fit([X[:5], block])
+    assert pickle.dumps(model) == before
+    with pytest.raises(ValueError, match=f"block 1 of X: .*{message}"):
+        model.partial_fit([X[:300], block, X])
+    assert model.n_samples_seen_ == N + 300
+    model.partial_fit(X)
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ([X[:5]], "X has given 1 blocks, and 2 when"),
+        ([X[:4], X[4:9]], "block 0 of X: it has 4 rows, and not as many"),
+        ([X[:5], X[5:9], X[9:12]], "block 2 of X: it has 3 rows, and not as many"),
+    ],
+)
+def test_blocks_that_change_between_passes_are_noticed(second, message):
+    class Changing:
+        passes = iter([[X[:5], X[5:9]], second])
+
+        def __iter__(self):
+            return iter(next(self.passes))
+
+    with pytest.raises(ValueError, match=message):
+        clone(MODEL).fit(Changing())
+
+
+def test_iterators_will_do_where_documents_are_read_once():
+    with pytest.raises(ValueError, match=r"X is an iterator \(list_iterator\).*iterated over again"):
+        clone(MODEL).fit(iter(BLOCKS))
+    with pytest.raises(ValueError, match="sample_weight is given, but X is an iterator"):
+        clone(MODEL).partial_fit(iter(BLOCKS), sample_weight=WEIGHTS)
+    with pytest.raises(ValueError, match="X has no blocks"):
+        clone(MODEL).fit(Again([]))
+    with pytest.raises(ValueError, match="X has no blocks"):
+        clone(MODEL).partial_fit(iter([]))
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
+        clone(MODEL).fit(BLOCKS, sample_weight=np.ones(3))
+
+
+def test_progress_of_blocks_is_shown(monkeypatch):
+    monkeypatch.setattr("sys.stderr", log := io.StringIO())
+    clone(MODEL).set_params(verbose=1).fit(BLOCKS).partial_fit(iter(BLOCKS))
+    assert "100%" in log.getvalue()
+    assert "5000 documents, " in log.getvalue()
+
+
+def test_nothing_is_copied_of_a_matrix():
+    assert MatrixDocuments(X).matrix() is X
+    assert next(CorpusDocuments(X).blocks()) is X
