@@ -10,7 +10,7 @@ The functions are pure and know nothing of who calls them where. The rows of wor
 which needs the others; what is not of words is in a small `Head`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -109,6 +109,15 @@ class Head:
         }
         vars(model).update(own, _store=store)
         return model
+
+    @property
+    def seed(self):
+        """The seed of the model."""
+        return self.state["_seed"]
+
+    def with_more(self, n_documents):
+        """The Head of a model whose corpus has grown."""
+        return replace(self, state={**self.state, "_corpus_size": self.state["_corpus_size"] + n_documents})
 
     @property
     def n_features(self):

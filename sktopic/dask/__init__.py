@@ -1,0 +1,6 @@
+"""Training, transform and score on a Dask cluster."""
+
+from sktopic.dask._blocks import read_parquet
+from sktopic.dask._model import DaskTopicModel
+
+__all__ = ["DaskTopicModel", "read_parquet"]

@@ -1,0 +1,325 @@
+"""What X may be on a cluster, and its documents as tasks read them."""
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from sktopic._block_order import BLOCK_SIZE, blocks_of, random_order
+from sktopic._corpus import Corpus
+from sktopic._documents import COUNT_TYPES, as_documents, canonical_counts, check_counts, check_sparse_structure
+from sktopic._input_messages import explaining
+from sktopic._optional import import_dask, import_dask_array, import_parquet
+from sktopic.dask._cluster import TaskFailed
+
+# Pieces of a corpus on disk that one task looks through.
+PIECES_OF_TASK = 64
+
+
+class BlockError(ValueError):
+    """Says which block of X is none of counts, or could not be computed."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents of X, in pieces of BLOCK_SIZE that do not depend on the blocks of X.
+
+    Attributes
+    ----------
+    n_documents, n_features : int
+    feature_names : ndarray of str, or None
+    digest : of all documents, whatever the blocks
+    handles : what tasks slice for rows: one for all documents, or a future for each piece
+    """
+
+    n_documents: int
+    n_features: int
+    feature_names: Any
+    digest: str
+    handles: tuple[Any, ...]
+
+    def window(self, tasks, name, ranges, key, number):
+        """A task that returns the documents of some ranges, each within a piece, in random order.
+
+        key : of that order, or None: as they are
+        """
+        if len(self.handles) == 1:
+            handles, bounds = list(self.handles), list(ranges)
+        else:
+            pieces = [first // BLOCK_SIZE for first, _ in ranges]
+            handles = [self.handles[piece] for piece in pieces]
+            bounds = [
+                (first - piece * BLOCK_SIZE, last - piece * BLOCK_SIZE)
+                for (first, last), piece in zip(ranges, pieces)
+            ]
+        return tasks.submit(name, in_window, handles, bounds, key, number)
+
+
+def documents_of(X: Any, tasks: Any, owner: str, n_features: int | None = None) -> Documents:
+    """Return the Documents of X, checked.
+
+    Parameters
+    ----------
+    X : what `DaskTopicModel.fit` takes
+    tasks : Here or Cluster
+    owner : who expects counts
+    n_features : as many columns as there have to be, if that is known
+
+    Raises
+    ------
+    BlockError, TypeError, ValueError
+        For an X that is none of those, or whose blocks hold no counts of equally many words.
+    """
+    if is_corpus(X):
+        documents = _sliced(X, tasks, X.feature_names)
+    elif is_matrix(X):
+        if tasks.client is not None:
+            raise _in_memory(X)
+        documents = _sliced(checked_block(X, None, owner, n_features), tasks, None)
+    else:
+        documents = _in_pieces(X, tasks, owner, n_features)
+    if not documents.n_documents:
+        raise ValueError(f"X has no documents; {owner} expects at least one.")
+    if n_features is not None and documents.n_features != n_features:
+        raise ValueError(
+            f"X has {documents.n_features} features, but {owner} is expecting {n_features} features as input."
+        )
+    return documents
+
+
+def is_corpus(X):
+    """Whether X is a corpus on disk, which tasks open."""
+    return isinstance(X, Corpus)
+
+
+def is_matrix(X):
+    """Whether X is a matrix in memory."""
+    return sp.issparse(X) or isinstance(X, np.ndarray) or (hasattr(X, "iloc") and not is_collection(X))
+
+
+def is_collection(X):
+    """Whether X is one of dask's."""
+    return hasattr(X, "__dask_graph__")
+
+
+def blocks_to_compute(X):
+    """The blocks of X in order: delayed objects, futures or matrices; TypeError if it has none."""
+    if is_collection(X) and hasattr(X, "to_delayed"):
+        if hasattr(X, "numblocks"):
+            return _blocks_of_array(X)
+        if hasattr(X, "map_partitions") and not hasattr(X, "columns"):
+            X = X.map_partitions(stacked)  # a bag, whose partitions may be iterators
+        return list(X.to_delayed())
+    if isinstance(X, (list, tuple)) and X and all(map(_is_block, X)):
+        return list(X)
+    raise TypeError(
+        f"X is a {type(X).__name__}; a corpus on disk, a dask array, a bag of matrices or a list of delayed "
+        "matrices is allowed."
+    )
+
+
+def _blocks_of_array(X):
+    if X.ndim != 2:
+        raise ValueError(f"X is a dask array of {X.ndim} dimensions; 2 are allowed.")
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"X has {X.numblocks[1]} blocks of columns; a block has to have all words: X.rechunk({{1: -1}})."
+        )
+    return X.to_delayed().ravel().tolist()
+
+
+def _is_block(block):
+    return is_collection(block) or hasattr(block, "key") or is_matrix(block)
+
+
+def computed_blocks(X, tasks):
+    """The blocks of X, which is no corpus on disk: futures of what they are, or here what they are."""
+    if is_matrix(X):
+        raise _in_memory(X)
+    blocks = blocks_to_compute(X)
+    if tasks.client is None:
+        return [_computed_here(block, i) for i, block in enumerate(blocks)]
+    collections = [i for i, block in enumerate(blocks) if is_collection(block)]
+    for i, future in zip(collections, tasks.compute([blocks[i] for i in collections])):
+        blocks[i] = future
+    return blocks
+
+
+def _in_pieces(X, tasks, owner, n_features):
+    """The Documents of blocks that have to be computed."""
+    computed = enumerate(computed_blocks(X, tasks))
+    checked = [tasks.submit(("block", i), checked_block, block, i, owner, n_features) for i, block in computed]
+    shapes = block_results([tasks.submit(("shape", i), np.shape, block) for i, block in enumerate(checked)], tasks)
+    n_features = shapes[0][1]
+    for i, (_, n_columns) in enumerate(shapes):
+        if n_columns != n_features:
+            raise BlockError(f"block {i} of X has {n_columns} features, and block 0 has {n_features}.")
+    ends = np.cumsum([0, *(n_rows for n_rows, _ in shapes)])
+    pieces = tuple(
+        _piece(checked, ends, rows, tasks, number) for number, rows in enumerate(blocks_of(int(ends[-1])))
+    )
+    digests = tasks.results(tasks.submit(("digest", i), digest_of, piece) for i, piece in enumerate(pieces))
+    return Documents(int(ends[-1]), n_features, None, _combined(digests), pieces)
+
+
+def _in_memory(X):
+    return TypeError(
+        f"X is a {type(X).__name__} in the memory of this process, which no scheduler should carry: give a cluster "
+        "a corpus on disk (sktopic.datasets.save_corpus), a dask array, a bag or delayed blocks, or train in this "
+        "process with client=False."
+    )
+
+
+def _computed_here(block, number):
+    try:
+        return block.compute(scheduler="synchronous") if is_collection(block) else block
+    except Exception as error:
+        raise _not_computed(number, error) from error
+
+
+def block_results(tasks_of_blocks, tasks):
+    """What a task of each block returns; BlockError names the first of those that fail."""
+    try:
+        return tasks.results(tasks_of_blocks)
+    except TaskFailed as failed:
+        if isinstance(failed.error, BlockError):
+            raise failed.error from None
+        raise _not_computed(failed.position, failed.error) from failed.error
+
+
+def _not_computed(number, error):
+    return BlockError(f"block {number} of X could not be computed: {type(error).__name__}: {error!s:.500}")
+
+
+def _piece(checked, ends, rows, tasks, number):
+    """A task that returns rows (first, last) of the blocks."""
+    first, last = rows
+    some = range(int(np.searchsorted(ends, first, "right")) - 1, int(np.searchsorted(ends, last, "left")))
+    bounds = [(max(first - ends[i], 0), min(last, ends[i + 1]) - ends[i]) for i in some]
+    if len(some) == 1 and bounds[0] == (0, ends[some[0] + 1] - ends[some[0]]):
+        return checked[some[0]]
+    bounds = [(int(a), int(b)) for a, b in bounds]
+    return tasks.submit(("piece", number), in_window, [checked[i] for i in some], bounds, None, 0)
+
+
+def _sliced(handle, tasks, feature_names):
+    """The Documents of what tasks can slice."""
+    n_documents, n_features = handle.shape
+    parts = blocks_of(n_documents, PIECES_OF_TASK * BLOCK_SIZE)
+    looks = [tasks.submit(("digests", i), digests_of, handle, *part) for i, part in enumerate(parts)]
+    try:
+        digests = [digest for found in tasks.results(looks) for digest in found]
+    except TaskFailed as failed:
+        raise failed.error from None
+    return Documents(n_documents, n_features, feature_names, _combined(digests), (handle,))
+
+
+# Tasks
+
+
+def stacked(partition):
+    """The matrix of a partition: itself, or the blocks that it has."""
+    if is_matrix(partition):
+        return partition
+    blocks = list(partition)
+    if blocks and all(map(is_matrix, blocks)):
+        return sp.vstack([sp.csr_array(block) for block in blocks], format="csr")
+    return blocks
+
+
+def checked_block(block, number, owner, n_features=None):
+    """A block as CSR, words ascending; BlockError that names it if it holds no counts, or of other words."""
+    try:
+        block = check_sparse_structure(block)
+        with explaining(block, owner):
+            block = check_array(
+                block, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, ensure_min_samples=0
+            )
+        check_counts(block, owner)
+        if n_features not in (None, block.shape[1]):
+            raise ValueError(f"X has {block.shape[1]} features, but {owner} is expecting {n_features} features.")
+        return canonical_counts(as_documents(block))
+    except (TypeError, ValueError) as error:
+        where = "" if number is None else f"block {number} of X: "
+        raise BlockError(f"{where}{error}") from error
+
+
+def in_window(handles, bounds, key, number):
+    """Rows of one or several handles, in random order if there is a key."""
+    if len(handles) == 1:
+        handles = handles * len(bounds)
+    rows = [handle[first:last] for handle, (first, last) in zip(handles, bounds)]
+    X = rows[0] if len(rows) == 1 else sp.vstack(rows, format="csr")
+    return X if key is None else X[random_order(X.shape[0], key, number)]
+
+
+def digest_of(X):
+    """What tells documents from others: a digest of lengths, words and counts."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array, dtype in ((np.diff(X.indptr), "<i8"), (X.indices, "<i4"), (X.data, "<f8")):
+        digest.update(np.ascontiguousarray(array, dtype=dtype))
+    return digest.digest()
+
+
+def digests_of(handle, first, last):
+    """The digests of pieces; slices of a corpus are checked."""
+    return [digest_of(handle[first + begin : first + end]) for begin, end in blocks_of(last - first)]
+
+
+def _combined(digests):
+    return hashlib.blake2b(b"".join(digests), digest_size=16).hexdigest()
+
+
+# Parquet
+
+
+def read_parquet(
+    paths: str | PathLike[str] | list[Any], n_features: int, *, indices: str = "indices", counts: str = "counts"
+) -> Any:
+    """Return the documents of parquet files as a dask array of CSR blocks, which tasks read.
+
+    Parameters
+    ----------
+    paths : str, path-like or list of these
+        Files, which all workers see.
+    n_features : int
+        Words of the vocabulary.
+    indices, counts : str
+        Columns of lists: the words of each document, as numbers from 0, and how often it has them.
+
+    Returns
+    -------
+    X : dask array of shape (n_documents, n_features)
+        A block for each row group.
+    """
+    da, parquet = import_dask_array(), import_parquet()
+    paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    read = import_dask().delayed(_row_group, pure=True)
+    meta, blocks = sp.csr_array((0, n_features), dtype=np.float64), []
+    for path in map(str, paths):
+        metadata = parquet.read_metadata(path)
+        for group in range(metadata.num_row_groups):
+            shape = metadata.row_group(group).num_rows, n_features
+            blocks.append(da.from_delayed(read(path, group, n_features, indices, counts), shape, meta=meta))
+    if not blocks:
+        raise ValueError(f"there are no documents in {', '.join(map(str, paths)) or 'no files'}.")
+    return da.concatenate(blocks)
+
+
+def _row_group(path, group, n_features, indices, counts):
+    """The documents of a row group as a csr_array."""
+    with import_parquet().ParquetFile(path) as file:
+        table = file.read_row_group(group, columns=[indices, counts]).combine_chunks()
+    lists = [table.column(name).combine_chunks() for name in (indices, counts)]
+    words, values = (column.flatten().to_numpy(zero_copy_only=False) for column in lists)
+    lengths = [column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False) for column in lists]
+    if not np.array_equal(*lengths):
+        raise ValueError(f"row group {group} of {path} has lists of different lengths in a document.")
+    indptr = np.concatenate([[0], np.cumsum(lengths[0])])
+    return sp.csr_array((values, words, indptr), shape=(len(indptr) - 1, n_features))

@@ -1,0 +1,164 @@
+"""Where tasks run: on a Dask cluster, or at once in this process.
+
+Both have the methods that the loops need: `submit` for a task, `results` for what small ones return, `wait`
+for the end of others. A task is a pure function with a name that tells what it computes, so that Dask may
+run it anywhere, and again.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+from uuid import uuid4
+from weakref import WeakSet
+
+from sktopic._optional import import_distributed
+
+# Seconds between two looks at whether the cluster is still there.
+POLL = 1.0
+# Seconds without any worker after which none is waited for any more: those that died are started anew sooner.
+WITHOUT_WORKERS = 60.0
+
+
+class TaskFailed(Exception):
+    """A task raised an error: its place among those waited for, and the error."""
+
+    def __init__(self, position, error):
+        super().__init__(position, error)
+        self.position, self.error = position, error
+
+
+class Here:
+    """Runs a task when it is submitted: what it returns stands for it."""
+
+    client = None
+
+    def submit(self, name: tuple[str | int, ...], function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(*arguments)
+
+    def wait(self, tasks: Iterable[Any]) -> None:
+        pass
+
+    def results(self, tasks: Iterable[Any]) -> list[Any]:
+        return list(tasks)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+class Cluster:
+    """Runs tasks on the workers of a client; a future stands for each.
+
+    In the end, however it comes, all futures are released, so that the cluster forgets their tasks.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client):
+        if client.asynchronous:
+            raise ValueError("the client is asynchronous; a synchronous one is needed: Client(address).")
+        self.client = client
+        self._token = uuid4().hex
+        self._futures: WeakSet[Any] = WeakSet()
+        self._without_workers = None
+
+    def submit(self, name, function, *arguments):
+        """Return the future of function(*arguments); of futures among these, and in lists, the results.
+
+        name : str and numbers that no other task of this object has
+        """
+        kind, *numbers = name
+        key = (f"sktopic-{kind}-{self._token}", *numbers)
+        return self._kept(self.client.submit(function, *arguments, key=key, pure=True))
+
+    def compute(self, delayed):
+        """Return futures of a list of delayed objects."""
+        return [self._kept(future) for future in self.client.compute(delayed)]
+
+    def _kept(self, future):
+        self._futures.add(future)
+        return future
+
+    def wait(self, tasks):
+        """Wait until all tasks are done; TaskFailed tells of the first that failed."""
+        tasks = list(tasks)
+        for position, task in enumerate(tasks):
+            while not task.done():
+                self._wait_some_time(task)
+                self._raise_failed(tasks)
+            self._raise_failed([task], position)
+
+    def results(self, tasks):
+        """Return what tasks return, in a list: for small results."""
+        tasks = list(tasks)
+        self.wait(tasks)
+        while True:
+            try:
+                return self.client.sync(
+                    lambda: self.client.gather(tasks, asynchronous=True), callback_timeout=10 * POLL
+                )
+            except TimeoutError:
+                self._check_there()
+
+    def _wait_some_time(self, task):
+        try:
+            import_distributed().wait([task], timeout=POLL)
+        except TimeoutError:
+            self._check_there()
+
+    def _raise_failed(self, tasks, first=0):
+        for position, task in enumerate(tasks, first):
+            if task.status == "error":
+                raise TaskFailed(position, task.exception())
+            if task.status in ("cancelled", "lost"):
+                raise self._gone("the Dask scheduler lost the work, or was lost")
+
+    def _check_there(self):
+        """Raise RuntimeError if scheduler or workers are gone."""
+        if self.client.status != "running":
+            raise self._gone("the connection to the Dask scheduler was lost")
+        try:
+            n_threads = self.client.nthreads(callback_timeout=10 * POLL)
+        except (TimeoutError, OSError) as error:
+            raise self._gone("the Dask scheduler does not answer") from error
+        if n_threads:
+            self._without_workers = None
+            return
+        now = time.monotonic()
+        self._without_workers = self._without_workers or now
+        if now - self._without_workers > WITHOUT_WORKERS:
+            raise self._gone(f"the Dask cluster had no workers for {WITHOUT_WORKERS:.0f} s")
+
+    def _gone(self, what):
+        return RuntimeError(
+            f"{what}: a fit with a checkpoint goes on from there with resume=True, on this cluster or another."
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        for future in list(self._futures):
+            future.release()
+
+
+def find_client(client):
+    """The client given, or the current one of None; ValueError that says what to do if there is none."""
+    if client is not None:
+        return client
+    try:
+        return import_distributed().get_client()
+    except ValueError:
+        raise ValueError(
+            "there is no Dask client: start one, client = dask.distributed.Client(...), or give client=False "
+            "for tasks in this process."
+        ) from None
+
+
+def tasks_of(client):
+    """Here for a client that is False, else the Cluster of a client."""
+    return Here() if client is False else Cluster(find_client(client))

@@ -1,0 +1,117 @@
+"""Files that client and workers share: arrays and models, in a local folder or at an address of fsspec."""
+
+import io
+import os
+import posixpath
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+from sktopic._array_archive import ArrayArchive, write_archive
+from sktopic._files import write_file
+from sktopic._optional import import_fsspec
+
+
+class Folder:
+    """Files in one folder, each of which is there completely or not at all.
+
+    It is pickled as its address, so that all who have it read and write the same files, if they see them.
+
+    Parameters
+    ----------
+    address : str or path-like
+        A path, or an address with "://", which fsspec opens.
+    """
+
+    def __init__(self, address: str | os.PathLike[str]) -> None:
+        address = os.fspath(address)
+        self.is_local = "://" not in address
+        self.address = os.path.abspath(address) if self.is_local else address.rstrip("/")
+
+    def __repr__(self):
+        return f"Folder({self.address!r})"
+
+    def __truediv__(self, name):
+        """A folder within this one."""
+        return Folder(f"{self.address}/{name}")
+
+    @property
+    def _system(self):
+        """The file system of fsspec, and the path in it."""
+        return import_fsspec().url_to_fs(self.address)
+
+    def create(self) -> None:
+        """Create the folder, and those that it is in."""
+        if self.is_local:
+            os.makedirs(self.address, exist_ok=True)
+        else:
+            system, path = self._system
+            system.makedirs(path, exist_ok=True)
+
+    def remove(self) -> None:
+        """Remove the folder and all in it; what is not there any more is no error."""
+        if self.is_local:
+            shutil.rmtree(self.address, ignore_errors=True)
+        else:
+            system, path = self._system
+            with suppress(FileNotFoundError):
+                system.rm(path, recursive=True)
+
+    def names(self) -> list[str]:
+        """The files that are complete."""
+        if self.is_local:
+            names = os.listdir(self.address) if os.path.isdir(self.address) else []
+        else:
+            system, path = self._system
+            system.invalidate_cache()
+            with suppress(FileNotFoundError):
+                names = [posixpath.basename(name) for name in system.ls(path, detail=False)]
+        return sorted(name for name in names if not name.endswith(".incomplete"))
+
+    def write(self, name: str, write: Callable[[BinaryIO], object]) -> None:
+        """Write a file by a function of a binary file; one of the same name is replaced when it is complete."""
+        if self.is_local:
+            write_file(os.path.join(self.address, name), write)
+            return
+        system, path = self._system
+        incomplete = f"{path}/.{secrets.token_hex(8)}.incomplete"
+        content = io.BytesIO()
+        write(content)
+        system.pipe_file(incomplete, content.getvalue())
+        system.mv(incomplete, f"{path}/{name}")
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file for reading."""
+        if self.is_local:
+            with open(os.path.join(self.address, name), "rb") as file:
+                yield file
+        else:
+            system, path = self._system
+            yield io.BytesIO(system.cat_file(f"{path}/{name}"))
+
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        with suppress(FileNotFoundError):
+            if self.is_local:
+                os.unlink(os.path.join(self.address, name))
+            else:
+                system, path = self._system
+                system.rm_file(f"{path}/{name}")
+
+    def write_arrays(self, name: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Write a file of arrays (see `_array_archive`)."""
+        self.write(name, lambda file: write_archive(file, header, arrays))
+
+    @contextmanager
+    def open_arrays(self, name: str) -> Iterator[ArrayArchive]:
+        """Open a file of arrays; ValueError that names it if it is damaged, OSError if it is not there."""
+        try:
+            with self.open(name) as file:
+                yield ArrayArchive(file)
+        except ValueError as error:
+            raise ValueError(f"{name} in {self.address} is damaged: {error}") from error
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{self.address} has no file {name}") from error

@@ -1,0 +1,130 @@
+"""Transform and score on a cluster: tasks read the fitted model from a file, and each keeps it for the next."""
+
+import hashlib
+import io
+import math
+import pickle
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._block_order import BLOCK_SIZE, blocks_of
+from sktopic._completion import hidden_log_likelihood, per_word
+from sktopic._optional import import_dask, import_dask_array
+from sktopic._parallel import Workers
+from sktopic._progress import NOT_SHOWN
+from sktopic.dask._blocks import block_results, blocks_to_compute, checked_block, computed_blocks, is_corpus
+from sktopic.dask._files import Folder
+
+# Documents of a corpus on disk that one task answers for.
+ROWS_OF_TASK = 8 * BLOCK_SIZE
+# Models that a process keeps.
+MODELS_KEPT = 2
+
+_kept: dict["ServedModel", object] = {}
+_keeping = threading.Lock()
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A fitted model in a file that all workers see."""
+
+    folder: Folder
+    name: str
+
+    @classmethod
+    def write(cls, model, folder):
+        """Write a model, unless the file is there: it has its digest in its name."""
+        content = io.BytesIO()
+        pickle.dump(model, content, protocol=pickle.HIGHEST_PROTOCOL)
+        name = f"model-{hashlib.blake2b(content.getbuffer(), digest_size=16).hexdigest()}.pickle"
+        folder.create()
+        if name not in folder.names():
+            folder.write(name, lambda file: file.write(content.getbuffer()))
+        return cls(folder, name)
+
+    def model(self):
+        """The model, read once by each process; it answers in one thread, as tasks do."""
+        with _keeping:
+            if self not in _kept:
+                with self.folder.open(self.name) as file:
+                    model = pickle.load(file)
+                model.n_jobs, model.verbose = 1, 0
+                for old in list(_kept)[: -MODELS_KEPT + 1]:
+                    del _kept[old]
+                _kept[self] = model
+            return _kept[self]
+
+
+def lazy_proportions(X, model, served):
+    """The topic proportions of documents as a dask array, whose blocks are computed when they are asked for.
+
+    Parameters
+    ----------
+    X : corpus on disk, dask array, bag, or list of delayed blocks
+    model : the fitted estimator
+    served : ServedModel of it
+    """
+    da, k = import_dask_array(), model.n_components_
+    dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
+    if hasattr(X, "numblocks"):
+        blocks_to_compute(X)  # for its errors
+        chunks, meta = (X.chunks[0], (k,)), np.empty((0, 0), dtype=dtype)
+        return X.map_blocks(proportions_of_block, served, dtype, chunks=chunks, dtype=dtype, meta=meta)
+    delayed = import_dask().delayed
+    if is_corpus(X):
+        infer = delayed(proportions_of_rows, pure=True)
+        parts = blocks_of(X.shape[0], ROWS_OF_TASK)
+        answers = [(infer(X, *part, served, dtype), part[1] - part[0]) for part in parts]
+    else:
+        infer = delayed(proportions_of_block, pure=True)
+        blocks = enumerate(blocks_to_compute(X))
+        answers = [(infer(block, served, dtype, block_id=(i,)), math.nan) for i, block in blocks]
+    return da.concatenate([da.from_delayed(answer, (n, k), dtype=dtype) for answer, n in answers])
+
+
+def score_of(X, served, tasks):
+    """The held-out log-likelihood per word of all documents (see TopicModel.score)."""
+    if is_corpus(X):
+        parts = enumerate(blocks_of(X.shape[0], ROWS_OF_TASK))
+        sums = [tasks.submit(("score", i), score_of_rows, X, *part, served) for i, part in parts]
+    else:
+        blocks = enumerate(computed_blocks(X, tasks))
+        sums = [tasks.submit(("score", i), score_of_block, block, served, i) for i, block in blocks]
+    return per_word(*map(np.concatenate, zip(*block_results(sums, tasks))))
+
+
+# Tasks
+
+
+def proportions_of_block(block, served, dtype, block_id):
+    """The topic proportions of a block of documents, ndarray of shape (n_documents, n_components_)."""
+    model = served.model()
+    X = checked_block(block, block_id[0], type(model).__name__, model.n_features_in_)
+    if not X.shape[0]:
+        return np.empty((0, model.n_components_), dtype=dtype)
+    return model.transform(X).astype(dtype, copy=False)
+
+
+def proportions_of_rows(corpus, first, last, served, dtype):
+    """Those of some documents of a corpus on disk."""
+    return served.model().transform(corpus[first:last]).astype(dtype, copy=False)
+
+
+def score_of_block(block, served, number):
+    """Log-likelihood of the hidden words of each document of a block, and how many these are."""
+    model = served.model()
+    X = checked_block(block, number, type(model).__name__, model.n_features_in_)
+    if not X.shape[0]:
+        return np.empty(0), np.empty(0)
+    inference, X = model._questioned(X)
+    with Workers(1) as workers:
+        return hidden_log_likelihood(
+            X, model._topic_probabilities(), lambda observed: inference.proportions(observed, workers, NOT_SHOWN), workers
+        )
+
+
+def score_of_rows(corpus, first, last, served):
+    """The same of some documents of a corpus on disk."""
+    return score_of_block(corpus[first:last], served, None)

@@ -1,0 +1,345 @@
+"""`DaskTopicModel`: an estimator that is trained, and asked, on a cluster."""
+
+import atexit
+import os
+import tempfile
+from contextlib import contextmanager
+from copy import copy
+from typing import Any, Self
+from uuid import uuid4
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from sktopic._base import AT_LEAST_ONE
+from sktopic._compat import HasMethods, StrOptions
+from sktopic._lanes import begin, check_lanes, head_of
+from sktopic._optional import import_dask
+from sktopic._progress import show_progress
+from sktopic.dask._blocks import documents_of, is_matrix
+from sktopic.dask._checkpoints import Checkpoints, InMemory, check_visible
+from sktopic.dask._cluster import TaskFailed, tasks_of
+from sktopic.dask._files import Folder
+from sktopic.dask._inference import ServedModel, lazy_proportions, score_of
+from sktopic.dask._rounds import Plan, run_rounds
+from sktopic.dask._state import begin_state
+
+# Models in scratch folders are there as long as this process, since arrays that are computed later read them.
+_served: dict[str, Folder] = {}
+
+
+class DaskTopicModel(BaseEstimator):
+    """Train a topic model on a Dask cluster.
+
+    Documents are dealt to lanes. Each lane trains on its own mini-batches from the same topics, and what the
+    lanes have learned is merged after `merge_every` of them. Lanes belong to the model, workers do not: the
+    result is the same, to the last bit, for any number of workers, for threads and processes, after workers
+    have died, and in this process (``client=False``).
+
+    Parameters
+    ----------
+    estimator : estimator
+        The model to train: OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA,
+        StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size is that of a lane. Tasks run in one
+        thread each, whatever its n_jobs.
+    n_lanes : int, default=8
+        Lanes, at least as many as the cluster has threads that are to be at work.
+    merge_every : int or "auto", default="auto"
+        Mini-batches of a lane from one merge to the next; "auto": few at first, while topics form, then more.
+    checkpoint : str, path-like or None, default=None
+        A folder, or an address of fsspec such as ``"s3://bucket/folder"``, in which the state is kept from
+        time to time. All workers and this process must see it.
+    checkpoint_every : int, default=16
+        Merges from one checkpoint to the next, and from one copy in `scratch` to the next where there is no
+        `checkpoint`. No more are repeated when a worker dies, or after `resume`.
+    resume : bool, default=False
+        Whether `fit` goes on with the last checkpoint of the folder; without one, it starts anew. False: a folder
+        with checkpoints is an error.
+    delta_dtype : {"float64", "float32"}, default="float64"
+        What lanes send is rounded to float32 where that is given, which halves it.
+    client : distributed.Client, None or False, default=None
+        The client of the cluster; None: the current one; False: no cluster, all tasks run in this process. It is
+        not pickled.
+    scratch : str, path-like or None, default=None
+        A folder for files that are needed for a while, or an address of fsspec; all workers and this process must
+        see it. None: Dask's ``temporary-directory``, or that of the system.
+    verbose : int, default=0
+        Whether to show the progress of training.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model: a plain one, that knows nothing of the cluster.
+    n_merges_ : int
+        Merges of the last fit.
+
+    Examples
+    --------
+    >>> from sktopic import OnlineEMLDA
+    >>> from sktopic.dask import DaskTopicModel
+    >>> from sktopic.datasets import make_bars
+    >>> X = make_bars(500, random_state=0).data
+    >>> model = DaskTopicModel(OnlineEMLDA(n_components=5, random_state=0), n_lanes=4, client=False)
+    >>> model.fit(X).estimator_.components_.shape
+    (5, 25)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_lanes: int = 8,
+        merge_every: int | str = "auto",
+        checkpoint: str | os.PathLike[str] | None = None,
+        *,
+        checkpoint_every: int = 16,
+        resume: bool = False,
+        delta_dtype: str = "float64",
+        client: Any = None,
+        scratch: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_lanes = n_lanes
+        self.merge_every = merge_every
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
+        self.delta_dtype = delta_dtype
+        self.client = client
+        self.scratch = scratch
+        self.verbose = verbose
+
+    _parameter_constraints = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "transform"])],
+        "n_lanes": [AT_LEAST_ONE],
+        "merge_every": [AT_LEAST_ONE, StrOptions({"auto"})],
+        "checkpoint": [str, os.PathLike, None],
+        "checkpoint_every": [AT_LEAST_ONE],
+        "resume": ["boolean"],
+        "delta_dtype": [StrOptions({"float64", "float32"})],
+        "client": "no_validation",
+        "scratch": [str, os.PathLike, None],
+        "verbose": ["verbose"],
+    }
+
+    def __sklearn_clone__(self):
+        parameters = self.get_params(deep=False)
+        return type(self)(**{**parameters, "estimator": clone(self.estimator)})
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {**state, "client": False if self.client is False else None}
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn the topics of a corpus, from scratch or, with `resume`, from the last checkpoint.
+
+        Parameters
+        ----------
+        X : corpus on disk, dask array, dask bag, or list of delayed blocks
+            Word counts. Blocks of a dask array may be sparse or dense, and their numbers of rows unknown;
+            partitions of a bag are matrices, or hold them. Workers open a corpus on disk
+            (`sktopic.datasets.open_corpus`) themselves; see `read_parquet` for parquet files. With
+            ``client=False`` also a matrix in memory.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or has no rule for lanes; if a block of X holds no valid counts, which
+            the message names; if a checkpoint is of another model or of other documents, or damaged.
+        RuntimeError
+            If scheduler or workers are gone, and do not come back.
+        """
+        estimator = self.estimator
+        self._check(estimator)
+        with tasks_of(self.client) as tasks, self._files(tasks, self.checkpoint) as folder:
+            documents = documents_of(X, tasks, type(estimator).__name__)
+            given = documents.n_features, documents.n_documents, documents.feature_names
+            start = begin(self._in_tasks(estimator, tasks), *given)
+            files = self._checkpoints(folder, documents)
+            found = files.read(start) if self.resume else None
+            if found is None and files.numbers():
+                raise ValueError(
+                    f"{folder.address} has checkpoints: resume=True goes on with the last one; give another folder "
+                    "to start anew."
+                )
+            head, _, n_done = found or (start, None, 0)
+            seed = head.seed if estimator.shuffle else None
+            plan = self._plan(documents, int(estimator.max_iter), seed)
+            plan.check(head, n_done)
+            state = begin_state(tasks, head) if found is None else files.state(tasks, *found)
+            model = self._run(tasks, plan, state, n_done, files)
+        return self._adopt(model, estimator, plan)
+
+    def partial_fit(self, X: Any, y: object = None) -> Self:
+        """Continue training with one pass over more documents, in their order.
+
+        No checkpoint is read or written.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            Word counts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            As in `fit`.
+        """
+        fitted = getattr(self, "estimator_", None)
+        estimator = self.estimator if fitted is None else fitted
+        self._check(estimator)
+        with tasks_of(self.client) as tasks, self._files(tasks) as folder:
+            names = None if fitted is None else fitted.n_features_in_
+            documents = documents_of(X, tasks, type(estimator).__name__, names)
+            files = self._checkpoints(folder, documents)
+            if fitted is None:
+                given = documents.n_features, documents.n_documents, documents.feature_names
+                head = begin(self._in_tasks(estimator, tasks), *given)
+                state = begin_state(tasks, head)
+            else:
+                head = head_of(self._in_tasks(fitted, tasks)).with_more(documents.n_documents)
+                state = files.given_state(tasks, head, fitted)
+            plan = self._plan(documents, 1, None, head.n_updates, is_fit=False)
+            model = self._run(tasks, plan, state, 0, files)
+        return self._adopt(model, estimator, plan)
+
+    def transform(self, X: Any) -> Any:
+        """Infer the topic proportions of documents.
+
+        Parameters
+        ----------
+        X : as in `fit`, or a matrix in memory
+            Word counts.
+
+        Returns
+        -------
+        theta : dask array of shape (n_samples, n_components_)
+            Topic proportions, as `estimator_.transform` gives them, computed when they are asked for, block by
+            block: the blocks are those of X. Until this process ends, the tasks read the model from a file in
+            `scratch`. Of a matrix in memory, an ndarray, computed here.
+        """
+        check_is_fitted(self)
+        if is_matrix(X):
+            return self.estimator_.transform(X)
+        return lazy_proportions(X, self.estimator_, ServedModel.write(self.estimator_, self._served_in()))
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Held-out log-likelihood per word, by document completion; higher is better.
+
+        Parameters
+        ----------
+        X : as in `fit`, or a matrix in memory
+            Word counts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            That of ``estimator_.score``, to the last bit: sums over blocks are exact.
+        """
+        check_is_fitted(self)
+        if is_matrix(X):
+            return self.estimator_.score(X)
+        with tasks_of(self.client) as tasks:
+            folder = self._served_in()
+            check_visible(tasks, folder)
+            return score_of(X, ServedModel.write(self.estimator_, folder), tasks)
+
+    def _check(self, estimator):
+        """Raise ValueError for parameters out of range, or an estimator without a rule for lanes."""
+        self._validate_params()
+        check_lanes(estimator)
+
+    def _in_tasks(self, estimator, tasks):
+        """A copy of the estimator as tasks have it: a worker has one thread for each task that it runs."""
+        estimator = copy(estimator)
+        if tasks.client is not None:
+            estimator.set_params(n_jobs=1)
+        return estimator
+
+    def _plan(self, documents, n_epochs, seed, n_done=0, is_fit=True):
+        settings = int(self.n_lanes), self.merge_every, self.delta_dtype, int(self.estimator.batch_size)
+        return Plan(documents, *settings, n_epochs, seed, n_done, is_fit)
+
+    def _checkpoints(self, folder, documents):
+        if folder is None:
+            return InMemory()
+        identity = {
+            "n_lanes": int(self.n_lanes),
+            "merge_every": self.merge_every,
+            "delta_dtype": self.delta_dtype,
+            "n_documents": documents.n_documents,
+            "n_features": documents.n_features,
+            "documents": documents.digest,
+        }
+        return Checkpoints(folder, self.estimator, identity)
+
+    def _run(self, tasks, plan, state, n_done, files):
+        """Run the rounds of a plan; returns the fitted model."""
+        name = f"{type(self).__name__}.{type(self.estimator).__name__}"
+        total, done = plan.n_documents_from(0), plan.n_documents_from(0) - plan.n_documents_from(n_done)
+        with show_progress(name, total, done=done, shown=bool(self.verbose)) as progress:
+            every = int(self.checkpoint_every)
+            try:
+                return run_rounds(tasks, plan, state, n_done, files, every, progress)
+            except TaskFailed as failed:
+                raise failed.error from None
+
+    def _adopt(self, model, estimator, plan):
+        model.set_params(n_jobs=estimator.n_jobs)
+        self.estimator_, self.n_merges_ = model, len(plan.rounds)
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of words."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.n_features_in_
+
+    @contextmanager
+    def _files(self, tasks, checkpoint=None):
+        """The folder of checkpoints, or one that is there for the length of a call; None where none is needed."""
+        if checkpoint is not None:
+            folder = Folder(checkpoint)
+            folder.create()
+            check_visible(tasks, folder)
+            yield folder
+        elif tasks.client is None:
+            yield None
+        else:
+            folder = self._scratch() / f"sktopic-{uuid4().hex}"
+            folder.create()
+            try:
+                check_visible(tasks, folder)
+                yield folder
+            finally:
+                folder.remove()
+
+    def _scratch(self):
+        if self.scratch is not None:
+            return Folder(self.scratch)
+        return Folder(import_dask().config.get("temporary-directory") or tempfile.gettempdir())
+
+    def _served_in(self):
+        """The folder for models that tasks read, which is removed when this process ends."""
+        scratch = self._scratch()
+        if scratch.address not in _served:
+            folder = scratch / f"sktopic-models-{uuid4().hex}"
+            atexit.register(folder.remove)
+            _served[scratch.address] = folder
+        return _served[scratch.address]
