@@ -57,7 +57,7 @@ class Checkpoints:
         return sorted(int(match.group(1)) for match in matches if match)
 
     def write(self, tasks, state, number):
-        """Write a state, and return one that has no history but the files."""
+        """Write a state, and delete older ones."""
         prefix = _prefix(number)
         head, writes = state.saved(tasks, self._folder, prefix)
         (head,) = tasks.results([head])
@@ -67,7 +67,6 @@ class Checkpoints:
         for name in self._folder.names():
             if name.startswith("merge-") and not name.startswith(tuple(map(_prefix, self.numbers()[-KEPT:]))):
                 self._folder.delete(name)
-        return loaded_state(tasks, self._folder, prefix, head, state.bounds)
 
     def _write_head(self, head, bounds, number):
         arrays, values = {}, {}
@@ -125,8 +124,9 @@ class Checkpoints:
             "resume=False and an empty one."
         )
 
-    def state(self, tasks, head, bounds, number):
-        """The state of a checkpoint that was read."""
+    def state(self, tasks, state):
+        """The state of the last checkpoint, which has no history but the files."""
+        head, bounds, number = self._last
         return loaded_state(tasks, self._folder, _prefix(number), head, bounds)
 
     def given_state(self, tasks, head, model):
@@ -152,6 +152,9 @@ class InMemory:
         return []
 
     def write(self, tasks, state, number):
+        pass
+
+    def state(self, tasks, state):
         return state
 
     def given_state(self, tasks, head, model):

@@ -47,6 +47,9 @@ class Here:
     def __exit__(self, *error):
         pass
 
+    def release(self):
+        """Nothing is kept."""
+
 
 class Cluster:
     """Runs tasks on the workers of a client; a future stands for each.
@@ -142,6 +145,10 @@ class Cluster:
         return self
 
     def __exit__(self, *error):
+        self.release()
+
+    def release(self):
+        """Let the cluster forget all tasks."""
         for future in list(self._futures):
             future.release()
 

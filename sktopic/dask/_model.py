@@ -173,7 +173,7 @@ class DaskTopicModel(BaseEstimator):
             seed = head.seed if estimator.shuffle else None
             plan = self._plan(documents, int(estimator.max_iter), seed)
             plan.check(head, n_done)
-            state = begin_state(tasks, head) if found is None else files.state(tasks, *found)
+            state = begin_state(tasks, head) if found is None else files.state(tasks, None)
             model = self._run(tasks, plan, state, n_done, files)
         return self._adopt(model, estimator, plan)
 
@@ -328,6 +328,7 @@ class DaskTopicModel(BaseEstimator):
                 check_visible(tasks, folder)
                 yield folder
             finally:
+                tasks.release()  # before what they read is gone
                 folder.remove()
 
     def _scratch(self):

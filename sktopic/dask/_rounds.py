@@ -141,5 +141,7 @@ def run_rounds(tasks, plan, state, n_done, files, every, progress):
         n_done = round_.number + 1
         if n_done % every == 0 or n_done == len(plan.rounds):
             wait(0)
-            state = files.write(tasks, state, n_done)
+            files.write(tasks, state, n_done)
+            if n_done < len(plan.rounds):
+                state = files.state(tasks, state)
     return files.model(tasks, state)

@@ -1,0 +1,294 @@
+"""`sktopic.dask`: the same model wherever tasks run, whatever dies, and errors that name what is wrong."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from sktopic import CollapsedGibbsLDA, DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
+from sktopic._lane_schedule import rounds
+from sktopic.dask import DaskTopicModel, _cluster, _state
+from sktopic.dask._rounds import Plan
+from sktopic.datasets import make_bars, save_corpus
+from tests.conftest import assert_same_state, state
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+# Of the libraries, where workers are killed or ports are in use.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning:distributed"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+X = make_bars(5000, random_state=0).data
+MODEL = OnlineEMLDA(5, random_state=0, max_iter=2, batch_size=120)
+LANES = {"n_lanes": 4, "merge_every": 4}
+
+
+def here(estimator=MODEL, X=X, **parameters):
+    return DaskTopicModel(estimator, client=False, **{**LANES, **parameters}).fit(X).estimator_
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return here()
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return save_corpus(tmp_path_factory.mktemp("corpus") / "bars", X)
+
+
+def blocks_of_array(X, size=1200):
+    """A dask array of CSR and dense blocks, whose numbers of rows are unknown."""
+    parts = [X[a : a + size] for a in range(0, X.shape[0], size)]
+    parts[1] = parts[1].toarray()
+    meta = sp.csr_array((0, 0), dtype=X.dtype)
+    blocks = [da.from_delayed(dask.delayed(part), (np.nan, X.shape[1]), meta=meta) for part in parts]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def every_kind(corpus):
+    bag = pytest.importorskip("dask.bag")
+    return {
+        "corpus": corpus,
+        "array": blocks_of_array(X),
+        "delayed": [dask.delayed(X[:3000]), dask.delayed(X[3000:])],
+        "bag": bag.from_delayed([dask.delayed([X[:10], X[10:2900]]), dask.delayed([X[2900:]])]),
+    }
+
+
+# In this process
+
+
+def test_documents_and_shards_of_words_leave_no_trace(corpus, expected, monkeypatch):
+    for kind, documents in every_kind(corpus).items():
+        assert_same_state(state(here(X=documents)), state(expected))
+        assert kind
+    monkeypatch.setattr(_state, "SHARD_BYTES", 400)
+    assert_same_state(state(here()), state(expected))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        HybridHDP(random_state=0, max_iter=1),
+        OnlineVariationalLDA(5, topic_word_prior="auto", doc_topic_prior="auto", random_state=0, batch_size=50),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_what_is_learned_at_merges_is_in_checkpoints(estimator, tmp_path, monkeypatch):
+    expected = here(estimator, X[:2000], merge_every=2)
+    files = {"checkpoint": tmp_path, "checkpoint_every": 2, "merge_every": 2}
+    with monkeypatch.context() as patch:
+        patch.setattr(Plan, "chunks", failing_at(5))
+        with pytest.raises(OSError, match="stopped"):
+            here(estimator, X[:2000], **files)
+    assert len([name for name in os.listdir(tmp_path) if name.endswith(".checkpoint")]) == 2
+    assert_same_state(state(here(estimator, X[:2000], resume=True, **files)), state(expected))
+    assert_same_state(state(here(estimator, X[:2000], resume=True, **files)), state(expected))  # it was complete
+
+
+def failing_at(n):
+    """The function of Plan that raises when it is called for round n."""
+    original = Plan.chunks
+
+    def chunks(self, tasks, round_):
+        if round_.number == n:
+            raise OSError("stopped")
+        return original(self, tasks, round_)
+
+    return chunks
+
+
+def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
+    files = {"checkpoint": f"file://{tmp_path}/a", "checkpoint_every": 4}
+    here(X=X[:1000], **files)
+    with pytest.raises(ValueError, match="resume=True goes on"):
+        here(X=X[:1000], **files)
+    with pytest.raises(ValueError, match="another model: parameter batch_size is 120 there and 50 here"):
+        here(clone(MODEL).set_params(batch_size=50), X[:1000], resume=True, **files)
+    with pytest.raises(ValueError, match="of other documents"):
+        here(X=X[1000:2000], resume=True, **files)
+    (last,) = sorted((tmp_path / "a").glob("*.checkpoint"))[-1:]
+    content = bytearray(last.read_bytes())
+    content[len(content) // 2] ^= 1
+    last.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{last.name} in .* is damaged"):
+        here(X=X[:1000], resume=True, **files)
+
+
+def test_partial_fit_goes_on(expected):
+    model = DaskTopicModel(MODEL, client=False, **LANES).fit(X)
+    model.partial_fit(X[:500])
+    assert model.estimator_.n_samples_seen_ == 10_500
+    assert model.estimator_._corpus_size == 5500
+    assert_array_equal(model.transform(X[:9]), model.estimator_.transform(X[:9]))
+
+
+def test_it_is_an_estimator():
+    sentinel = threading.Lock()  # which can be neither copied nor pickled, as a client
+    model = DaskTopicModel(MODEL, client=sentinel)
+    assert clone(model).client is sentinel
+    assert pickle.loads(pickle.dumps(model)).client is None
+    assert "OnlineEMLDA" in repr(model.set_params(n_lanes=2, estimator__n_components=7))
+    assert model.estimator.n_components == 7
+    model.set_params(estimator__n_components=5)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (DirectAssignmentHDP(), "HybridHDP"),
+        (OnlineEMLDA(boost=True), "boost"),
+    ],
+)
+def test_what_has_no_rule_is_refused(estimator, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        here(estimator)
+
+
+def test_nothing_is_imported_before_it_is_needed():
+    program = "import sys, sktopic, sktopic.dask; assert not {'dask', 'distributed', 'fsspec'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_rounds_grow():
+    lengths = list(rounds(1000, "auto", 0))
+    assert sum(lengths) == 1000
+    assert lengths[:3] == [1, 1, 1]
+    assert lengths[-2] > 50
+    assert list(rounds(10, 4, 0)) == [1, 4, 4, 1]
+    assert list(rounds(10, 4, 3)) == [4, 4, 2]
+
+
+# On a cluster
+
+
+def test_any_cluster_gives_the_same_bits(client, corpus, expected, monkeypatch):
+    for documents in every_kind(corpus).values():
+        fitted = DaskTopicModel(MODEL, **LANES).fit(documents)
+        assert_same_state(state(fitted.estimator_), state(expected))
+    monkeypatch.setattr(_state, "SHARD_BYTES", 400)
+    assert_same_state(state(DaskTopicModel(MODEL, **LANES).fit(corpus).estimator_), state(expected))
+    assert not client.futures  # all are released
+
+
+def test_transform_and_score_are_those_of_the_model(client, corpus, expected):
+    model = DaskTopicModel(MODEL, client=client)
+    model.estimator_ = expected
+    theta = expected.transform(X)
+    for documents in every_kind(corpus).values():
+        answer = model.transform(documents)
+        assert isinstance(answer, da.Array)
+        assert_array_equal(answer.compute(), theta)
+        assert model.score(documents) == expected.score(X)
+    assert model.transform(blocks_of_array(X)).numblocks == (5, 1)
+
+
+def raising(block):
+    raise OSError("the disk is gone")
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (X[:100, :20], "block 2 of X.* 20 features"),
+        (np.full((3, 25), np.nan), "block 2 of X: X contains NaN"),
+        (-X[:100], "block 2 of X: Negative values"),
+        ("words", "block 2 of X"),
+        (dask.delayed(raising)(0), "block 2 of X could not be computed: OSError: the disk is gone"),
+    ],
+    ids=["width", "nan", "negative", "texts", "raising"],
+)
+@pytest.mark.parametrize("on", ["here", "cluster"])
+def test_bad_blocks_are_named(bad, message, on, client):
+    blocks = [dask.delayed(X[:1000]), dask.delayed(X[1000:2000]), dask.delayed(bad), dask.delayed(X[2000:])]
+    model = DaskTopicModel(MODEL, client=False if on == "here" else client, **LANES)
+    with pytest.raises(ValueError, match=message):
+        model.fit(blocks)
+    assert not hasattr(model, "estimator_")
+    assert not client.futures
+    assert client.submit(sum, [1, 2], pure=False).result(timeout=10) == 3
+
+
+def kill_a_worker(client):
+    """Kill the process of a worker, which its nanny starts anew."""
+    os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+
+
+def test_killed_workers_change_nothing(client, corpus):
+    lanes = {**LANES, "merge_every": 1}
+    expected, result = here(**lanes), []
+    model = DaskTopicModel(MODEL, client=client, checkpoint_every=4, **lanes)
+    thread = threading.Thread(target=lambda: result.append(model.fit(corpus)))
+    thread.start()
+    for _ in range(2):
+        time.sleep(0.5)
+        kill_a_worker(client)
+    thread.join(60)
+    assert not thread.is_alive()
+    assert_same_state(state(result[0].estimator_), state(expected))
+
+
+FIT = """
+import sys
+from distributed import Client, LocalCluster
+from sktopic.dask import DaskTopicModel
+from sktopic.datasets import open_corpus
+from tests.test_dask import LANES, MODEL
+
+if __name__ == "__main__":
+    corpus, folder = sys.argv[1:]
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+        DaskTopicModel(MODEL, checkpoint=folder, checkpoint_every=2, **LANES).fit(open_corpus(corpus))
+"""
+
+
+def test_a_fit_goes_on_after_all_was_killed(client, corpus, expected, tmp_path):
+    program, folder = tmp_path / "fit.py", tmp_path / "checkpoints"
+    program.write_text(FIT)
+    process = subprocess.Popen(
+        [sys.executable, program, corpus.path, folder], stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": ROOT}
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not list(folder.glob("*.checkpoint")):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert list(folder.glob("*.checkpoint"))
+    model = DaskTopicModel(MODEL, checkpoint=folder, checkpoint_every=2, resume=True, **LANES).fit(corpus)
+    assert_same_state(state(model.estimator_), state(expected))
+
+
+def test_without_workers_nothing_waits_for_ever(corpus, monkeypatch):
+    monkeypatch.setattr(_cluster, "WITHOUT_WORKERS", 0.5)
+    monkeypatch.setattr(_cluster, "POLL", 0.2)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        with pytest.raises(RuntimeError, match="no workers"):
+            DaskTopicModel(MODEL, client=client, **LANES).fit(corpus)
