@@ -23,15 +23,16 @@ def leaves_none_negative(values):
 
     Whole numbers may round sums with counts that are none, but never to less than themselves.
     """
-    return values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and _are_whole(values)
+    return values.sum(dtype=np.float64) < LARGEST_EXACT_TOTAL and are_whole(values)
 
 
 def counts_exactly(values, before):
     """Whether adding tokens of these counts to counts of before, and removing them, rounds nothing."""
-    return leaves_none_negative(values) and _are_whole(before)
+    return leaves_none_negative(values) and are_whole(before)
 
 
-def _are_whole(values):
+def are_whole(values):
+    """Whether all are whole numbers."""
     return all(np.array_equal(values[rows], np.rint(values[rows])) for rows in row_blocks(values))
 
 
@@ -66,7 +67,7 @@ def in_order(terms, start=0.0):
 def column_sums(rows, start):
     """The sums of columns, row after row, on top of those of the rows before."""
     for some in row_blocks(rows):
-        start = np.concatenate([start[None], rows[some]]).sum(axis=0)
+        start = np.add.accumulate(np.concatenate([start[None], rows[some]]))[-1]
     return start
 
 

@@ -342,9 +342,14 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio).unassigned() for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
-        draw_sweeps = range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
-        none_negative, exact = leaves_none_negative(X.data), counts_exactly(X.data, before)
-        return Call(shards, words, before, self._totals.copy(), none_negative, exact, draw_sweeps)
+        none_negative = leaves_none_negative(batch.cell_count)
+        exact = counts_exactly(batch.cell_count, before)
+        return Call(shards, words, before, self._totals.copy(), none_negative, exact, self._draw_sweeps)
+
+    @property
+    def _draw_sweeps(self):
+        """The sweeps after which the state is a draw."""
+        return range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
 
     def _assign_at_random(self, call):
         self._counts[:] = 0.0

@@ -111,16 +111,44 @@ class TopicLists(DocumentTopics):
         )
 
     def fill(self, z):
-        """Take the topics of tokens."""
+        """Take the topics of tokens, in the order of these."""
+        self._clear()
+        self._add(z)
+
+    def fill_in_order(self, z, order):
+        """Take the topics of tokens, in the order that `order` said; ValueError for that of others."""
+        self.fill(z)
+        kept = {name: array.copy() for name, array in self.order.items()}
+        if not np.array_equal(order["n_entries"], kept["n_entries"]):
+            raise ValueError("the documents have other numbers of topics than their tokens")
+        document = np.repeat(np.arange(len(self.n_entries)), self.n_entries)
+        if not np.array_equal(*(np.sort(each["topics"] + (document << 32)) for each in (order, kept))):
+            raise ValueError("the documents have other topics than their tokens")
+        self._clear()
+        self.n_entries[:] = order["n_entries"]
+        self.entries["topic"][self._in_use()] = order["topics"]
+        self._add(z)
+
+    def _clear(self):
         for array in (self.entries, self.entry_weight, self.n_entries):
             array[:] = 0
+
+    def _add(self, z):
         list_topics(cell_document=self.cell_document, cell_count=self.cell_count, z=z, **self._lists)
+
+    @property
+    def order(self):
+        """The order of the topics of each document, which sweeps follow: arrays by name."""
+        return {"n_entries": self.n_entries, "topics": self.entries["topic"][self._in_use()]}
+
+    def _in_use(self):
+        document = np.repeat(np.arange(len(self.n_entries)), np.diff(self.list_start))
+        return np.flatnonzero(np.arange(len(document)) - self.list_start[document] < self.n_entries[document])
 
     def used(self):
         """Documents, topics they have, and the weights of these."""
-        document = np.repeat(np.arange(len(self.n_entries)), np.diff(self.list_start))
-        used = np.arange(len(document)) - self.list_start[document] < self.n_entries[document]
-        return document[used], self.entries["topic"][used], self.entry_weight[used]
+        used, document = self._in_use(), np.repeat(np.arange(len(self.n_entries)), self.n_entries)
+        return document, self.entries["topic"][used], self.entry_weight[used]
 
 
 @dataclass
@@ -178,6 +206,13 @@ class TopicRows(DocumentTopics):
             z=z,
             **state,
         )
+
+    # In which no order matters.
+    order: ClassVar[dict[str, np.ndarray]] = {}
+
+    def fill_in_order(self, z, order):
+        """Take the topics of tokens."""
+        self.fill(z)
 
     def fill(self, z):
         """Take the topics of tokens."""

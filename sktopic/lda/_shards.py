@@ -77,6 +77,14 @@ class Shard:
             z=np.full(n_clumps, -1, dtype=np.int32),
         )
 
+    def holding(self, z, topics):
+        """The same with other topics of tokens, and the state of its DocumentTopics that belongs to them."""
+        return replace(self, z=z, topics=self.topics.holding(topics))
+
+    def __sizeof__(self):
+        arrays = [*vars(self).values(), *vars(self.topics).values()]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
     def by_words(self, n_words):
         """Yield parts of so many words, in their order, as (slice of the words, Shard on the same arrays)."""
         token_indptr = clump_bounds(self.cell_count)[self.word_indptr]
