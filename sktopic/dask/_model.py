@@ -23,7 +23,12 @@ from sktopic.dask._files import Folder
 from sktopic.dask._inference import ServedModel, lazy_proportions, score_of
 from sktopic.dask._rounds import Plan, run_rounds
 from sktopic.dask._state import begin_state
+from sktopic.dask._sweeps import sample
+from sktopic.lda import CollapsedGibbsLDA
+from sktopic.lda._shard_tasks import check_shards
 
+# Parameters that are for mini-batches in lanes, and what they are where they are not given.
+SETTINGS_OF_LANES = {"n_lanes": 8, "merge_every": "auto", "delta_dtype": "float64"}
 # Models in scratch folders are there as long as this process, since arrays that are computed later read them.
 _served: dict[str, Folder] = {}
 
@@ -41,9 +46,11 @@ class DaskTopicModel(BaseEstimator):
     estimator : estimator
         The model to train: OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA,
         StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size is that of a lane. Tasks run in one
-        thread each, whatever its n_jobs.
+        thread each, whatever its n_jobs. Or CollapsedGibbsLDA: its shards are swept side by side and merged
+        after each sweep, which is what its own fit does, to the last bit.
     n_lanes : int, default=8
-        Lanes, at least as many as the cluster has threads that are to be at work.
+        Lanes, at least as many as the cluster has threads that are to be at work. CollapsedGibbsLDA has its
+        n_shards instead.
     merge_every : int or "auto", default="auto"
         Mini-batches of a lane from one merge to the next; "auto": few at first, while topics form, then more.
     checkpoint : str, path-like or None, default=None
@@ -160,6 +167,8 @@ class DaskTopicModel(BaseEstimator):
         self._check(estimator)
         with tasks_of(self.client) as tasks, self._files(tasks, self.checkpoint) as folder:
             documents = documents_of(X, tasks, type(estimator).__name__)
+            if isinstance(estimator, CollapsedGibbsLDA):
+                return self._fit_in_shards(documents, tasks, folder)
             given = documents.n_features, documents.n_documents, documents.feature_names
             start = begin(self._in_tasks(estimator, tasks), *given)
             files = self._checkpoints(folder, documents)
@@ -202,6 +211,11 @@ class DaskTopicModel(BaseEstimator):
         fitted = getattr(self, "estimator_", None)
         estimator = self.estimator if fitted is None else fitted
         self._check(estimator)
+        if isinstance(estimator, CollapsedGibbsLDA):
+            raise ValueError(
+                "CollapsedGibbsLDA is trained on a cluster by fit alone; estimator_.partial_fit adds documents "
+                "to what it has learned, on one machine."
+            )
         with tasks_of(self.client) as tasks, self._files(tasks) as folder:
             names = None if fitted is None else fitted.n_features_in_
             documents = documents_of(X, tasks, type(estimator).__name__, names)
@@ -261,9 +275,42 @@ class DaskTopicModel(BaseEstimator):
             return score_of(X, ServedModel.write(self.estimator_, folder), tasks)
 
     def _check(self, estimator):
-        """Raise ValueError for parameters out of range, or an estimator without a rule for lanes."""
+        """Raise ValueError for parameters out of range, or an estimator without a rule."""
         self._validate_params()
-        check_lanes(estimator)
+        if not isinstance(estimator, CollapsedGibbsLDA):
+            check_lanes(estimator)
+            return
+        check_shards(estimator)
+        for name, default in SETTINGS_OF_LANES.items():
+            if getattr(self, name) != default:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for mini-batches; CollapsedGibbsLDA has its n_shards "
+                    "in the place of lanes, and is merged after each sweep."
+                )
+
+    def _fit_in_shards(self, documents, tasks, folder):
+        """Fit a sampler, whose sweeps are merged one by one."""
+        estimator, every, resume = clone(self.estimator), int(self.checkpoint_every), self.resume
+        n_sweeps = int(estimator.max_iter)
+        with self._progress(n_sweeps * documents.n_documents) as progress:
+            try:
+                model = sample(
+                    estimator,
+                    documents,
+                    tasks,
+                    folder=folder,
+                    checkpoint_every=every,
+                    resume=resume,
+                    progress=progress,
+                )
+            except TaskFailed as failed:
+                raise failed.error from None
+        self.estimator_, self.n_merges_ = model, n_sweeps
+        return self
+
+    def _progress(self, total, done=0):
+        name = f"{type(self).__name__}.{type(self.estimator).__name__}"
+        return show_progress(name, total, done=done, shown=bool(self.verbose))
 
     def _in_tasks(self, estimator, tasks):
         """A copy of the estimator as tasks have it: a worker has one thread for each task that it runs."""
@@ -291,9 +338,8 @@ class DaskTopicModel(BaseEstimator):
 
     def _run(self, tasks, plan, state, n_done, files):
         """Run the rounds of a plan; returns the fitted model."""
-        name = f"{type(self).__name__}.{type(self.estimator).__name__}"
         total, done = plan.n_documents_from(0), plan.n_documents_from(0) - plan.n_documents_from(n_done)
-        with show_progress(name, total, done=done, shown=bool(self.verbose)) as progress:
+        with self._progress(total, done) as progress:
             every = int(self.checkpoint_every)
             try:
                 return run_rounds(tasks, plan, state, n_done, files, every, progress)
