@@ -313,7 +313,7 @@ def _read_header(folder, path):
         size = _regular_size(file, path)
         if size > MOST_HEADER_BYTES:
             raise ValueError(f"{path} has {size} bytes; {MOST_HEADER_BYTES} are allowed")
-        return file.read(MOST_HEADER_BYTES)
+        return file.read(size)
 
 
 def _parsed(text):

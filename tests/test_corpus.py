@@ -1,7 +1,9 @@
 """Corpora on disk: what is written is read, whole or not at all; and blocks that they are written from."""
 
+import json
 import os
 import pickle
+import tracemalloc
 from itertools import islice
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.testing import assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktopic import _corpus, _corpus_writer
+from sktopic._array_archive import npy_header
 from sktopic.datasets import (
     _readers,
     iter_counts,
@@ -108,6 +111,35 @@ def test_counts_are_stored_in_the_smallest_type(path, last, expected):
     corpus = save_corpus(path, [np.int64([[200]]), last[np.newaxis]])
     assert corpus.dtype == expected
     assert_array_equal(corpus.counts.data, [200, last[0]])
+
+
+def test_beyond_two_to_the_31_entries_nothing_is_read_or_converted_at_opening(path):
+    """Of a folder whose files are holes but for the last document: they take no place on the disk."""
+    X = save_corpus(path, counts(2)).counts
+    header, nnz = json.loads((path / "header.json").read_bytes()), 2**31 + 3
+    last = X[[1]]
+    ends = {
+        "indptr": np.array([0, nnz - last.nnz, nnz]),
+        "indices": np.int64(last.indices),
+        "data": last.data,
+    }
+    for name, end in ends.items():
+        length = 3 if name == "indptr" else nnz
+        header["arrays"][name] |= {"dtype": end.dtype.str, "shape": [length]}
+        with open(path / f"{name}.npy", "wb") as file:
+            file.write(npy_header(end.dtype, (length,)))
+            file.seek((length - len(end)) * end.itemsize, os.SEEK_CUR)
+            file.write(end)
+    (path / "header.json").write_text(json.dumps(header | {"nnz": nnz}))
+    tracemalloc.start()
+    corpus = open_corpus(path)
+    found = corpus[1:]
+    assert corpus.counts.indices.dtype == corpus.counts.indptr.dtype == np.int64
+    assert corpus.counts.nnz == corpus.nnz == nnz
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert_array_equal(found.toarray(), last.toarray())
 
 
 def test_numbers_of_words_and_documents_have_to_agree(path):
