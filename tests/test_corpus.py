@@ -255,6 +255,30 @@ def test_a_call_that_failed_is_gone_on_with(tmp_path, monkeypatch, interval, lar
     assert content_of(path) == content_of(tmp_path / "expected")
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_that_lacked_only_its_name_is_given_it(path, monkeypatch, overwrite):
+    if overwrite:
+        save_corpus(path, counts(seed=1))
+    before = content_of(path) if overwrite else None
+    rename = os.rename
+
+    def refuse(old, new):
+        if str(old).endswith(".incomplete"):
+            raise PermissionError
+        rename(old, new)
+
+    monkeypatch.setattr(_corpus_writer.os, "rename", refuse)
+    for resume, left in ((False, []), (True, [".corpus.incomplete"])):
+        with pytest.raises(PermissionError):
+            save_corpus(path, counts(), overwrite=overwrite, resume=resume)
+        assert sorted(os.listdir(path.parent)) == left + ["corpus"] * overwrite
+        assert not overwrite or content_of(path) == before
+    monkeypatch.undo()
+    corpus = save_corpus(path, failing([], 0, OSError()), overwrite=overwrite, resume=True)
+    assert_array_equal(corpus[:].toarray(), counts().toarray())
+    assert os.listdir(path.parent) == ["corpus"]
+
+
 # Where blocks come from
 
 
