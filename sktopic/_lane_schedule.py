@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 # The choice "auto": as many mini-batches as a share of those before, so that lanes stay close to each other
-# while topics form and seldom wait for each other later.
-GROWTH = 8
+# while topics form and seldom wait for each other later (benchmarks/lanes.py).
+GROWTH = 16
 MOST_STEPS = 128
 
 
