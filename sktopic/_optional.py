@@ -2,8 +2,6 @@
 
 from importlib import import_module
 
-NO_DASK = "Clusters need dask and distributed, which are not installed: pip install sktopic[dask]."
-
 
 def import_pandas():
     """The module; ImportError that says how to install it."""
@@ -36,45 +34,34 @@ def import_pyplot():
 
 
 def import_dask():
-    """The module `dask`."""
-    try:
-        import dask
-    except ImportError as error:
-        raise ImportError(NO_DASK) from error
-    return dask
+    """The module; ImportError that says how to install it."""
+    return _part_of_dask("dask")
 
 
 def import_dask_array():
-    """The module `dask.array`."""
-    try:
-        import dask.array
-    except ImportError as error:
-        raise ImportError(NO_DASK) from error
-    return dask.array
+    """The module `dask.array`; ImportError that says how to install it."""
+    return _part_of_dask("dask.array")
 
 
 def import_distributed():
-    """The module `distributed`."""
+    """The module; ImportError that says how to install it."""
+    return _part_of_dask("distributed")
+
+
+def _part_of_dask(name):
     try:
-        import distributed
+        return import_module(name)
     except ImportError as error:
-        raise ImportError(NO_DASK) from error
-    return distributed
+        raise ImportError(
+            "Clusters need dask and distributed, which are not installed: pip install sktopic[dask]."
+        ) from error
 
 
 def import_fsspec():
-    """The module `fsspec.core`, which turns addresses into file systems."""
+    """The module `fsspec.core`, which opens addresses; ImportError that says how to install it."""
     try:
-        import fsspec.core
+        return import_module("fsspec.core")
     except ImportError as error:
-        raise ImportError("Addresses with :// need fsspec, which is not installed: pip install fsspec.") from error
-    return fsspec.core
-
-
-def import_parquet():
-    """The module `pyarrow.parquet`."""
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow, which is not installed: pip install pyarrow.") from error
-    return pyarrow.parquet
+        raise ImportError(
+            "Addresses with :// need fsspec, which is not installed: pip install fsspec."
+        ) from error

@@ -23,6 +23,7 @@ LAYERS = [
         "_fitted_arrays",
         "_html_repr",
         "_interrupt",
+        "_lane_schedule",
         "_monitor",
         "_optional",
         "_parallel",
@@ -56,7 +57,7 @@ LAYERS = [
     {"_base", "_editing", "_statistics_updates", "_topic_posteriors"},
     {"_batch_sampler", "_lanes", "_minibatch", "_plug_in", "distributed", "features"},
     {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching", "seeding"},
-    {"_loading", "model_selection"},
+    {"_loading", "dask", "model_selection"},
 ]
 FAMILIES = LAYERS[-2]
 

@@ -1,9 +1,7 @@
 """What X may be on a cluster, and its documents as tasks read them."""
 
 import hashlib
-import warnings
 from dataclasses import dataclass
-from itertools import pairwise
 from os import PathLike
 from typing import Any
 
@@ -13,9 +11,15 @@ from sklearn.utils import check_array
 
 from sktopic._block_order import BLOCK_SIZE, blocks_of, random_order
 from sktopic._corpus import Corpus
-from sktopic._documents import COUNT_TYPES, as_documents, canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents import (
+    COUNT_TYPES,
+    as_documents,
+    canonical_counts,
+    check_counts,
+    check_sparse_structure,
+)
 from sktopic._input_messages import explaining
-from sktopic._optional import import_dask, import_dask_array, import_parquet
+from sktopic._optional import import_dask, import_dask_array, import_pyarrow
 from sktopic.dask._cluster import TaskFailed
 
 # Pieces of a corpus on disk that one task looks through.
@@ -154,8 +158,12 @@ def computed_blocks(X, tasks):
 def _in_pieces(X, tasks, owner, n_features):
     """The Documents of blocks that have to be computed."""
     computed = enumerate(computed_blocks(X, tasks))
-    checked = [tasks.submit(("block", i), checked_block, block, i, owner, n_features) for i, block in computed]
-    shapes = block_results([tasks.submit(("shape", i), np.shape, block) for i, block in enumerate(checked)], tasks)
+    checked = [
+        tasks.submit(("block", i), checked_block, block, i, owner, n_features) for i, block in computed
+    ]
+    shapes = block_results(
+        [tasks.submit(("shape", i), np.shape, block) for i, block in enumerate(checked)], tasks
+    )
     n_features = shapes[0][1]
     for i, (_, n_columns) in enumerate(shapes):
         if n_columns != n_features:
@@ -243,7 +251,9 @@ def checked_block(block, number, owner, n_features=None):
             )
         check_counts(block, owner)
         if n_features not in (None, block.shape[1]):
-            raise ValueError(f"X has {block.shape[1]} features, but {owner} is expecting {n_features} features.")
+            raise ValueError(
+                f"X has {block.shape[1]} features, but {owner} is expecting {n_features} features."
+            )
         return canonical_counts(as_documents(block))
     except (TypeError, ValueError) as error:
         where = "" if number is None else f"block {number} of X: "
@@ -280,7 +290,11 @@ def _combined(digests):
 
 
 def read_parquet(
-    paths: str | PathLike[str] | list[Any], n_features: int, *, indices: str = "indices", counts: str = "counts"
+    paths: str | PathLike[str] | list[Any],
+    n_features: int,
+    *,
+    indices: str = "indices",
+    counts: str = "counts",
 ) -> Any:
     """Return the documents of parquet files as a dask array of CSR blocks, which tasks read.
 
@@ -298,7 +312,7 @@ def read_parquet(
     X : dask array of shape (n_documents, n_features)
         A block for each row group.
     """
-    da, parquet = import_dask_array(), import_parquet()
+    da, parquet = import_dask_array(), import_pyarrow("parquet")
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     read = import_dask().delayed(_row_group, pure=True)
     meta, blocks = sp.csr_array((0, n_features), dtype=np.float64), []
@@ -314,7 +328,7 @@ def read_parquet(
 
 def _row_group(path, group, n_features, indices, counts):
     """The documents of a row group as a csr_array."""
-    with import_parquet().ParquetFile(path) as file:
+    with import_pyarrow("parquet").ParquetFile(path) as file:
         table = file.read_row_group(group, columns=[indices, counts]).combine_chunks()
     lists = [table.column(name).combine_chunks() for name in (indices, counts)]
     words, values = (column.flatten().to_numpy(zero_copy_only=False) for column in lists)

@@ -48,7 +48,11 @@ class Checkpoints:
     def __init__(self, folder, estimator, identity):
         self._folder, self._last = folder, None
         parameters = described_parameters(estimator).items()
-        described = {"class": type(estimator).__name__, **{f"parameter {k}": v for k, v in parameters}, **identity}
+        described = {
+            "class": type(estimator).__name__,
+            **{f"parameter {k}": v for k, v in parameters},
+            **identity,
+        }
         self._identity = json.loads(json.dumps(described))
 
     def numbers(self):
@@ -117,7 +121,8 @@ class Checkpoints:
         keys += [key for key in found if key not in self._identity]
         what = "other documents" if keys == ["documents"] else "another model"
         details = ", ".join(
-            f"{key} is {found.get(key)!r:.80} there and {self._identity.get(key)!r:.80} here" for key in keys[:3]
+            f"{key} is {found.get(key)!r:.80} there and {self._identity.get(key)!r:.80} here"
+            for key in keys[:3]
         )
         raise ValueError(
             f"{name} in {self._folder.address} is the checkpoint of {what}: {details}. Give another folder, or "
@@ -139,7 +144,9 @@ class Checkpoints:
     def model(self, tasks, state):
         """The fitted model of the last checkpoint, whose rows are read here, shard by shard."""
         head, bounds, number = self._last
-        return finish(head, [read_rows(self._folder, rows_name(_prefix(number), i)) for i in range(len(bounds))])
+        return finish(
+            head, [read_rows(self._folder, rows_name(_prefix(number), i)) for i in range(len(bounds))]
+        )
 
 
 class InMemory:
@@ -207,4 +214,6 @@ def _fitted(archive, kind):
 
 def _fitted_names(kind):
     """Attributes that training sets, without the rows of words."""
-    return (kind._fitted_arrays.keys() | kind._optional_arrays.keys() | kind._fitted_values.keys()) - {"_store"}
+    return (kind._fitted_arrays.keys() | kind._optional_arrays.keys() | kind._fitted_values.keys()) - {
+        "_store"
+    }

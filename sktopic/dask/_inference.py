@@ -6,14 +6,14 @@ import math
 import pickle
 import threading
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from sktopic._block_order import BLOCK_SIZE, blocks_of
-from sktopic._completion import hidden_log_likelihood, per_word
+from sktopic._completion import PerWord
 from sktopic._optional import import_dask, import_dask_array
 from sktopic._parallel import Workers
-from sktopic._progress import NOT_SHOWN
 from sktopic.dask._blocks import block_results, blocks_to_compute, checked_block, computed_blocks, is_corpus
 from sktopic.dask._files import Folder
 
@@ -92,7 +92,7 @@ def score_of(X, served, tasks):
     else:
         blocks = enumerate(computed_blocks(X, tasks))
         sums = [tasks.submit(("score", i), score_of_block, block, served, i) for i, block in blocks]
-    return per_word(*map(np.concatenate, zip(*block_results(sums, tasks))))
+    return reduce(PerWord.merge, block_results(sums, tasks), PerWord()).value()
 
 
 # Tasks
@@ -113,18 +113,15 @@ def proportions_of_rows(corpus, first, last, served, dtype):
 
 
 def score_of_block(block, served, number):
-    """Log-likelihood of the hidden words of each document of a block, and how many these are."""
+    """The PerWord of a block of documents."""
     model = served.model()
     X = checked_block(block, number, type(model).__name__, model.n_features_in_)
     if not X.shape[0]:
-        return np.empty(0), np.empty(0)
-    inference, X = model._questioned(X)
+        return PerWord()
     with Workers(1) as workers:
-        return hidden_log_likelihood(
-            X, model._topic_probabilities(), lambda observed: inference.proportions(observed, workers, NOT_SHOWN), workers
-        )
+        return model._completion(model._documents(X), workers)
 
 
 def score_of_rows(corpus, first, last, served):
-    """The same of some documents of a corpus on disk."""
+    """That of some documents of a corpus on disk."""
     return score_of_block(corpus[first:last], served, None)

@@ -78,7 +78,9 @@ class Plan:
         self, documents, n_lanes, merge_every, delta_dtype, batch_size, n_epochs, seed, n_done, is_fit
     ):
         self.n_lanes, self._seed, self._documents = n_lanes, seed, documents
-        self._sizes = sizes = [b - a for a, b in pairwise(documents.n_documents * i // n_lanes for i in range(n_lanes + 1))]
+        self._sizes = sizes = [
+            b - a for a, b in pairwise(documents.n_documents * i // n_lanes for i in range(n_lanes + 1))
+        ]
         n_full, n_all = min(sizes) // batch_size, -(-max(sizes) // batch_size)
         self.rounds, self.n_updates = [], [n_done]
         for epoch in range(n_epochs):

@@ -161,9 +161,7 @@ class Shards(State):
             tasks.submit(("gather", *name, i), rows_of_words, rows, *self.bounds[i], words)
             for i, rows in enumerate(self._rows)
         ]
-        return tasks.submit(
-            ("update", *name), lane_of_shards, self._head, documents, gathered, lane, round_
-        )
+        return tasks.submit(("update", *name), lane_of_shards, self._head, documents, gathered, lane, round_)
 
     def saved(self, tasks, folder, prefix):
         writes = [
