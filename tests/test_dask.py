@@ -268,7 +268,7 @@ from tests.test_dask import LANES, MODEL
 
 if __name__ == "__main__":
     corpus, folder = sys.argv[1:]
-    with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, Client(cluster):
         DaskTopicModel(MODEL, checkpoint=folder, checkpoint_every=2, **LANES).fit(open_corpus(corpus))
 """
 
@@ -298,6 +298,7 @@ def test_without_workers_nothing_waits_for_ever(corpus, monkeypatch):
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address=None, silence_logs=50
         ) as cluster,
-        distributed.Client(cluster) as client,pytest.raises(RuntimeError, match="no workers")
+        distributed.Client(cluster) as client,
+        pytest.raises(RuntimeError, match="no workers"),
     ):
         DaskTopicModel(MODEL, client=client, **LANES).fit(corpus)

@@ -92,7 +92,7 @@ class Checkpoints:
         self._folder.write_arrays(f"{_prefix(number)}.checkpoint", header, arrays)
 
     def read(self, start):
-        """Return the head of the last checkpoint, bounds of its shards, and its number; None if there is none.
+        """Return the head of the last checkpoint, bounds of its shards, and its number; or None.
 
         start : the Head before the first update, of the same model
         """
@@ -125,8 +125,7 @@ class Checkpoints:
             for key in keys[:3]
         )
         raise ValueError(
-            f"{name} in {self._folder.address} is the checkpoint of {what}: {details}. Give another folder, or "
-            "resume=False and an empty one."
+            f"{name} in {self._folder.address} is the checkpoint of {what}: {details}. Give another folder."
         )
 
     def state(self, tasks, state):
@@ -186,8 +185,9 @@ def check_visible(tasks, folder):
     blind = sorted(address for address, sees in found.items() if not sees)
     if blind:
         raise ValueError(
-            f"{len(blind)} of {len(found)} workers do not see the folder {folder.address}, such as {blind[0]}: give "
-            "one that all workers and this process see, as checkpoint or scratch, or an address of fsspec."
+            f"{len(blind)} of {len(found)} workers do not see the folder {folder.address}, such as "
+            f"{blind[0]}: give one that all workers and this process see, as checkpoint or "
+            "scratch, or an address of fsspec."
         )
 
 

@@ -138,7 +138,7 @@ class Cluster:
 
     def _gone(self, what):
         return RuntimeError(
-            f"{what}: a fit with a checkpoint goes on from there with resume=True, on this cluster or another."
+            f"{what}: a fit with a checkpoint goes on from there with resume=True, here or elsewhere."
         )
 
     def __enter__(self):

@@ -71,7 +71,7 @@ class Folder:
         return sorted(name for name in names if not name.endswith(".incomplete"))
 
     def write(self, name: str, write: Callable[[BinaryIO], object]) -> None:
-        """Write a file by a function of a binary file; one of the same name is replaced when it is complete."""
+        """Write a file by a function of a binary file, in the place of one of the same name."""
         if self.is_local:
             write_file(os.path.join(self.address, name), write)
             return

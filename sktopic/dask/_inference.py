@@ -1,4 +1,4 @@
-"""Transform and score on a cluster: tasks read the fitted model from a file, and each keeps it for the next."""
+"""Transform and score on a cluster: tasks read the fitted model from a file, once in each process."""
 
 import hashlib
 import io

@@ -45,9 +45,9 @@ class DaskTopicModel(BaseEstimator):
     ----------
     estimator : estimator
         The model to train: OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA,
-        StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size is that of a lane. Tasks run in one
-        thread each, whatever its n_jobs. Or CollapsedGibbsLDA: its shards are swept side by side and merged
-        after each sweep, which is what its own fit does, to the last bit.
+        StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size is that of a lane. Tasks run
+        in one thread each, whatever its n_jobs. Or CollapsedGibbsLDA: its shards are swept side by side and
+        merged after each sweep, which is what its own fit does, to the last bit.
     n_lanes : int, default=8
         Lanes, at least as many as the cluster has threads that are to be at work. CollapsedGibbsLDA has its
         n_shards instead.
@@ -60,16 +60,16 @@ class DaskTopicModel(BaseEstimator):
         Merges from one checkpoint to the next, and from one copy in `scratch` to the next where there is no
         `checkpoint`. No more are repeated when a worker dies, or after `resume`.
     resume : bool, default=False
-        Whether `fit` goes on with the last checkpoint of the folder; without one, it starts anew. False: a folder
-        with checkpoints is an error.
+        Whether `fit` goes on with the last checkpoint of the folder; without one, it starts anew. False: a
+        folder with checkpoints is an error.
     delta_dtype : {"float64", "float32"}, default="float64"
         What lanes send is rounded to float32 where that is given, which halves it.
     client : distributed.Client, None or False, default=None
-        The client of the cluster; None: the current one; False: no cluster, all tasks run in this process. It is
-        not pickled.
+        The client of the cluster; None: the current one; False: no cluster, all tasks run in this process. It
+        is not pickled.
     scratch : str, path-like or None, default=None
-        A folder for files that are needed for a while, or an address of fsspec; all workers and this process must
-        see it. None: Dask's ``temporary-directory``, or that of the system.
+        A folder for files that are needed for a while, or an address of fsspec; all workers and this process
+        must see it. None: Dask's ``temporary-directory``, or that of the system.
     verbose : int, default=0
         Whether to show the progress of training.
 
@@ -158,8 +158,8 @@ class DaskTopicModel(BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is out of range or has no rule for lanes; if a block of X holds no valid counts, which
-            the message names; if a checkpoint is of another model or of other documents, or damaged.
+            If a parameter is out of range or has no rule for lanes; if a block of X holds no valid counts,
+            which the message names; if a checkpoint is of another model or of other documents, or damaged.
         RuntimeError
             If scheduler or workers are gone, and do not come back.
         """
@@ -175,8 +175,8 @@ class DaskTopicModel(BaseEstimator):
             found = files.read(start) if self.resume else None
             if found is None and files.numbers():
                 raise ValueError(
-                    f"{folder.address} has checkpoints: resume=True goes on with the last one; give another folder "
-                    "to start anew."
+                    f"{folder.address} has checkpoints: resume=True goes on with the last one; give another "
+                    "folder to start anew."
                 )
             head, _, n_done = found or (start, None, 0)
             seed = head.seed if estimator.shuffle else None
@@ -213,8 +213,8 @@ class DaskTopicModel(BaseEstimator):
         self._check(estimator)
         if isinstance(estimator, CollapsedGibbsLDA):
             raise ValueError(
-                "CollapsedGibbsLDA is trained on a cluster by fit alone; estimator_.partial_fit adds documents "
-                "to what it has learned, on one machine."
+                "CollapsedGibbsLDA is trained on a cluster by fit alone; estimator_.partial_fit adds "
+                "documents to what it has learned, on one machine."
             )
         with tasks_of(self.client) as tasks, self._files(tasks) as folder:
             names = None if fitted is None else fitted.n_features_in_
@@ -242,9 +242,9 @@ class DaskTopicModel(BaseEstimator):
         Returns
         -------
         theta : dask array of shape (n_samples, n_components_)
-            Topic proportions, as `estimator_.transform` gives them, computed when they are asked for, block by
-            block: the blocks are those of X. Until this process ends, the tasks read the model from a file in
-            `scratch`. Of a matrix in memory, an ndarray, computed here.
+            Topic proportions, as `estimator_.transform` gives them, computed when they are asked for, block
+            by block: the blocks are those of X. Until this process ends, the tasks read the model from a file
+            in `scratch`. Of a matrix in memory, an ndarray, computed here.
         """
         check_is_fitted(self)
         if is_matrix(X):
@@ -359,7 +359,7 @@ class DaskTopicModel(BaseEstimator):
 
     @contextmanager
     def _files(self, tasks, checkpoint=None):
-        """The folder of checkpoints, or one that is there for the length of a call; None where none is needed."""
+        """The folder of checkpoints, or one for the length of a call; None where none is needed."""
         if checkpoint is not None:
             folder = Folder(checkpoint)
             folder.create()

@@ -1,7 +1,7 @@
 """The merged state of lanes, and a round as tasks: the updates of all lanes, and their merge.
 
-Where the rows of all words are few, they are one part, and a round is one task for each lane and one that merges.
-Else each shard of words is merged on its own, and lanes are sent the rows of their documents' words only.
+Where the rows of all words are few, they are one part, and a round is one task for each lane and one that
+merges. Else each shard of words is merged on its own, and lanes are sent the rows of their documents' words.
 """
 
 from abc import ABC, abstractmethod

@@ -1,0 +1,157 @@
+"""What becomes of a fit on a Dask cluster when processes die: is the model the same, and how long does it take?
+
+Two kinds of trials, on one machine: five workers killed (SIGKILL) at random moments of a fit, and scheduler,
+workers and client all killed at once, after which another cluster resumes. Each fit is compared, bit by bit, with
+that of one process. A trial that takes longer than --limit seconds hangs. What was measured is kept.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from _study import Study, new_parser
+
+from sktopic import OnlineEMLDA
+from sktopic.dask import DaskTopicModel
+from sktopic.datasets import make_lda_documents, open_corpus, save_corpus
+
+N_KILLS = 5
+CHECKPOINT_EVERY = 4
+LANES = {"n_lanes": 4, "merge_every": 2, "checkpoint_every": CHECKPOINT_EVERY}
+HEADER = ["trial", "seed", "killed", "same bits", "seconds", "merges", "merges repeated"]
+
+
+def estimator():
+    return OnlineEMLDA(n_components=20, batch_size=50, max_iter=2, random_state=0)
+
+
+def documents(folder):
+    path = Path(folder, "documents")
+    if path.exists():
+        return open_corpus(path)
+    return save_corpus(path, make_lda_documents(20_000, n_features=2_000, random_state=0).data)
+
+
+class CountMerges:
+    """A plugin of the scheduler that writes a byte for each merge that is done."""
+
+    def __init__(self, path):
+        from distributed import SchedulerPlugin
+
+        class Plugin(SchedulerPlugin):
+            def transition(self, key, start, finish, *arguments, **more):
+                if finish == "memory" and "sktopic-merge" in str(key):
+                    with open(path, "ab") as file:
+                        file.write(b".")
+
+        self.plugin = Plugin()
+
+
+def cluster(n_workers=2):
+    from distributed import LocalCluster
+
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+
+
+def fit_here(folder, checkpoint, counts):
+    """The child of a trial: a cluster of its own, and a fit that goes on where there is a checkpoint."""
+    from distributed import Client
+
+    with cluster() as local, Client(local) as client:
+        client.register_plugin(CountMerges(counts).plugin)
+        model = DaskTopicModel(estimator(), checkpoint=checkpoint, resume=True, **LANES).fit(
+            documents(folder)
+        )
+    np.save(Path(checkpoint, "components.npy"), model.estimator_.components_)
+
+
+def kill_workers(corpus, expected, seed, limit):
+    """A fit during which workers are killed, one after the other."""
+    from distributed import Client
+
+    random, done, result = np.random.RandomState(seed), threading.Event(), []
+    with tempfile.TemporaryDirectory() as folder, cluster() as local, Client(local) as client:
+        client.run(lambda: __import__("sktopic.dask"))
+        counts = Path(folder, "merges")
+        client.register_plugin(CountMerges(counts).plugin)
+
+        def fit():
+            try:
+                result.append(DaskTopicModel(estimator(), client=client, **LANES).fit(corpus))
+            finally:
+                done.set()
+
+        start, killed = time.perf_counter(), 0
+        thread = threading.Thread(target=fit, daemon=True)
+        thread.start()
+        while killed < N_KILLS and not done.wait(random.uniform(0.5, 3.0)):
+            pids = list(client.run(os.getpid, on_error="ignore").values())
+            if pids and not done.is_set():
+                os.kill(pids[random.randint(len(pids))], signal.SIGKILL)
+                killed += 1
+        done.wait(max(0.0, limit - (time.perf_counter() - start)))
+        seconds = time.perf_counter() - start
+        merges = counts.stat().st_size
+    same = bool(result) and np.array_equal(result[0].estimator_.components_, expected.estimator_.components_)
+    return killed, same, seconds, expected.n_merges_, merges - expected.n_merges_
+
+
+def kill_all(folder, expected, seed, limit):
+    """A fit whose cluster and client are killed at once, and one that resumes."""
+    random = np.random.RandomState(seed)
+    with tempfile.TemporaryDirectory() as checkpoint:
+        counts = Path(checkpoint, "counts")
+        command = [sys.executable, __file__, "--fit", folder, checkpoint, counts]
+        start = time.perf_counter()
+        child = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+        stop = random.randint(CHECKPOINT_EVERY + 1, expected.n_merges_ - 1)
+        while child.poll() is None and (not counts.exists() or counts.stat().st_size < stop):
+            time.sleep(0.01)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        subprocess.run(command, timeout=limit, stderr=subprocess.DEVNULL, check=True)
+        seconds = time.perf_counter() - start
+        same = np.array_equal(np.load(Path(checkpoint, "components.npy")), expected.estimator_.components_)
+        return "all", same, seconds, expected.n_merges_, counts.stat().st_size - expected.n_merges_
+
+
+def main():
+    if sys.argv[1:2] == ["--fit"]:
+        fit_here(*sys.argv[2:])
+        return
+    parser = new_parser(__doc__)
+    parser.add_argument("--trials", type=int, default=5, help="of each kind")
+    parser.add_argument("--limit", type=float, default=180.0, help="seconds after which a trial hangs")
+    arguments = parser.parse_args()
+    study = Study("dask_faults", arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = documents(folder)
+        expected = DaskTopicModel(estimator(), client=False, **LANES).fit(corpus)
+        kinds = {
+            "workers killed": lambda seed: kill_workers(corpus, expected, seed, arguments.limit),
+            "all killed, resumed": lambda seed: kill_all(folder, expected, seed, arguments.limit),
+        }
+        for seed in range(arguments.trials):
+            for kind, trial in kinds.items():
+                run = f"{kind} {seed}"
+                if run not in study.cache.rows:
+                    row = dict(zip(HEADER, (kind, seed, *trial(seed))))
+                    study.cache.add({"run": run, **row})
+                    study.sign()
+                    print(row, flush=True)
+    rows = study.cache.rows.values()
+    study.write("", HEADER, [[_shown(row[name]) for name in HEADER] for row in rows])
+
+
+def _shown(value):
+    return f"{value:.1f}" if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main()
