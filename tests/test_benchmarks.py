@@ -91,6 +91,10 @@ def transform_sweeps(module, study):
     module.write_table(study, module.CORPORA)
 
 
+def lanes(module, study):
+    module.write_table(study)
+
+
 def classifier(module, study):
     module.write_table(study)
 
@@ -106,6 +110,7 @@ def uncertainty(module, study):
         classifier,
         defaults,
         hybrid_hdp,
+        lanes,
         moment_matching,
         peers,
         seeds,

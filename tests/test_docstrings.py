@@ -104,6 +104,7 @@ def public_functions():
                 yield pytest.param(function, id=f"{name}.{method_name}")
     for module in (
         sktopic.datasets,
+        sktopic.distributed,
         sktopic.features,
         sktopic.inspection,
         sktopic.metrics,

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 import sktopic
 from sktopic.datasets import iter_uci, make_bars, open_corpus, read_ldac, save_corpus
+from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.features import align_features
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP
 from sktopic.inspection import explore, plot_topics, top_documents, top_words
@@ -51,6 +52,10 @@ again = OnlineEMLDA(n_components=10, components_init=topics).fit(align_features(
 lda.save("topics.zip")
 served = sktopic.load("topics.zip", mmap_mode="r", verify=False)
 counts, names = read_ldac("corpus.ldac", vocab="vocabulary.txt")
+
+start: OnlineEMLDA = start_model(OnlineEMLDA(n_components=10), n_features=25, total_samples=100)
+updates = [local_update(start, X, lane=lane, batch_size=100, dtype="float32") for lane in range(2)]
+merged: OnlineEMLDA = merge_updates(start, updates, is_first_visit=False)
 
 # What is wrong is found: the types are not Any.
 OnlineEMLDA(inference="gibs")  # type: ignore[arg-type]
