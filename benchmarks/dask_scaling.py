@@ -1,0 +1,165 @@
+"""What training on a Dask cluster costs on one machine, and what lanes do to scores.
+
+Times: one pass over 490,000 abstracts with 100 topics, by plain `fit`, by the tasks of DaskTopicModel in this
+process, and by one and two Dask workers, one thread each; runs alternate. Beside seconds on the clock, which
+other programs share, are those of the processors: of the workers, and of client and scheduler. Scores: those
+of test documents after one and five passes, for several numbers of lanes and for plain `fit` at the same
+batch_size. What was measured is kept: the command goes on where it stopped.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from _corpora import load
+from _study import Study, new_parser
+
+from sktopic import OnlineEMLDA
+from sktopic.dask import DaskTopicModel
+from sktopic.datasets import open_corpus, save_corpus
+
+KINDS = "plain fit", "tasks here", "1 worker", "2 workers"
+LANES = 1, 2, 8, 32
+PASSES = 1, 5
+TIMES = [
+    "kind",
+    "seconds",
+    "processor seconds of workers",
+    "of client and scheduler",
+    "merges",
+    "MB sent a merge",
+    "MB of client and scheduler",
+]
+SCORES = ["lanes", "passes", "score", "less than plain fit"]
+
+
+def training_documents(folder):
+    path = Path(folder, "abstracts")
+    if not path.exists():
+        save_corpus(path, sp.vstack([load(f"arxiv_{i}")[0] for i in range(5)], format="csr"))
+    return open_corpus(path)
+
+
+def estimator(**parameters):
+    return OnlineEMLDA(n_components=100, random_state=0, n_jobs=1, **{"max_iter": 1, **parameters})
+
+
+def resident_mb():
+    """Anonymous memory of this process, in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon"))
+
+
+def timed(kind, path):
+    """A row of times, measured in a process of its own."""
+    corpus = open_corpus(path)
+    if kind in KINDS[2:]:
+        return timed_on_cluster(int(kind.split()[0]), corpus)
+    X, model = corpus, DaskTopicModel(estimator(), client=False)
+    if kind == "plain fit":
+        X, model = corpus[:], estimator()
+    memory, begin, used = resident_mb(), time.perf_counter(), time.process_time()
+    model.fit(X)
+    seconds, used = time.perf_counter() - begin, time.process_time() - used
+    return [seconds, used, 0.0, getattr(model, "n_merges_", 0), 0.0, resident_mb() - memory]
+
+
+def timed_on_cluster(n_workers, corpus):
+    from dask import delayed
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        DaskTopicModel(estimator()).fit([delayed(corpus[:2000])])  # imports
+        before, memory = client.run(time.process_time), resident_mb()
+        begin, used = time.perf_counter(), time.process_time()
+        model = DaskTopicModel(estimator()).fit(corpus)
+        seconds, here = time.perf_counter() - begin, time.process_time() - used
+        workers = sum(client.run(time.process_time).values()) - sum(before.values())
+        sent = sum(map(sum, client.run(bytes_sent).values())) / model.n_merges_ / 1e6
+        return [seconds, workers, here, model.n_merges_, sent, resident_mb() - memory]
+
+
+def bytes_sent(dask_worker):
+    """Bytes of what other workers have fetched, as far as the worker remembers."""
+    return [transfer["total"] for transfer in dask_worker.transfer_outgoing_log]
+
+
+def scored(lanes, passes, path):
+    """The score of test documents after training in lanes, or by plain fit (0)."""
+    corpus = open_corpus(path)
+    model = estimator(max_iter=passes)
+    if lanes:
+        model = DaskTopicModel(model, n_lanes=lanes, client=False).fit(corpus).estimator_
+    else:
+        model.fit(corpus[:])
+    test = sp.vstack([load(f"arxiv_{i}")[1] for i in range(5)], format="csr")
+    return model.score(test)
+
+
+def measure_times(study, path, repeats):
+    for repeat in range(repeats):
+        for kind in KINDS:
+            run = f"{kind} {repeat}"
+            if run not in study.cache.rows:
+                row = in_child("timed", kind, path)
+                study.cache.add({"run": run, "times": row})
+                study.sign()
+                print(run, row, flush=True)
+    rows = []
+    for kind in KINDS:
+        runs = [study.cache.rows[f"{kind} {repeat}"]["times"] for repeat in range(repeats)]
+        rows.append([kind, *(f"{value:.3g}" for value in np.median(runs, axis=0))])
+    study.write("times", TIMES, rows)
+
+
+def measure_scores(study, path, most_passes):
+    for passes in PASSES:
+        for lanes in (0, *LANES):
+            run = f"score {lanes} {passes}"
+            if run not in study.cache.rows and passes <= most_passes:
+                study.cache.add({"run": run, "score": in_child("scored", lanes, passes, path)})
+                study.sign()
+                print(run, study.cache.rows[run]["score"], flush=True)
+    rows = []
+    for passes in PASSES:
+        scores = {lanes: study.cache.rows.get(f"score {lanes} {passes}") for lanes in (0, *LANES)}
+        for lanes, row in scores.items():
+            if row and scores[0]:
+                less = scores[0]["score"] - row["score"]
+                rows.append([lanes or "plain fit", passes, f"{row['score']:.4f}", f"{less:.4f}"])
+    study.write("scores", SCORES, rows)
+
+
+def in_child(function, *arguments):
+    """What a function of this file returns, in a process of its own."""
+    command = [sys.executable, __file__, "--run", function, json.dumps(arguments)]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def main():
+    if sys.argv[1:2] == ["--run"]:
+        print(json.dumps(globals()[sys.argv[2]](*json.loads(sys.argv[3]))))
+        return
+    parser = new_parser(__doc__)
+    parser.add_argument("--repeats", type=int, default=3, help="of each time")
+    parser.add_argument("--passes", type=int, default=max(PASSES), help="at most, for scores; 0: none")
+    parser.add_argument("--corpus", type=Path, help="folder in which the corpus is kept for the next time")
+    arguments = parser.parse_args()
+    study = Study("dask_scaling", arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        path = training_documents(arguments.corpus or folder).path
+        measure_times(study, path, arguments.repeats)
+        measure_scores(study, path, arguments.passes)
+
+
+if __name__ == "__main__":
+    main()
