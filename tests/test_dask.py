@@ -115,13 +115,13 @@ def test_what_is_learned_at_merges_is_in_checkpoints(estimator, tmp_path, monkey
     )  # it was complete
 
 
-def failing_at(n):
+def failing_at(n, kind=OSError):
     """The function of Plan that raises when it is called for round n."""
     original = Plan.chunks
 
     def chunks(self, tasks, round_):
         if round_.number == n:
-            raise OSError("stopped")
+            raise kind("stopped")
         return original(self, tasks, round_)
 
     return chunks
@@ -142,6 +142,12 @@ def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
     last.write_bytes(content)
     with pytest.raises(ValueError, match=rf"{last.name} in .* is damaged"):
         here(X=X[:1000], resume=True, **files)
+
+
+def test_lanes_may_lack_documents():
+    alone = here(X=X[:3], n_lanes=8)
+    assert alone.n_samples_seen_ == 6
+    assert np.isfinite(alone.components_).all()
 
 
 def test_partial_fit_goes_on(expected):
@@ -240,6 +246,14 @@ def test_bad_blocks_are_named(bad, message, on, client):
     assert client.submit(sum, [1, 2], pure=False).result(timeout=10) == 3
 
 
+def test_ctrl_c_leaves_the_cluster_usable(client, corpus, monkeypatch):
+    monkeypatch.setattr(Plan, "chunks", failing_at(3, KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        DaskTopicModel(MODEL, **LANES).fit(corpus)
+    assert not client.futures
+    assert client.submit(sum, [1, 2], pure=False).result(timeout=10) == 3
+
+
 def kill_a_worker(client):
     """Kill the process of a worker, which its nanny starts anew."""
     os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
@@ -302,3 +316,10 @@ def test_without_workers_nothing_waits_for_ever(corpus, monkeypatch):
         pytest.raises(RuntimeError, match="no workers"),
     ):
         DaskTopicModel(MODEL, client=client, **LANES).fit(corpus)
+
+
+def test_workers_that_came_back_are_missed_no_more(client):
+    with _cluster.Cluster(client) as tasks:
+        tasks._without_workers = -np.inf
+        assert tasks.results([tasks.submit(("sum",), sum, [1, 2])]) == [3]
+        assert tasks._without_workers is None

@@ -94,6 +94,7 @@ class Cluster:
                 self._wait_some_time(task)
                 self._raise_failed(tasks)
             self._raise_failed([task], position)
+            self._without_workers = None
 
     def results(self, tasks):
         """Return what tasks return, in a list: for small results."""

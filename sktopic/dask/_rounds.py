@@ -1,7 +1,6 @@
 """The loop over rounds: which documents each lane has, and what is submitted when."""
 
 from collections import deque
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -28,7 +27,7 @@ class Deal:
     """
 
     def __init__(self, documents, n_lanes, key, epoch):
-        self._documents, self._key, self._epoch = documents, key, epoch
+        self._documents, self._key, self.epoch = documents, key, epoch
         blocks = blocks_of(documents.n_documents)
         parts = dealt(blocks if key is None else permuted(blocks, key), n_lanes)
         self._windows = [list(windows(part)) for part in parts]
@@ -55,7 +54,7 @@ class Deal:
     def _window(self, tasks, lane, i):
         if (lane, i) not in self._read:
             key = None if self._key is None else combine_keys(self._key, lane)
-            name = "window", self._epoch, lane, i
+            name = "window", self.epoch, lane, i
             ranges = self._windows[lane][i]
             self._read[lane, i] = self._documents.window(tasks, name, ranges, key, i)
         return self._read[lane, i]
@@ -77,7 +76,7 @@ class Plan:
     def __init__(
         self, documents, n_lanes, merge_every, delta_dtype, batch_size, n_epochs, seed, n_done, is_fit
     ):
-        self.n_lanes, self._seed, self._documents = n_lanes, seed, documents
+        self.n_lanes, self._seed, self._documents, self._deal = n_lanes, seed, documents, None
         self._sizes = sizes = [
             b - a for a, b in pairwise(documents.n_documents * i // n_lanes for i in range(n_lanes + 1))
         ]
@@ -94,15 +93,16 @@ class Plan:
                 first, n_done = first + n_steps, n_done + n_steps
                 self.n_updates.append(n_done)
 
-    @lru_cache(maxsize=1)  # noqa: B019 (a plan lives as long as a fit)
-    def deal(self, epoch):
-        """The Deal of an epoch."""
-        key = None if self._seed is None else combine_keys(self._seed, SHUFFLE_KEY, epoch)
-        return Deal(self._documents, self.n_lanes, key, epoch)
+    def _deal_of(self, epoch):
+        """The Deal of an epoch, which is kept until the next."""
+        if self._deal is None or self._deal.epoch != epoch:
+            key = None if self._seed is None else combine_keys(self._seed, SHUFFLE_KEY, epoch)
+            self._deal = Deal(self._documents, self.n_lanes, key, epoch)
+        return self._deal
 
     def chunks(self, tasks, round_):
         """What each lane reads in a round."""
-        deal, size = self.deal(round_.epoch), round_.batch_size
+        deal, size = self._deal_of(round_.epoch), round_.batch_size
         first, last = round_.first_step * size, (round_.first_step + round_.n_steps) * size
         return [deal.chunk(tasks, lane, first, last) for lane in range(self.n_lanes)]
 
