@@ -56,7 +56,7 @@ class CountMerges:
 def cluster(n_workers=2):
     from distributed import LocalCluster
 
-    return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
 
 
 def fit_here(folder, checkpoint, counts):

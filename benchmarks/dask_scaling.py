@@ -74,7 +74,7 @@ def timed_on_cluster(n_workers, corpus):
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         DaskTopicModel(estimator()).fit([delayed(corpus[:2000])])  # imports

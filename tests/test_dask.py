@@ -49,7 +49,7 @@ def expected():
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -282,7 +282,7 @@ from tests.test_dask import LANES, MODEL
 
 if __name__ == "__main__":
     corpus, folder = sys.argv[1:]
-    with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster, Client(cluster):
         DaskTopicModel(MODEL, checkpoint=folder, checkpoint_every=2, **LANES).fit(open_corpus(corpus))
 """
 
@@ -310,7 +310,7 @@ def test_without_workers_nothing_waits_for_ever(corpus, monkeypatch):
     monkeypatch.setattr(_cluster, "POLL", 0.2)
     with (
         distributed.LocalCluster(
-            n_workers=0, processes=False, dashboard_address=None, silence_logs=50
+            n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
         pytest.raises(RuntimeError, match="no workers"),
