@@ -323,3 +323,22 @@ def test_workers_that_came_back_are_missed_no_more(client):
         tasks._without_workers = -np.inf
         assert tasks.results([tasks.submit(("sum",), sum, [1, 2])]) == [3]
         assert tasks._without_workers is None
+
+
+SAMPLER = CollapsedGibbsLDA(
+    5, n_shards=3, max_iter=12, n_draws=2, doc_topic_prior="auto", evaluate_every=6, random_state=0
+)
+
+
+def test_a_sampler_is_the_same_after_a_worker_died(client, corpus):
+    """And its tasks are forgotten."""
+    result = []
+    model = DaskTopicModel(SAMPLER, client=client, checkpoint_every=5)
+    thread = threading.Thread(target=lambda: result.append(model.fit(corpus)))
+    thread.start()
+    time.sleep(0.5)
+    kill_a_worker(client)
+    thread.join(60)
+    assert not thread.is_alive()
+    assert_same_state(state(result[0].estimator_), state(clone(SAMPLER).fit(X)))
+    assert not client.futures

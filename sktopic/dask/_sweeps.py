@@ -32,7 +32,7 @@ class State:
     Attributes
     ----------
     n_sweeps : int
-    assignments : of each shard
+    shards : ShardState of each shard
     counts : of each range of words
     totals, priors : tasks
     trace : one task for each entry of log_likelihood_
@@ -41,7 +41,7 @@ class State:
     """
 
     n_sweeps: int
-    assignments: list[Any]
+    shards: list[Any]
     counts: list[Any]
     totals: Any
     priors: Any
@@ -179,7 +179,7 @@ class Sampler:
                 state.priors,
                 state.totals,
                 shard,
-                state.assignments[i],
+                state.shards[i],
                 [
                     self._do("part", shard_tasks.part_of_counts, counts, first, self._words[i])
                     for counts, (first, _) in zip(state.counts, self._ranges)
@@ -202,26 +202,24 @@ class Sampler:
         return state
 
     def _with_counts(self, state, swept):
-        """The State with what shards have returned: assignments, and changes of counts."""
-        chain, start = self._chain, np.zeros(self._chain.n_components)
-        assignments = [self._do("topics", shard_tasks.assignment_of, each) for each in swept]
-        merged = []
+        """The State with shards that have been swept, and counts that they have changed."""
+        chain, start, merged = self._chain, np.zeros(self._chain.n_components), []
         for (first, last), counts in zip(self._ranges, state.counts or [None] * len(self._ranges)):
             changes = [self._do("change", shard_tasks.part_of_change, each, first, last) for each in swept]
             merged.append(self._do("merge", shard_tasks.merge_counts, chain, first, last, counts, changes))
-        if chain.exact:
+        if chain.exact and len(merged) > 1:
             sums = [self._do("sums", column_sums, counts, start) for counts in merged]
             totals = self._do("totals", in_order, sums, start)
         else:  # row after row
             totals = start
             for counts in merged:
                 totals = self._do("sums", column_sums, counts, totals)
-        return replace(state, assignments=assignments, counts=merged, totals=totals)
+        return replace(state, shards=swept, counts=merged, totals=totals)
 
     def _of_shards(self, function, state):
         return [
-            self._do("look", function, state.priors, shard, assignment)
-            for shard, assignment in zip(self._shards, state.assignments)
+            self._do("look", function, state.priors, shard, swept)
+            for shard, swept in zip(self._shards, state.shards)
         ]
 
     def _of_words(self, function, state):
@@ -271,8 +269,8 @@ class Sampler:
         """Write a State into files; returns the same State, of tasks that read these."""
         prefix = f"{PREFIX}{state.n_sweeps:09d}"
         writes = [
-            self._do("save", write_topics, self._folder, f"{prefix}-{i}", self._chain, shard, assignment)
-            for i, (shard, assignment) in enumerate(zip(self._shards, state.assignments))
+            self._do("save", write_topics, self._folder, f"{prefix}-{i}", self._chain, shard, swept)
+            for i, (shard, swept) in enumerate(zip(self._shards, state.shards))
         ]
         writes += [
             self._do("save", write_draws, self._folder, f"{prefix}-draws-{j}", draws)
@@ -367,9 +365,9 @@ def itself(value):
     return value
 
 
-def write_topics(folder, name, chain, shard, assignment):
+def write_topics(folder, name, chain, shard, state):
     """Write what is kept of the topics of a shard."""
-    arrays = shard_tasks.kept_topics(shard, assignment)
+    arrays = shard_tasks.kept_topics(shard, state)
     number = topic_type(chain.n_components)
     folder.write_arrays(
         name,

@@ -302,11 +302,19 @@ class WordTokens(NamedTuple):
 # Shards
 
 
-class Assignment(NamedTuple):
-    """What sweeps change of a Shard: the topics of tokens, and the arrays of its DocumentTopics."""
+class ShardState(NamedTuple):
+    """What a sweep leaves of a Shard.
+
+    Attributes
+    ----------
+    z : topics of tokens
+    topics : state of its DocumentTopics
+    change : of counts by that sweep; where these are fractions, all tokens
+    """
 
     z: np.ndarray
     topics: dict[str, np.ndarray]
+    change: WordCounts | WordTokens
 
 
 def make_shard(chain, priors, batch, n_tokens):
@@ -322,20 +330,20 @@ def words_of(shard):
 
 
 def assign_shard(chain, shard, i):
-    """Give the tokens of shard i random topics; returns Assignment, and the change of counts by that."""
+    """Give the tokens of shard i random topics; returns ShardState."""
     n_clumps = int(clump_bounds(shard.cell_count)[-1])
     return place_tokens(
         chain, shard, (initial_draws(chain.seed, i, n_clumps) * chain.n_components).astype(np.int32)
     )
 
 
-def kept_topics(shard, assignment):
-    """What is kept of an Assignment in a file: arrays by name, from which place_tokens makes it again."""
-    return {"z": assignment.z, **shard.holding(*assignment).topics.order}
+def kept_topics(shard, state):
+    """What is kept of a ShardState in a file: arrays by name, from which place_tokens makes it again."""
+    return {"z": state.z, **_holding(shard, state).topics.order}
 
 
 def place_tokens(chain, shard, z, **order):
-    """Give tokens the topics z; returns Assignment, and the change of counts by that.
+    """Give tokens the topics z; returns ShardState.
 
     order : see kept_topics
 
@@ -353,16 +361,16 @@ def place_tokens(chain, shard, z, **order):
     else:
         shard.list_topics()
     if not chain.exact:
-        return _assignment(shard), _tokens_of(shard)
+        return _state_of(shard, _tokens_of(shard))
     changes = (
         _change(part, np.full_like(part.z, -1), (len(part.words), chain.n_components))
         for _, part in shard.by_words(WORDS_TOGETHER)
     )
-    return _assignment(shard), _ascending(WordCounts.of(shard.words, chain.n_components, changes))
+    return _state_of(shard, _ascending(WordCounts.of(shard.words, chain.n_components, changes)))
 
 
-def sweep_shard(chain, priors, totals, shard, assignment, counts, i, n_sweeps):
-    """Draw the topics of all tokens of shard i once; returns Assignment, and the change of counts by that.
+def sweep_shard(chain, priors, totals, shard, state, counts, i, n_sweeps):
+    """Draw the topics of all tokens of shard i once; returns ShardState.
 
     Parameters
     ----------
@@ -373,9 +381,7 @@ def sweep_shard(chain, priors, totals, shard, assignment, counts, i, n_sweeps):
     counts, order = WordCounts.joined(counts), np.argsort(shard.words)
     row_of_word = np.empty_like(order)
     row_of_word[order] = np.arange(len(order))
-    shard = shard.holding(
-        assignment.z.copy(), {name: array.copy() for name, array in assignment.topics.items()}
-    )
+    shard = shard.holding(state.z.copy(), {name: array.copy() for name, array in state.topics.items()})
     topic_prior = TopicPrior.of(chain.n_features, chain.n_components, priors.topics)
     key = combine_keys(combine_keys(chain.seed, SWEEP_KEY, n_sweeps), i)
 
@@ -389,9 +395,9 @@ def sweep_shard(chain, priors, totals, shard, assignment, counts, i, n_sweeps):
 
     change = WordCounts.of(shard.words, chain.n_components, changes(totals))
     if chain.exact:
-        return _assignment(shard), _ascending(change)
+        return _state_of(shard, _ascending(change))
     shard.list_topics()
-    return _assignment(shard), _tokens_of(shard)
+    return _state_of(shard, _tokens_of(shard))
 
 
 def _change(shard, before, shape):
@@ -404,22 +410,26 @@ def _ascending(counts):
     return counts.at(np.argsort(counts.words))
 
 
-def _assignment(shard):
-    return Assignment(shard.z, shard.topics.state)
+def _state_of(shard, change):
+    return ShardState(shard.z, shard.topics.state, change)
+
+
+def _holding(shard, state):
+    return shard.holding(state.z, state.topics)
 
 
 def _tokens_of(shard):
     return WordTokens(shard.word_indptr, shard.words, shard.cell_count, shard.z)
 
 
-def shard_gains(priors, shard, assignment):
+def shard_gains(priors, shard, state):
     """What the prior of proportions is learned from (see Shard.prior_gains)."""
-    return shard.holding(*assignment).prior_gains(priors.proportions)
+    return _holding(shard, state).prior_gains(priors.proportions)
 
 
-def shard_terms(priors, shard, assignment):
+def shard_terms(priors, shard, state):
     """What the documents of a shard add to the log-likelihood."""
-    return shard.holding(*assignment).log_proportions(priors.proportions)
+    return _holding(shard, state).log_proportions(priors.proportions)
 
 
 # Ranges of words
@@ -450,14 +460,9 @@ def part_of_counts(counts, first, words):
     return WordCounts.of(inside, counts.shape[1], blocks)
 
 
-def part_of_change(swept, first, last):
-    """The change of counts of words first to last, of what sweep_shard returns."""
-    return swept[1].between(first, last)
-
-
-def assignment_of(swept):
-    """The Assignment of what sweep_shard returns."""
-    return swept[0]
+def part_of_change(state, first, last):
+    """The change of counts of words first to last, of a ShardState."""
+    return state.change.between(first, last)
 
 
 def add_draw(counts, draws_sum):
