@@ -67,7 +67,9 @@ def in_order(terms, start=0.0):
 def column_sums(rows, start):
     """The sums of columns, row after row, on top of those of the rows before."""
     for some in row_blocks(rows):
-        start = np.add.accumulate(np.concatenate([start[None], rows[some]]))[-1]
+        block = np.concatenate([start[None], rows[some]])
+        # Of a single column, NumPy would add pairs.
+        start = block.sum(axis=0) if block.shape[1] > 1 else np.add.accumulate(block)[-1]
     return start
 
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from sktopic import DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
+from sktopic import CollapsedGibbsLDA, DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
 from sktopic._lane_schedule import rounds
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._rounds import Plan
