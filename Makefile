@@ -43,7 +43,7 @@ demo: $(VENV)/.kernels $(VENV)/.extra-plot
 	@mkdir -p demo
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.kernels $(VENV)/.extra-test
+test: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-dask
 	$(PYTEST) $(PYTEST_ARGS)
 
 test-all:
@@ -97,7 +97,7 @@ doc: $(VENV)/.kernels $(VENV)/.extra-doc
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
 	@echo "The documentation is in doc/_build/html/index.html"
 
-dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets test browser lint doc)
+dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets dask test browser lint doc)
 	@echo "Ready: the package is installed editable in $(VENV), try 'make test'."
 
 $(VENV)/.created:
