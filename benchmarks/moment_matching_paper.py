@@ -40,6 +40,7 @@ from _study import DECILES, Pool, Study, finish, line, new_parser, panels, sprea
 
 from sktopic import OnlineEMLDA
 from sktopic._completion import mean_log_predictive
+from sktopic._document_sources import MatrixDocuments
 from sktopic._documents import canonical_counts
 from sktopic._parallel import Workers
 from sktopic.metrics import document_completion
@@ -187,7 +188,8 @@ def own_completion(model, test):
     proportions = model.predict_mixture if mixture else model.transform
     counts = canonical_counts(sp.csr_array(test, dtype=np.float64))
     with Workers(1) as workers:
-        return mean_log_predictive(counts, topics, proportions, workers, HIDDEN_FRACTION)
+        groups = MatrixDocuments(counts).groups()
+        return mean_log_predictive(groups, topics, proportions, workers, HIDDEN_FRACTION).value()
 
 
 def trace_of(model):

@@ -317,6 +317,7 @@ def memory(report, train, test, n_components):
 def transform(report, train, test, n_components, models=None):
     """Documents per second of transform, and the score with each library's own transform."""
     from sktopic._completion import mean_log_predictive
+    from sktopic._document_sources import MatrixDocuments
     from sktopic._documents import canonical_counts
     from sktopic._parallel import Workers
     from sktopic._plug_in import plug_in_model
@@ -335,7 +336,8 @@ def transform(report, train, test, n_components, models=None):
     report.line(n_components, "transform, documents per second", name, *map(float, speeds), ratio)
     with Workers(1) as workers:
         counts = canonical_counts(test.astype(np.float64))
-        peer_score = mean_log_predictive(counts, plug_in_model(peer, None)[0], peer.transform, workers)
+        groups, topics = MatrixDocuments(counts).groups(), plug_in_model(peer, None)[0]
+        peer_score = mean_log_predictive(groups, topics, peer.transform, workers).value()
     own_score = own.score(test)
     report.line(
         n_components, "score with its own transform", name, peer_score, own_score, own_score - peer_score

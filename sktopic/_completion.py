@@ -75,14 +75,14 @@ def log_word_shares(blocks):
     return log_shares
 
 
-def mean_log_predictive(groups, topics, proportions, workers):
+def mean_log_predictive(groups, topics, proportions, workers, hidden_fraction=HIDDEN_FRACTION):
     """The PerWord of what `hidden_log_likelihood` takes.
 
     groups : iterable of (X, weights (n_documents,) or None: as how many documents each counts)
     """
     total = PerWord()
     for X, sample_weight in groups:
-        log_likelihood, n_words, _ = hidden_log_likelihood(X, topics, proportions, workers)
+        log_likelihood, n_words, _ = hidden_log_likelihood(X, topics, proportions, workers, hidden_fraction)
         if sample_weight is not None:
             log_likelihood, n_words = sample_weight * log_likelihood, sample_weight * n_words
         total.add(log_likelihood, n_words)

@@ -171,8 +171,10 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
+            again in each pass; of a corpus on disk and of blocks, little is in memory (see
+            :doc:`/large_corpora`, which says how ``shuffle`` mixes them).
         y : None
             Ignored.
 
@@ -199,8 +201,9 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. Blocks are read once, so that an iterator will do;
+            if one of them is bad, what came before it has been learned from.
         y : None
             Ignored.
 
@@ -453,8 +456,10 @@ class WeightedMinibatchModel(MinibatchTopicModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
+            again in each pass; of a corpus on disk and of blocks, little is in memory (see
+            :doc:`/large_corpora`, which says how ``shuffle`` mixes them).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None
@@ -485,8 +490,9 @@ class WeightedMinibatchModel(MinibatchTopicModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. Blocks are read once, so that an iterator will do;
+            if one of them is bad, what came before it has been learned from.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None

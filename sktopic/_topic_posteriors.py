@@ -62,7 +62,7 @@ class EvidenceLowerBound(CountPosteriors):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative.
         y : None
             Ignored.

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -323,3 +324,18 @@ def test_progress_of_blocks_is_shown(monkeypatch):
 def test_nothing_is_copied_of_a_matrix():
     assert MatrixDocuments(X).matrix() is X
     assert next(CorpusDocuments(X).blocks()) is X
+
+
+def test_nothing_of_the_size_of_a_corpus_is_in_memory(tmp_path):
+    corpus = save_corpus(tmp_path / "corpus", sp.csr_array(sp.vstack([X] * 40)))
+    size = sum(getattr(corpus.counts, name).nbytes for name in ("data", "indices", "indptr"))
+    tracemalloc.start()
+    documents = clone(MODEL)._documents(corpus, reset=True, once=False)
+    documents.summary()
+    trained, held_out = documents.split(0.1, 1)
+    n_read = sum(reader.batch(rows).n_documents for reader, rows in trained.batches(1000, 1))
+    n_read += sum(len(documents.indptr) - 1 for documents, _ in held_out.groups())
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_read == 40 * N
+    assert most < size / 4

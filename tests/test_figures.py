@@ -150,6 +150,12 @@ def of_all_words():
     return [row["accuracy"], row["log loss"]]
 
 
+def of_corpora_on_disk(table, column):
+    """The least and the most of a column."""
+    figures = [row[column] for row in rows(f"corpora_on_disk{table}")]
+    return sorted((min(figures, key=float), max(figures, key=float)), key=float)
+
+
 # Page, sentence with {} for its figures, the function that returns them, and its arguments.
 SENTENCES = [
     (
@@ -260,6 +266,27 @@ SENTENCES = [
         "The topics took {} seconds, against {} for TruncatedSVD, {} for NMF and {} for scikit-learn's LDA.",
         of_features,
         "seconds of features",
+    ),
+    (
+        "doc/large_corpora.rst",
+        "adds {} to {} MB to the anonymous memory",
+        of_corpora_on_disk,
+        "",
+        "MB beside it",
+    ),
+    (
+        "doc/large_corpora.rst",
+        "is {} times as slow as with cached files by blocks, and {} times as slow with all rows",
+        of_corpora_on_disk,
+        "_order",
+        "times as slow",
+    ),
+    (
+        "doc/large_corpora.rst",
+        "they take {} to {} bytes a token",
+        of_corpora_on_disk,
+        "_samplers",
+        "bytes a token",
     ),
     (
         "doc/uncertainty.rst",

@@ -18,7 +18,7 @@ def pyldavis_data(
     ----------
     model : fitted estimator
         An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts (or what else the pipeline takes) of the documents that say how frequent topics are,
         usually those of training. Documents without words say nothing of it and are left out.
     feature_names : array-like of str of shape (n_features,), default=None

@@ -94,7 +94,7 @@ def top_documents(model: object, X: object, *, n_documents: int = 5) -> tuple[In
     ----------
     model : fitted estimator
         An estimator whose ``transform`` returns topic proportions, or a pipeline that ends in one.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts, or whatever else ``model.transform`` takes.
     n_documents : int, default=5
         Documents of each topic; all where there are fewer.

@@ -46,7 +46,7 @@ def topics_over_time(
     ----------
     model : fitted estimator
         An estimator with ``components_`` and ``transform``, or a pipeline or search that ends in one.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts (or what else the pipeline takes). Documents without words are left out.
     dates : array-like of shape (n_samples,)
         When each document was written: dates and times as NumPy or pandas have them, strings that

@@ -46,7 +46,7 @@ def topic_table(
     ----------
     model : fitted estimator or array-like of shape (n_components, n_features)
         As in `top_words`; with X, an estimator with ``transform`` or a pipeline or search that ends in one.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
         Word counts (or what else the pipeline takes) of the documents that say how large topics are, usually
         those of training. Those without words are left out. None: the table has no column that needs
         documents.

@@ -64,7 +64,7 @@ def coherence(
         An estimator with ``components_`` (any of this library, or scikit-learn's
         LatentDirichletAllocation), a fitted pipeline or search that ends in one, or the topics of any
         other library.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
         Word counts of the documents in which words are looked for; what the pipeline takes, where one is
         given. A word is in a document if its count is above zero. 'npmi' and 'u_mass' need it, 'c_v' and
         'c_npmi' do not look at it.

@@ -67,7 +67,7 @@ def document_completion(
         An estimator with ``components_`` and ``doc_topic_prior_`` (any of this library, or scikit-learn's
         LatentDirichletAllocation), a fitted pipeline that ends in one, or the topics of any other
         library. Rows are normalised.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts of documents the model was not trained on; what the pipeline takes, where one is
         given.
     y : None
@@ -135,7 +135,7 @@ def relative_score(
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `document_completion`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts of documents the model was not trained on; what the pipeline takes, where one is given.
         Give all models the same documents: the unigram model is fitted to them.
     y : None
@@ -265,7 +265,7 @@ def left_to_right(
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)
         As in `document_completion`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
         Word counts of documents the model was not trained on.
     y : None
         Ignored; there so that the function can be a scorer.

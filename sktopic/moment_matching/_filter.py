@@ -86,8 +86,9 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, non-negative, real values allowed.
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. A corpus on disk, or blocks, are read bit by bit,
+            unless ``shuffle='corpus'`` mixes all tokens.
         y : None
             Ignored.
 
@@ -125,7 +126,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. A row is a whole document.
         y : None
             Ignored.
