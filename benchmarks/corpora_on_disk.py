@@ -147,7 +147,7 @@ def sampler(name, path):
 
 
 def pass_over(name, path):
-    """Seconds of processor time of a pass over a corpus and over the same in memory, alternating; the file cache is warm."""
+    """Processor seconds of a pass over a corpus, and over the same in memory, in turn; pages are cached."""
     from sktopic.datasets import open_corpus
 
     corpus = open_corpus(path)

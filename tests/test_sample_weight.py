@@ -130,6 +130,7 @@ def test_prior_of_a_growing_model_is_that_of_repeated_documents(doc_concentratio
     priors = []
     for documents, weights in ((X, TIMES.astype(float)), (REPEATED, None)):
         model = new(OnlineEMHDP(), topic_concentration=20.0, doc_concentration=doc_concentration)
+        model.n_features_in_ = documents.shape[1]
         model._start(documents.shape[1])
         batch = DocumentReader(documents, weights).batch(np.arange(documents.shape[0]))
         told = SimpleNamespace(topic_gains=300.0 + np.arange(model._n_trained))
