@@ -87,13 +87,15 @@ def kill_workers(corpus, expected, seed, limit):
             finally:
                 done.set()
 
-        start, killed = time.perf_counter(), 0
+        start, killed, before = time.perf_counter(), 0, set()
         thread = threading.Thread(target=fit, daemon=True)
         thread.start()
         while killed < N_KILLS and not done.wait(random.uniform(0.3, 2.0)):
-            pids = sorted(client.run(os.getpid, on_error="ignore").values())
-            if pids and not done.is_set():
-                os.kill(pids[random.randint(len(pids))], signal.SIGKILL)
+            pids = set(client.run(os.getpid, on_error="ignore").values())
+            # None that is just starting: Dask's nanny gives up a worker that dies before it has seen it start.
+            known, before = sorted(pids & before), pids
+            if known and not done.is_set():
+                os.kill(known[random.randint(len(known))], signal.SIGKILL)
                 killed += 1
         done.wait(max(0.0, limit - (time.perf_counter() - start)))
         seconds = time.perf_counter() - start
