@@ -99,6 +99,10 @@ def classifier(module, study):
     module.write_table(study)
 
 
+def scale_plan(module, study):
+    module.write_costs(study)
+
+
 def uncertainty(module, study):
     module.write_table(study)
 
@@ -113,6 +117,7 @@ def uncertainty(module, study):
         lanes,
         moment_matching,
         peers,
+        scale_plan,
         seeds,
         split_merge_hdp,
         transform_sweeps,
@@ -138,6 +143,25 @@ def test_published_tables_are_those_of_the_runs(write, script, study, tmp_path):
 def test_published_tables_have_the_columns_that_are_written(name, head, table, script, study):
     with (study.PUBLISHED / f"{table}.csv").open(newline="") as file:
         assert next(csv.reader(file)) == getattr(script(name), head)
+
+
+def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
+    """One lane by hand, to the last digit; more of them within what overlaps and what differs by chance."""
+    plan = script("scale_plan")
+    cluster = plan.Cluster(spread=0.0)
+    costs = Namespace(task=1e-3, dependency=1e-4, byte=1e-9)
+    alone = plan.Round(lanes=1, shards=1, work=2.0, rows=1e9, added=5e8, merging=0.5)
+    by_hand = 3 * 1e-3 + 2 * 1e-4 + 1.5e9 * (1 / cluster.bandwidth + 1e-9) + 2.0 + 0.5
+    assert alone.seconds(costs, cluster) == pytest.approx(by_hand + 4 * cluster.latency)
+    for n_lanes, n_shards in ((4, 4), (16, 4), (16, 16)):
+        several = plan.Round(lanes=n_lanes, shards=n_shards, work=2.0, rows=1e8, added=5e7, merging=0.1)
+        ratio = several.seconds(costs, plan.Cluster()) / (
+            plan.simulate(several, costs, plan.Cluster(), 20, 0) / 20
+        )
+        assert 0.9 < ratio < 1.25
+        late = plan.Cluster(latency=0.5)  # each of a round's messages waits for the one before
+        more = plan.simulate(several, costs, late, 1, 0) - plan.simulate(several, costs, plan.Cluster(), 1, 0)
+        assert more == pytest.approx(5 * (0.5 - plan.Cluster().latency), rel=0.3)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -135,6 +135,25 @@ def coverages(question, *lengths):
     ]
 
 
+def borders(*workers):
+    """Millions of tokens, with a link for each worker and with one for 16."""
+    case = {"words": "100000", "topics": "1000"}
+    table = [row for row in rows("scale_plan_border") if case.items() <= row.items()]
+    return [f"{float(row['tokens']) / 1e6:.0f}" for n in workers for row in table if row["workers"] == n]
+
+
+def efficiencies(*tokens):
+    """Of 128 workers."""
+    case = {"words": "100000", "topics": "1000", "workers": "128"}
+    table = [row for row in rows("scale_plan") if case.items() <= row.items()]
+    return [row["efficiency"] for n in tokens for row in table if row["tokens"] == n]
+
+
+def predicted_over_simulated():
+    ratios = [float(row["ratio"]) for row in rows("scale_plan_simulation")]
+    return [f"{min(ratios):.2f}", f"{max(ratios):.2f}"]
+
+
 def estimates(question, length, *proportions):
     return [rows("uncertainty", question, length, each)[0]["estimate"] for each in proportions]
 
@@ -158,6 +177,28 @@ def of_corpora_on_disk(table, column):
 
 # Page, sentence with {} for its figures, the function that returns them, and its arguments.
 SENTENCES = [
+    (
+        "doc/scaling.rst",
+        "from some {} million tokens on; where 16 workers share a link, from some {} million. With 32 workers "
+        "these are {} and {} million.",
+        borders,
+        "128",
+        "32",
+    ),
+    (
+        "doc/scaling.rst",
+        "128 workers have an efficiency of {} on 1000 million tokens, of {} on 10000 million and of {} on "
+        "100000 million.",
+        efficiencies,
+        "1000000000",
+        "10000000000",
+        "100000000000",
+    ),
+    (
+        "doc/scaling.rst",
+        "The formula gives {} to {} of the simulated time",
+        predicted_over_simulated,
+    ),
     (
         "README.md",
         "time to the held-out score that tomotopy reaches after 400 sweeps | {} times as fast",
