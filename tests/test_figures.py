@@ -179,8 +179,8 @@ def of_corpora_on_disk(table, column):
 SENTENCES = [
     (
         "doc/scaling.rst",
-        "from some {} million tokens on; where 16 workers share a link, from some {} million. With 32 workers "
-        "these are {} and {} million.",
+        "from some {} million tokens on; where 16 workers share a link, from some {} million. "
+        "With 32 workers these are {} and {} million.",
         borders,
         "128",
         "32",
