@@ -334,14 +334,14 @@ def test_workers_that_came_back_are_missed_no_more(client):
 
 
 SAMPLER = CollapsedGibbsLDA(
-    5, n_shards=3, max_iter=12, n_draws=2, doc_topic_prior="auto", evaluate_every=6, random_state=0
+    5, n_shards=3, max_iter=8, n_draws=2, doc_topic_prior="auto", evaluate_every=4, random_state=0
 )
 
 
 def test_a_sampler_is_the_same_after_a_worker_died(client, corpus):
     """And its tasks are forgotten."""
     result = []
-    model = DaskTopicModel(SAMPLER, client=client, checkpoint_every=5)
+    model = DaskTopicModel(SAMPLER, client=client, checkpoint_every=3)
     thread = threading.Thread(target=lambda: result.append(model.fit(corpus)))
     thread.start()
     time.sleep(0.5)
