@@ -92,7 +92,7 @@ def kill_workers(corpus, expected, seed, limit):
         thread.start()
         while killed < N_KILLS and not done.wait(random.uniform(0.3, 2.0)):
             pids = set(client.run(os.getpid, on_error="ignore").values())
-            # None that is just starting: Dask's nanny gives up a worker that dies before it has seen it start.
+            # None that is just starting: Dask's nanny may give up one that dies then.
             known, before = sorted(pids & before), pids
             if known and not done.is_set():
                 os.kill(known[random.randint(len(known))], signal.SIGKILL)

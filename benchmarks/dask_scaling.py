@@ -26,6 +26,11 @@ from sktopic.datasets import open_corpus, save_corpus
 KINDS = "plain fit", "tasks here", "1 worker", "2 workers"
 LANES = 1, 2, 8, 32
 PASSES = 1, 5
+# What doc/distributed.rst recommends.
+MEMORY = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+}
 TIMES = [
     "kind",
     "seconds",
@@ -70,9 +75,10 @@ def timed(kind, path):
 
 
 def timed_on_cluster(n_workers, corpus):
-    from dask import delayed
+    from dask import config, delayed
     from distributed import Client, LocalCluster
 
+    config.set(MEMORY)
     with (
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
