@@ -18,15 +18,15 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._arrays import row_blocks
 from sktopic._base import TopicModel
 from sktopic._concurrency import snapshot
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._kernels._rng import combine_keys
+from sktopic._kernels._statistics import add_rows, take_changes
 from sktopic._minibatch import FIT_KEY, INITIAL_KEY, Update, WeightedMinibatchModel
 from sktopic._parallel import Workers
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import TopicWordStatistics
+from sktopic._statistics import TopicWordStatistics, no_average
 from sktopic._statistics_updates import BatchCounts
 from sktopic._topic_word_prior import is_matrix
 
@@ -177,13 +177,13 @@ class RowsUpdate:
     added: np.ndarray | sp.csr_array
 
     def add_to(self, rows, weight):
-        """Add weight times it to all rows of which `words` are positions."""
+        """Add weight times it to all rows (C order, float64) of which `words` are positions."""
         if sp.issparse(self.added):
             row = np.repeat(self.words, np.diff(self.added.indptr))
             rows[row, self.added.indices] += weight * self.added.data.astype(np.float64, copy=False)
         else:
-            for some in row_blocks(self.added):
-                rows[self.words[some]] += weight * self.added[some].astype(np.float64, copy=False)
+            given = weight, self.words.astype(np.int32), rows, *no_average(rows.shape[1])
+            add_rows(0, len(self.words), self.added.astype(np.float64, copy=False), *given)
 
     @property
     def nbytes(self):
@@ -318,18 +318,19 @@ def set_initial_totals(head, totals):
 # A round
 
 
-def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64):
+def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64, at=None):
     """Treat mini-batches of a lane.
 
     Parameters
     ----------
     head : Head
     words : (n_words,) the words that its documents have, ascending
-    rows : (n_words, n_topics) of these, as the last merge left them; not changed
+    rows : (n_rows, n_topics) of these at least, as the last merge left them; not changed
     batches : csr_arrays of documents, whose columns are positions in words; one, in the first round of all
     lane : number of the lane
     batch_size : documents of a batch, at most; the same for all lanes
     dtype : float64 or float32, to which what is added is rounded
+    at : (n_words,) where in rows those of the words are; None: they are these, in their order
 
     Returns
     -------
@@ -339,8 +340,11 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64)
         raise ValueError(
             f"n_updates={len(batches)}: the first update, which replaces the start, is to be merged at once."
         )
-    # A row of ones behind the others becomes what is left of each entry of the start.
-    model = head.model(np.concatenate([rows, np.ones((1, head.n_topics))]))
+    at = np.arange(len(words)) if at is None else at.astype(np.int64, copy=False)
+    store = np.empty((len(words) + 1, head.n_topics))
+    np.take(rows, at, axis=0, out=store[:-1], mode="clip")  # which needs no copy in between
+    store[-1] = 1.0  # becomes what is left of each entry of the start
+    model = head.model(store)
     statistics, rule, number = model._statistics, model._statistics_update(), model.n_batch_iter_
     n_documents, n_tokens, prior, is_first = 0, 0.0, None, model._n_topic_updates == 0
     if model._wants_prior_statistics:
@@ -364,10 +368,9 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64)
             if prior is not None:
                 prior = prior.plus(counts.expected.prior_statistics())
             n_tokens += counts.n_tokens
-    added = _added(statistics, rows, np.dtype(dtype))
-    totals = added.sum(axis=0, dtype=np.float64)
-    summary = LaneSums(lane, number, len(batches), n_documents, n_tokens, np.asarray(totals), prior)
-    return LaneUpdate(summary, words, _smaller(added))
+    added, totals, n_added = _added(statistics, rows, at, np.dtype(dtype))
+    summary = LaneSums(lane, number, len(batches), n_documents, n_tokens, totals, prior)
+    return LaneUpdate(summary, words, _smaller(added, n_added))
 
 
 def _update(model, number, n_updates=1, is_first_visit=True):
@@ -382,19 +385,24 @@ def _update(model, number, n_updates=1, is_first_visit=True):
     )
 
 
-def _added(statistics, rows, dtype):
-    """What was added to statistics that began with rows and a row of ones; zero where nothing was."""
-    store, left = statistics.store[:-1], statistics.store[-1, 0]
-    added = np.empty(rows.shape, dtype)
-    for some in row_blocks(rows):
-        added[some] = (store[some] - (rows[some] if left == 1.0 else rows[some] * left)) * statistics.scale[0]
-    return added
+def _added(statistics, rows, at, dtype):
+    """What was added to statistics that began with these rows and one of ones, and is left in their store.
+
+    Returns an ndarray, zero where nothing was added, its sums over words, and how many entries are not zero.
+    """
+    added, totals = statistics.store[:-1], np.empty(statistics.store.shape[1])
+    left, scale = statistics.store[-1, 0], statistics.scale[0]
+    n_added = take_changes(rows, at, left, scale, added, totals)
+    if dtype == added.dtype:
+        return added, totals, n_added
+    added = added.astype(dtype)
+    return added, added.sum(axis=0, dtype=np.float64), np.count_nonzero(added)
 
 
-def _smaller(added):
-    """A matrix as csr_array where that is smaller."""
+def _smaller(added, n_added):
+    """A matrix with so many entries as csr_array where that is smaller."""
     index = np.dtype(np.int32)
-    if np.count_nonzero(added) * (added.itemsize + index.itemsize) < added.nbytes:
+    if n_added * (added.itemsize + index.itemsize) < added.nbytes:
         return sp.csr_array(added)
     return added
 

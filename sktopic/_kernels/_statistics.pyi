@@ -75,3 +75,13 @@ def add_rows(
     average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
 ) -> None:
     """Add to target and averaged in place."""
+
+def take_changes(
+    before: NDArray[np.float64],  # (n_rows, n_topics)
+    before_row: NDArray[np.int64],  # (n_words,)
+    left: float,
+    scale: float,
+    after: NDArray[np.float64],  # (n_words, n_topics) IN/OUT
+    totals: NDArray[np.float64],  # (n_topics,) OUT
+) -> int:
+    """Change after in place; returns the number of entries that are not zero then."""

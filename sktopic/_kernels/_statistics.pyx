@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._precision cimport real
 from sktopic._kernels._team cimport GAP, Task, Team
-from sktopic._kernels._topic_rows cimport add_cell, add_share, add_word
+from sktopic._kernels._topic_rows cimport add_cell, add_share, add_word, take_change
 
 
 cdef inline void add_entry(
@@ -390,3 +390,35 @@ def add_rows(
                 if averaged.shape[0] > 0:
                     averaged[target_row[i], k] += x * average_weight[k]
             count_work(&done, 4 * n_topics)
+
+
+def take_changes(
+    const double[:, ::1] before,
+    const int64_t[::1] before_row,
+    double left,
+    double scale,
+    double[:, ::1] after,
+    double[::1] totals,
+):
+    """Let each row become scale times what it has more than left times the one it was before.
+
+    Parameters
+    ----------
+    before : (n_rows, n_topics)                                                                   IN
+    before_row : (n_words,) which of these each row was                                           IN
+    after : (n_words, n_topics)                                                                   IN/OUT
+    totals : (n_topics,) sums of the changes over words                                           OUT
+
+    Returns
+    -------
+    n_changes : int, entries that are not zero
+    """
+    cdef Py_ssize_t n_topics = after.shape[1], i, k, n_changes = 0, done = 0
+    cdef double* total = &totals[0]
+    with nogil:
+        for k in range(n_topics):
+            total[k] = 0.0
+        for i in range(after.shape[0]):
+            n_changes += take_change(&before[before_row[i], 0], left, scale, n_topics, &after[i, 0], total)
+            count_work(&done, n_topics)
+    return n_changes

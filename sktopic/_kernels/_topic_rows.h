@@ -121,6 +121,21 @@ NO_CONTRACTION CLONED void add_word(
         }
 }
 
+/* row = (row - left * before) * scale, totals += row; returns how many entries are not zero then. */
+NO_CONTRACTION CLONED ptrdiff_t take_change(
+    const double *restrict before, double left, double scale, ptrdiff_t n, double *restrict row,
+    double *restrict totals)
+{
+    ptrdiff_t n_changes = 0, k;
+    for (k = 0; k < n; k++) {
+        double x = (row[k] - left * before[k]) * scale;
+        row[k] = x;
+        totals[k] += x;
+        n_changes += x != 0.0;
+    }
+    return n_changes;
+}
+
 /* x *= factor. */
 #define DEFINE_MULTIPLY_ROW(NAME, REAL)                                         \
     CLONED void NAME(REAL *x, ptrdiff_t n, REAL factor)                         \

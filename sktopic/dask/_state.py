@@ -199,7 +199,7 @@ def cut(windows, bounds, round_):
 def lane_of_whole(state, windows, bounds, lane, round_):
     head, rows = state
     words, batches = cut(windows, bounds, round_)
-    return _lane(head, words, rows[words], batches, lane, round_)
+    return _lane(head, words, rows, batches, lane, round_, at=words)
 
 
 def lane_of_shards(head, documents, gathered, lane, round_):
@@ -207,10 +207,8 @@ def lane_of_shards(head, documents, gathered, lane, round_):
     return _lane(head, words, np.concatenate(gathered), batches, lane, round_)
 
 
-def _lane(head, words, rows, batches, lane, round_):
-    return local_update(
-        head, words, rows, batches, lane, round_.batch_size, dtype=np.dtype(round_.delta_dtype)
-    )
+def _lane(head, words, rows, batches, lane, round_, at=None):
+    return local_update(head, words, rows, batches, lane, round_.batch_size, np.dtype(round_.delta_dtype), at)
 
 
 def rows_of_words(rows, first_word, last_word, words):

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from sktopic._kernels._sparse_gibbs import sweep_documents
-from sktopic._kernels._statistics import add_cell_counts, add_factored_counts, add_rows, add_sampled_counts
+from sktopic._kernels._statistics import (
+    add_cell_counts,
+    add_factored_counts,
+    add_rows,
+    add_sampled_counts,
+    take_changes,
+)
 from sktopic._kernels._team import Team
 from tests.kernels.tools import ALONE, ROUNDING, for_both_precisions, for_teams, random_corpus
 from tests.reference import statistics as reference
@@ -182,3 +188,15 @@ def test_rows_are_added_row_by_row(averages):
     if averages:
         averaged[case.target_row] += FACTOR * source * case.average_weight
         np.testing.assert_allclose(case.averaged, averaged, rtol=1e-15)
+
+
+@pytest.mark.parametrize("n_topics", [1, 5, 64])
+def test_changes_are_taken_row_by_row(n_topics):
+    generator = np.random.default_rng(3)
+    before, row = generator.random((9, n_topics)), np.array([7, 0, 3, 8])
+    after = 0.5 * before[row]
+    after[[0, 3], 0] += 1.0
+    totals, expected = np.full(n_topics, np.nan), (after - 0.5 * before[row]) * 3.0
+    assert take_changes(before, row, 0.5, 3.0, after, totals) == 2
+    np.testing.assert_array_equal(after, expected)
+    np.testing.assert_array_equal(totals, expected.sum(axis=0))
