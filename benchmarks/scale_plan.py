@@ -30,12 +30,13 @@ from _study import PUBLISHED, Study, finish, new_parser, panels
 from cost import copy_rate, measured
 from scipy.stats import norm
 
+from sktopic._lane_schedule import GROWTH
+
 TOPICS = (100, 1000, 10_000)
 VOCABULARIES = (100_000, 1_000_000)
 TOKENS = (10**8, 10**9, 10**10, 10**11)
 WORKERS = (8, 32, 128, 256)
 BATCH = 50 * 76  # tokens of a mini-batch: documents by default, of the length of abstracts
-GROWTH = 8  # a round has at most one eighth of the mini-batches before it, as with merge_every="auto"
 FILES_EVERY = 16  # merges from one time that the state is written to files to the next
 # Conditional probabilities are summed, or draws counted.
 ADDED = [*(("OnlineEMLDA", n) for n in TOPICS), *(("HybridLDA", n) for n in TOPICS[:2])]
