@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from sktopic.datasets import open_corpus, save_corpus
 KINDS = "plain fit", "tasks here", "1 worker", "2 workers"
 LANES = 1, 2, 8, 32
 PASSES = 1, 5
+SEEDS = {1: (0, 1, 2), 5: (0,)}  # by passes
 # What doc/distributed.rst recommends.
 MEMORY = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
@@ -40,7 +42,7 @@ TIMES = [
     "MB sent a merge",
     "MB of client and scheduler",
 ]
-SCORES = ["lanes", "passes", "score", "less than plain fit"]
+SCORES = ["lanes", "passes", "seeds", "score", "less than plain fit", "at most"]
 
 
 def training_documents(folder):
@@ -50,8 +52,8 @@ def training_documents(folder):
     return open_corpus(path)
 
 
-def estimator(**parameters):
-    return OnlineEMLDA(n_components=100, random_state=0, n_jobs=1, **{"max_iter": 1, **parameters})
+def estimator(seed=0, passes=1):
+    return OnlineEMLDA(n_components=100, random_state=seed, n_jobs=1, max_iter=passes)
 
 
 def resident_mb():
@@ -98,10 +100,10 @@ def bytes_sent(dask_worker):
     return [transfer["total"] for transfer in dask_worker.transfer_outgoing_log]
 
 
-def scored(lanes, passes, path):
+def scored(lanes, passes, seed, path):
     """The score of test documents after training in lanes, or by plain fit (0)."""
     corpus = open_corpus(path)
-    model = estimator(max_iter=passes)
+    model = estimator(seed, passes)
     if lanes:
         model = DaskTopicModel(model, n_lanes=lanes, client=False).fit(corpus).estimator_
     else:
@@ -128,19 +130,24 @@ def measure_times(study, path, repeats):
 
 def measure_scores(study, path, most_passes):
     for passes in PASSES:
-        for lanes in (0, *LANES):
-            run = f"score {lanes} {passes}"
+        for seed, lanes in product(SEEDS[passes], (0, *LANES)):
+            run = f"score {lanes} {passes} {seed}"
             if run not in study.cache.rows and passes <= most_passes:
-                study.cache.add({"run": run, "score": in_child("scored", lanes, passes, path)})
+                study.cache.add({"run": run, "score": in_child("scored", lanes, passes, seed, path)})
                 study.sign()
                 print(run, study.cache.rows[run]["score"], flush=True)
     rows = []
     for passes in PASSES:
-        scores = {lanes: study.cache.rows.get(f"score {lanes} {passes}") for lanes in (0, *LANES)}
-        for lanes, row in scores.items():
-            if row and scores[0]:
-                less = scores[0]["score"] - row["score"]
-                rows.append([lanes or "plain fit", passes, f"{row['score']:.4f}", f"{less:.4f}"])
+        runs = {lanes: [f"score {lanes} {passes} {seed}" for seed in SEEDS[passes]] for lanes in (0, *LANES)}
+        if not all(run in study.cache.rows for some in runs.values() for run in some):
+            continue
+        scores = {
+            lanes: np.array([study.cache.rows[run]["score"] for run in some]) for lanes, some in runs.items()
+        }
+        for lanes, values in scores.items():
+            less = scores[0] - values
+            figures = (f"{value:.4f}" for value in (values.mean(), less.mean(), less.max()))
+            rows.append([lanes or "plain fit", passes, len(values), *figures])
     study.write("scores", SCORES, rows)
 
 
