@@ -178,7 +178,8 @@ class Corpus:
         """Documents of a slice, in memory: csr_array, checked."""
         if not isinstance(rows, slice):
             raise TypeError(
-                f"a corpus is read by slices of documents, such as corpus[10:20], not by {rows!r:.40}"
+                f"a corpus is read by slices of documents, such as corpus[10:20], not by {rows!r:.40}; "
+                "corpus.counts is a matrix, of which rows are taken by numbers, as for cross-validation"
             )
         first, last, step = rows.indices(self.shape[0])
         if step != 1:

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from numbers import Integral
@@ -270,9 +270,16 @@ def _write(folder, X, feature_names, doc_ids, resume):
 
 def _blocks(X, first):
     """The blocks of documents from the first on."""
-    if callable(X):
-        return X(first)
-    return _blocks_of_rows(X, first) if hasattr(X, "shape") else _after(X, first)
+    if hasattr(X, "shape"):
+        return _blocks_of_rows(X, first)
+    blocks = X(first) if callable(X) else X
+    if not isinstance(blocks, Iterable) or isinstance(blocks, (str, bytes, Mapping)):
+        whose = "the function X has returned" if callable(X) else "X is"
+        raise TypeError(
+            f"{whose} a {type(blocks).__name__}; a matrix, a Corpus, an iterable of matrices or a function "
+            "that returns one is allowed."
+        )
+    return blocks if callable(X) else _after(blocks, first)
 
 
 def _blocks_of_rows(X, first):
@@ -289,10 +296,11 @@ def _blocks_of_rows(X, first):
 def _after(blocks, n_documents):
     """The blocks of what follows so many documents."""
     for block in blocks:
-        size = np.shape(block)[0]
         if n_documents == 0:
             yield block
-        elif size > n_documents:
+            continue
+        size = np.shape(block)[0]
+        if size > n_documents:
             yield check_array(block, accept_sparse="csr", dtype=None, ensure_all_finite=False)[n_documents:]
         n_documents = max(0, n_documents - size)
     if n_documents:
@@ -301,6 +309,11 @@ def _after(blocks, n_documents):
 
 def _counts(block):
     """A block as canonical CSR, of valid counts."""
+    if isinstance(block, (str, bytes)):
+        raise TypeError(
+            "it is a text; matrices of counts are allowed, which sktopic.datasets.iter_counts(vectorizer, X) "
+            "makes of texts."
+        )
     block = check_array(
         check_sparse_structure(block),
         accept_sparse="csr",
@@ -340,6 +353,8 @@ class _Writer:
     def __init__(self, folder, feature_names, doc_ids):
         self._folder, self._feature_names = folder, feature_names
         self._n_features = None if feature_names is None else len(feature_names)
+        if doc_ids is not None and not isinstance(doc_ids, Iterable):
+            raise TypeError(f"doc_ids={doc_ids!r:.80}: an iterable of strings or of integers is allowed.")
         self._doc_ids = None if doc_ids is None else iter(doc_ids)
         self._arrays, self._lengths = {}, {}
 
@@ -448,8 +463,9 @@ class _Writer:
         ):
             self._append_strings(DOC_IDS, ids)
         else:
-            if not all(isinstance(name, Integral) for name in ids):
-                raise ValueError("doc_ids are to be strings, or all integers.")
+            for name in ids:
+                if not isinstance(name, Integral) or not -(2**63) <= name < 2**63:
+                    raise ValueError(f"doc_ids has {name!r:.80}; strings, or 64-bit integers, are allowed.")
             self._append(DOC_IDS, np.array(ids, IDS))
 
     def _append_strings(self, name, strings):

@@ -151,9 +151,9 @@ def test_numbers_of_words_and_documents_have_to_agree(path):
         ([X], range(7), None, "feature_names are to be strings"),
         ([X, X], None, range(7), "block 1: doc_ids end 1 documents too early"),
         ([X], None, range(5), "there are more doc_ids than the 4 documents"),
-        ([X], None, [1, 2, 3, "4"], "block 0: doc_ids are to be strings, or all integers"),
+        ([X], None, [1, 2, 3, "4"], r"block 0: doc_ids has .4.; strings, or 64-bit integers, are"),
         ([X, X], None, [*"abcdefg", 3], "block 1: doc_ids are to be strings"),
-        ([X], None, [2**63] * 4, "block 0: "),
+        ([X], None, [2**63] * 4, "block 0: doc_ids has 9223372036854775808"),
         ([], None, None, "X has no documents"),
         ([X[:0]], None, None, "X has no documents"),
     ):
@@ -181,6 +181,19 @@ def test_blocks_that_are_no_counts_are_refused(path):
     with pytest.raises(TypeError, match="block 2: "):
         save_corpus(path, [X, X, [[{}]]])
     assert os.listdir(path.parent) == []
+
+
+def test_what_cannot_be_read_as_blocks_is_named(path):
+    for X, ids, message in (
+        (["red green", "blue"], None, "block 0: it is a text; .*iter_counts"),
+        ("red green", None, "X is a str; a matrix, a Corpus"),
+        (3, None, "X is a int; "),
+        (lambda first: None, None, "the function X has returned a NoneType; "),
+        ([counts(4)], 5, "doc_ids=5: an iterable"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            save_corpus(path, X, doc_ids=ids)
+        assert os.listdir(path.parent) == []
 
 
 def test_an_existing_corpus_is_replaced_only_if_that_is_asked_for(path):
