@@ -29,7 +29,7 @@ def are_blocks(X):
     if any(hasattr(X, name) for name in ("__array__", "columns", "shape", "__dataframe__")):
         return False
     if isinstance(X, Sequence):
-        return len(X) > 0 and sp.issparse(X[0]) and X[0].ndim == 2
+        return len(X) > 0 and getattr(X[0], "ndim", None) == 2
     return True
 
 

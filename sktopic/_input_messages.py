@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import issparse
 
+from sktopic._corpus import Corpus
 from sktopic._documents import GROUP_SIZE
 from sktopic.exceptions import CountsWarning
 
@@ -25,6 +26,7 @@ COUNTED = {
     "dicts": "put a DictVectorizer in front, make_pipeline(DictVectorizer(), model)",
     "(word, count) pairs": "gensim.matutils.corpus2csc(X, num_terms=...).T makes them",
     "sparse rows": "scipy.sparse.vstack(X) makes one matrix of them",
+    "corpora on disk": "save_corpus(path, (block for corpus in X for block in corpus.blocks())) makes one",
     "rows of different lengths": "each column is a word, with 0 where a document lacks it",
 }
 
@@ -71,6 +73,8 @@ def _kind_of(X):
     if hasattr(X, "columns"):  # iterating over a data frame would give the names of its columns
         first_row = np.asarray(X)[:1].ravel()
         return "a column of texts" if any(isinstance(value, str) for value in first_row) else None
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Corpus):
+        return "corpora on disk"
     document = _first(X)
     if isinstance(document, (str, bytes)):
         return "texts"

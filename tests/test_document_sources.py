@@ -282,6 +282,22 @@ def test_a_bad_block_is_named_and_loses_nothing(block, message):
     model.partial_fit(X)
 
 
+def test_lists_of_other_matrices_are_blocks_too(corpus):
+    pandas = pytest.importorskip("pandas")
+    expected = clone(MODEL).fit([X[:2000], X[2000:]])
+    dense = [X[:2000].toarray(), X[2000:].toarray()]
+    assert_array_equal(clone(MODEL).fit(dense).components_, expected.components_)
+    frames = [pandas.DataFrame(block, columns=[f"w{i}" for i in range(25)]) for block in dense]
+    named = clone(MODEL).fit(frames)
+    assert_array_equal(named.components_, expected.components_)
+    with pytest.raises(ValueError, match="block 1 of X: The feature names should match"):
+        named.partial_fit([frames[0], frames[1].rename(columns=str.upper)])
+    with pytest.raises(ValueError, match=r"X has corpora on disk; .* corpus.blocks\(\)\)\) makes one"):
+        clone(MODEL).fit([corpus, corpus])
+    with pytest.raises(TypeError, match=r"not by .*; corpus.counts is a matrix"):
+        corpus[np.arange(3)]
+
+
 @pytest.mark.parametrize(
     ("second", "message"),
     [
