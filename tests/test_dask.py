@@ -180,6 +180,17 @@ def test_what_has_no_rule_is_refused(estimator, message):
         here(estimator)
 
 
+def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
+    with pytest.raises(ValueError, match=r"client='tcp://there:8786': a dask.distributed.Client, None"):
+        DaskTopicModel(MODEL, client="tcp://there:8786").fit(X)
+    closed = distributed.Client(client.scheduler.address, set_as_default=False)
+    closed.close()
+    with pytest.raises(ValueError, match="the client is closed"):
+        DaskTopicModel(MODEL, client=closed).fit(X)
+    with pytest.raises(TypeError, match=r"X is a Delayed.*; .* a list of delayed matrices is allowed"):
+        DaskTopicModel(MODEL, **LANES).fit(dask.delayed(X))
+
+
 def test_nothing_is_imported_before_it_is_needed():
     program = (
         "import sys, sktopic, sktopic.dask; assert not {'dask', 'distributed', 'fsspec'} & sys.modules.keys()"

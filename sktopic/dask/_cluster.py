@@ -64,6 +64,8 @@ class Cluster:
     def __init__(self, client):
         if client.asynchronous:
             raise ValueError("the client is asynchronous; a synchronous one is needed: Client(address).")
+        if client.status != "running":
+            raise ValueError(f"the client is {client.status}; a connected one is needed: Client(address).")
         self.client = client
         self._token = uuid4().hex
         self._futures: WeakSet[Any] = WeakSet()
@@ -157,6 +159,11 @@ class Cluster:
 def find_client(client):
     """The client given, or the current one of None; ValueError that says what to do if there is none."""
     if client is not None:
+        if not isinstance(client, import_distributed().Client):
+            raise ValueError(
+                f"client={client!r:.80}: a dask.distributed.Client, None for the current one or False for "
+                "none is allowed."
+            )
         return client
     try:
         return import_distributed().get_client()

@@ -68,8 +68,8 @@ def lazy_proportions(X, model, served):
     """
     da, k = import_dask_array(), model.n_components_
     dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
+    blocks = [] if is_corpus(X) else blocks_to_compute(X)
     if hasattr(X, "numblocks"):
-        blocks_to_compute(X)  # for its errors
         chunks, meta = (X.chunks[0], (k,)), np.empty((0, 0), dtype=dtype)
         return X.map_blocks(proportions_of_block, served, dtype, chunks=chunks, dtype=dtype, meta=meta)
     delayed = import_dask().delayed
@@ -79,8 +79,7 @@ def lazy_proportions(X, model, served):
         answers = [(infer(X, *part, served, dtype), part[1] - part[0]) for part in parts]
     else:
         infer = delayed(proportions_of_block, pure=True)
-        blocks = enumerate(blocks_to_compute(X))
-        answers = [(infer(block, served, dtype, block_id=(i,)), math.nan) for i, block in blocks]
+        answers = [(infer(block, served, dtype, block_id=(i,)), math.nan) for i, block in enumerate(blocks)]
     return da.concatenate([da.from_delayed(answer, (n, k), dtype=dtype) for answer, n in answers])
 
 
