@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import tracemalloc
+from importlib.util import find_spec
 from itertools import islice
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktopic import _corpus, _corpus_writer
 from sktopic._array_archive import npy_header
+from sktopic.dask import read_parquet
 from sktopic.datasets import (
     _readers,
     iter_counts,
@@ -384,6 +386,11 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
         blocks = list(iter_parquet(source, 7, block_size=6))
         assert max(block.shape[0] for block in blocks) <= 6
         assert_array_equal(sp.vstack(blocks).toarray(), X.toarray())
+    has_dask = find_spec("dask") is not None
+    for source in (paths, str(wide)) if has_dask else ():
+        array = read_parquet(source, 7)
+        assert array.chunks[0] == (7, 7, 6, 7, 3) if source is paths else (7, 7, 7, 7, 2)
+        assert_array_equal(array.compute().toarray(), X.toarray())
     save_corpus(tmp_path / "corpus", iter_parquet(paths, 7))
     save_corpus(tmp_path / "expected", X)
     assert content_of(tmp_path / "corpus") == content_of(tmp_path / "expected")
@@ -400,8 +407,18 @@ def test_parquet_files_are_read_by_blocks(tmp_path):
             "'indices' has lists of double; integer numbers are allowed",
         ),
     ):
+        bad = write("bad", rows, **columns)
         with pytest.raises(ValueError, match=message):
-            list(iter_parquet(write("bad", rows, **columns), 7))
+            list(iter_parquet(bad, 7))
+        if has_dask:  # whose blocks are row groups
+            message = message.replace("documents 0 to 7", "row group 0 of .*bad")
+            with pytest.raises(ValueError, match=message):
+                read_parquet(bad, 7).blocks[0].compute()
+    for read in [iter_parquet, read_parquet][: 1 + has_dask]:
+        with pytest.raises(ValueError, match=r"no column 'words'; there are \['ids', 'indices', 'counts'\]"):
+            list(read(wide, 7, indices="words"))
+        with pytest.raises(ValueError, match="n_features == 0"):
+            list(read(wide, 0))
 
 
 def test_a_matrix_of_anndata_is_read_from_its_file(tmp_path):

@@ -21,6 +21,7 @@ from sktopic._documents import (
 from sktopic._input_messages import explaining
 from sktopic._optional import import_dask, import_dask_array, import_pyarrow
 from sktopic.dask._cluster import TaskFailed
+from sktopic.datasets._blocks import check_columns, check_n_features, counts_of_lists
 
 # Pieces of a corpus on disk that one task looks through.
 PIECES_OF_TASK = 64
@@ -312,12 +313,14 @@ def read_parquet(
     X : dask array of shape (n_documents, n_features)
         A block for each row group.
     """
+    check_n_features(n_features)
     da, parquet = import_dask_array(), import_pyarrow("parquet")
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     read = import_dask().delayed(_row_group, pure=True)
     meta, blocks = sp.csr_array((0, n_features), dtype=np.float64), []
     for path in map(str, paths):
         metadata = parquet.read_metadata(path)
+        check_columns(metadata.schema.to_arrow_schema(), indices, counts)
         for group in range(metadata.num_row_groups):
             shape = metadata.row_group(group).num_rows, n_features
             blocks.append(da.from_delayed(read(path, group, n_features, indices, counts), shape, meta=meta))
@@ -329,11 +332,7 @@ def read_parquet(
 def _row_group(path, group, n_features, indices, counts):
     """The documents of a row group as a csr_array."""
     with import_pyarrow("parquet").ParquetFile(path) as file:
-        table = file.read_row_group(group, columns=[indices, counts]).combine_chunks()
-    lists = [table.column(name).combine_chunks() for name in (indices, counts)]
-    words, values = (column.flatten().to_numpy(zero_copy_only=False) for column in lists)
-    lengths = [column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False) for column in lists]
-    if not np.array_equal(*lengths):
-        raise ValueError(f"row group {group} of {path} has lists of different lengths in a document.")
-    indptr = np.concatenate([[0], np.cumsum(lengths[0])])
-    return sp.csr_array((values, words, indptr), shape=(len(indptr) - 1, n_features))
+        batches = file.read_row_group(group, columns=[indices, counts]).to_batches()
+    place = f"row group {group} of {path}"
+    blocks = [counts_of_lists(batch, n_features, indices, counts, place) for batch in batches]
+    return sp.vstack([sp.csr_array((0, n_features)), *blocks], format="csr")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
 from sktopic._block_order import BLOCK_SIZE
+from sktopic._corpus import MOST_WORDS
 from sktopic._optional import import_pyarrow
 
 
@@ -93,24 +94,43 @@ def iter_parquet(
     save_corpus : Write blocks to a corpus on disk.
     """
     check_scalar(block_size, "block_size", Integral, min_val=1)
+    check_n_features(n_features)
     dataset = import_pyarrow("dataset")
     if not isinstance(source, dataset.Dataset):
         source = dataset.dataset(source, format="parquet")
+    check_columns(source.schema, indices, counts)
     batches = source.to_batches(
         columns=[indices, counts], batch_size=block_size, batch_readahead=1, fragment_readahead=1
     )
     first = 0
     for batch in batches:
         place = f"documents {first} to {first + batch.num_rows}"
-        words, lengths = _lists(batch.column(indices), f"{place}: the column {indices!r}", ["integer"])
-        values, expected = _lists(
-            batch.column(counts), f"{place}: the column {counts!r}", ["integer", "floating"]
-        )
-        if not np.array_equal(lengths, expected):
-            raise ValueError(f"{place}: {indices!r} and {counts!r} have lists of different lengths.")
-        indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        yield sp.csr_array((values, words.astype(np.int64), indptr), shape=(batch.num_rows, n_features))
+        yield counts_of_lists(batch, n_features, indices, counts, place)
         first += batch.num_rows
+
+
+def check_n_features(n_features):
+    """Raise TypeError or ValueError for what is no size of a vocabulary."""
+    check_scalar(n_features, "n_features", Integral, min_val=1, max_val=MOST_WORDS)
+
+
+def check_columns(schema, *names):
+    """Raise ValueError if a schema lacks columns."""
+    for name in names:
+        if name not in schema.names:
+            raise ValueError(f"there is no column {name!r}; there are {schema.names!r:.200}.")
+
+
+def counts_of_lists(batch, n_features, indices, counts, place):
+    """A record batch with two columns of lists as csr_array; place: what messages call its documents."""
+    words, lengths = _lists(batch.column(indices), f"{place}: the column {indices!r}", ["integer"])
+    values, expected = _lists(
+        batch.column(counts), f"{place}: the column {counts!r}", ["integer", "floating"]
+    )
+    if not np.array_equal(lengths, expected):
+        raise ValueError(f"{place}: {indices!r} and {counts!r} have lists of different lengths.")
+    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return sp.csr_array((values, words.astype(np.int64), indptr), shape=(batch.num_rows, n_features))
 
 
 def _lists(column, name, kinds):
