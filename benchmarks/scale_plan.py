@@ -471,9 +471,9 @@ def plans(costs, cluster):
     for n_words, n_topics, tokens, workers in product(VOCABULARIES, TOPICS, TOKENS, WORKERS):
         plan = predict(costs, cluster, n_words, n_topics, tokens, workers)
         alone = f"{tokens * costs.one_machine(n_words, n_topics) / 3600:.3g}"
-        case = [n_words, n_topics, tokens, workers]
+        case = [n_words, n_topics, f"{tokens:.0e}", workers]
         if plan is None:
-            yield [*case, *["too much memory"] * 7, alone]
+            yield [*case, "too much memory", *["-"] * 6, alone]
             continue
         yield [
             *case,

@@ -190,9 +190,9 @@ SENTENCES = [
         "128 workers have an efficiency of {} on 1000 million tokens, of {} on 10000 million and of {} on "
         "100000 million.",
         efficiencies,
-        "1000000000",
-        "10000000000",
-        "100000000000",
+        "1e+09",
+        "1e+10",
+        "1e+11",
     ),
     (
         "doc/scaling.rst",
