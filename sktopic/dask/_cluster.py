@@ -5,8 +5,11 @@ for the end of others. A task is a pure function with a name that tells what it 
 run it anywhere, and again.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable
+from concurrent import futures
+from concurrent.futures import CancelledError
 from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
@@ -17,6 +20,8 @@ from sktopic._optional import import_distributed
 POLL = 1.0
 # Seconds without any worker after which none is waited for any more: those that died are started anew sooner.
 WITHOUT_WORKERS = 60.0
+# What is said of tasks that the scheduler has let go.
+LOST = "the Dask scheduler lost the work, or was lost"
 
 
 class TaskFailed(Exception):
@@ -102,26 +107,34 @@ class Cluster:
         """Return what tasks return, in a list: for small results."""
         tasks = list(tasks)
         self.wait(tasks)
-        while True:
-            try:
-                return self.client.sync(
-                    lambda: self.client.gather(tasks, asynchronous=True), callback_timeout=10 * POLL
-                )
-            except TimeoutError:
+        gathered = asyncio.run_coroutine_threadsafe(self._gather(tasks), self.client.loop.asyncio_loop)
+        try:
+            while not futures.wait([gathered], POLL).done:
                 self._check_there()
+            return gathered.result()
+        except CancelledError:
+            raise self._gone(LOST) from None
+        finally:
+            gathered.cancel()
+
+    async def _gather(self, tasks):
+        return await self.client.gather(tasks, asynchronous=True)
 
     def _wait_some_time(self, task):
         try:
             import_distributed().wait([task], timeout=POLL)
         except TimeoutError:
             self._check_there()
+        except CancelledError:
+            raise self._gone(LOST) from None
 
     def _raise_failed(self, tasks, first=0):
         for position, task in enumerate(tasks, first):
             if task.status == "error":
                 raise TaskFailed(position, task.exception())
-            if task.status in ("cancelled", "lost"):
-                raise self._gone("the Dask scheduler lost the work, or was lost")
+            # A result that is "lost" was that of a worker which died: it is computed again.
+            if task.status == "cancelled":
+                raise self._gone(LOST)
 
     def _check_there(self):
         """Raise RuntimeError if scheduler or workers are gone."""
