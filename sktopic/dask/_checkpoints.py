@@ -13,7 +13,8 @@ import numpy as np
 
 from sktopic._lanes import Head, finish, rows_of, word_bounds
 from sktopic._model_files import _decoded, _encoded
-from sktopic.dask._state import Whole, loaded_state, n_shards_of, read_rows, rows_name, write_rows
+from sktopic.dask._files import read_rows, write_rows
+from sktopic.dask._state import Whole, loaded_state, n_shards_of, rows_name
 
 FORMAT, SCHEMA = "sktopic checkpoint", 1
 # Checkpoints that are kept: the last may be damaged.
@@ -143,9 +144,11 @@ class Checkpoints:
     def model(self, tasks, state):
         """The fitted model of the last checkpoint, whose rows are read here, shard by shard."""
         head, bounds, number = self._last
-        return finish(
-            head, [read_rows(self._folder, rows_name(_prefix(number), i)) for i in range(len(bounds))]
-        )
+        rows = [
+            read_rows(self._folder, rows_name(_prefix(number), i), (last - first, head.n_topics))
+            for i, (first, last) in enumerate(bounds)
+        ]
+        return finish(head, rows)
 
 
 class InMemory:
@@ -179,7 +182,8 @@ def check_visible(tasks, folder):
     folder.create()
     folder.write(name, lambda file: file.write(b"seen"))
     try:
-        found = tasks.client.run(_sees, folder, name)
+        # One that dies meanwhile is started anew, where it sees what it did.
+        found = tasks.client.run(_sees, folder, name, on_error="ignore")
     finally:
         folder.delete(name)
     blind = sorted(address for address, sees in found.items() if not sees)

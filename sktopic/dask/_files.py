@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from sktopic._array_archive import ArrayArchive, write_archive
 from sktopic._files import write_file
 from sktopic._optional import import_fsspec
@@ -61,12 +63,14 @@ class Folder:
 
     def names(self) -> list[str]:
         """The files that are complete."""
+        names = []
         if self.is_local:
-            names = os.listdir(self.address) if os.path.isdir(self.address) else []
+            with suppress(FileNotFoundError):
+                names = os.listdir(self.address)
         else:
             system, path = self._system
             system.invalidate_cache()
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):  # as stores of objects say where there is no file
                 names = [posixpath.basename(name) for name in system.ls(path, detail=False)]
         return sorted(name for name in names if not name.endswith(".incomplete"))
 
@@ -115,3 +119,17 @@ class Folder:
             raise ValueError(f"{name} in {self.address} is damaged: {error}") from error
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{self.address} has no file {name}") from error
+
+
+def write_rows(folder: Folder, name: str, rows: np.ndarray) -> None:
+    """Write a file of the rows of some words."""
+    folder.write_arrays(name, {}, {"rows": rows})
+
+
+def read_rows(folder: Folder, name: str, shape: tuple[int, int]) -> np.ndarray:
+    """Read such a file; ValueError for rows of another shape."""
+    with folder.open_arrays(name) as archive:
+        rows = archive.array("rows", np.dtype(np.float64))
+        if rows.shape != shape:
+            raise ValueError(f"it has rows of shape {rows.shape}, where {shape} is needed")
+        return rows

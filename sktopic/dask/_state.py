@@ -23,6 +23,7 @@ from sktopic._lanes import (
     word_bounds,
 )
 from sktopic.dask._blocks import in_window
+from sktopic.dask._files import read_rows, write_rows
 
 # Bytes of rows above which words are divided into shards.
 SHARD_BYTES = 1 << 26
@@ -91,8 +92,10 @@ def begin_state(tasks, head):
 def loaded_state(tasks, folder, prefix, head, bounds):
     """The State that was written into files."""
     load = [
-        tasks.submit((f"load-{prefix}", i), read_rows, folder, rows_name(prefix, i))
-        for i in range(len(bounds))
+        tasks.submit(
+            (f"load-{prefix}", i), read_rows, folder, rows_name(prefix, i), (last - first, head.n_topics)
+        )
+        for i, (first, last) in enumerate(bounds)
     ]
     if len(bounds) == 1:
         return Whole(tasks.submit((f"state-{prefix}",), pair, head, load[0]), bounds)
@@ -244,20 +247,10 @@ def learnt(head, sums, round_):
     return end_pass(head) if round_.ends_epoch else head
 
 
-def write_rows(folder, name, rows):
-    folder.write_arrays(name, {}, {"rows": rows})
-
-
 def write_whole(folder, prefix, state):
     head, rows = state
     write_rows(folder, rows_name(prefix, 0), rows)
     return head
-
-
-def read_rows(folder, name):
-    """The rows of a shard from their file."""
-    with folder.open_arrays(name) as archive:
-        return archive.array("rows", np.dtype(np.float64))
 
 
 def pair(one, other):

@@ -12,6 +12,7 @@ from sktopic._progress import NOT_SHOWN
 from sktopic._token_counts import column_sums, in_order
 from sktopic.dask._blocks import PIECES_OF_TASK
 from sktopic.dask._checkpoints import described_parameters
+from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import n_shards_of
 from sktopic.lda import _shard_tasks as shard_tasks
 from sktopic.lda._collapsed_gibbs import PRIOR_ITERATIONS
@@ -246,7 +247,7 @@ class Sampler:
         )
 
     def finished(self, state):
-        """The estimator after the last sweep; its counts come from the cluster now."""
+        """The estimator after the last sweep; its counts are read here, range by range."""
         gains = self._of_shards(shard_tasks.shard_gains, state) if self._chain.doc_topic_prior else []
         counts, averaged = state.counts, state.n_draws > 1
         if averaged:
@@ -259,9 +260,19 @@ class Sampler:
             priors,
             small[: len(gains)],
             np.hstack([np.empty(0), *small[len(gains) :]]),
-            ((bounds, self._tasks.results([some])[0]) for bounds, some in zip(self._ranges, counts)),
+            zip(self._ranges, map(self._fetched, self._ranges, counts)),
             None if averaged else totals,
         )
+
+    def _fetched(self, bounds, counts):
+        """The counts of a range, which come through a file, so that no scheduler carries them."""
+        if self._tasks.client is None:
+            return counts
+        (first, last), name = bounds, f"{PREFIX}counts-{bounds[0]}"
+        self._tasks.wait([self._do("save", write_rows, self._folder, name, counts)])
+        counts = read_rows(self._folder, name, (last - first, self._chain.n_components))
+        self._folder.delete(name)
+        return counts
 
     # Checkpoints
 
@@ -273,7 +284,7 @@ class Sampler:
             for i, (shard, swept) in enumerate(zip(self._shards, state.shards))
         ]
         writes += [
-            self._do("save", write_draws, self._folder, f"{prefix}-draws-{j}", draws)
+            self._do("save", write_rows, self._folder, f"{prefix}-draws-{j}", draws)
             for j, draws in enumerate(state.draws or [])
         ]
         self._tasks.wait(writes)
@@ -333,7 +344,7 @@ class Sampler:
         ]
         shape = [(last - first, self._chain.n_components) for first, last in self._ranges]
         draws = [
-            self._do("load", read_draws, self._folder, f"{prefix}-draws-{j}", shape[j])
+            self._do("load", read_rows, self._folder, f"{prefix}-draws-{j}", shape[j])
             for j in range(len(self._ranges) if header["n_draws"] else 0)
         ]
         state = State(
@@ -385,17 +396,3 @@ def read_topics(folder, name, chain, shard):
             for key in archive.declared
         }
         return shard_tasks.place_tokens(chain, shard, **arrays)
-
-
-def write_draws(folder, name, draws):
-    """Write the sum of draws of some words."""
-    folder.write_arrays(name, {}, {"draws": draws})
-
-
-def read_draws(folder, name, shape):
-    """The sum of draws that was written."""
-    with folder.open_arrays(name) as archive:
-        draws = archive.array("draws", np.dtype(np.float64))
-        if draws.shape != shape:
-            raise ValueError(f"it has counts of shape {draws.shape}, where {shape} is needed")
-        return draws
