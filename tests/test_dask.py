@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sktopic import CollapsedGibbsLDA, DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
 from sktopic._lane_schedule import rounds
 from sktopic.dask import DaskTopicModel, _cluster, _state
+from sktopic.dask._files import Folder
 from sktopic.dask._rounds import Plan
 from sktopic.datasets import make_bars, save_corpus
 from tests.conftest import assert_same_state, state
@@ -142,6 +143,24 @@ def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
     last.write_bytes(content)
     with pytest.raises(ValueError, match=rf"{last.name} in .* is damaged"):
         here(X=X[:1000], resume=True, **files)
+
+
+def test_what_has_no_files_yet_is_an_empty_folder():
+    pytest.importorskip("fsspec")
+    assert Folder("memory://there-is-none").names() == []
+    with pytest.raises(ValueError, match="resume=True goes on with.* as checkpoint"):
+        here(X=X[:10], resume=True)
+
+
+def test_names_of_words_are_not_sent_to_tasks(tmp_path):
+    """As in plain fit, they are not learned from a corpus; a model that has them keeps them."""
+    names = [f"w{i}" for i in range(25)]
+    corpus = save_corpus(tmp_path / "named", X[:500], feature_names=names)
+    model = DaskTopicModel(MODEL, client=False, **LANES).fit(corpus)
+    assert_same_state(state(model.estimator_), state(here(X=X[:500])))
+    model.estimator_.feature_names_in_ = np.array(names, dtype=object)
+    assert not hasattr(model._in_tasks(model.estimator_, _cluster.Here()), "feature_names_in_")
+    assert list(model.partial_fit(corpus).estimator_.feature_names_in_) == names
 
 
 def test_lanes_may_lack_documents():
@@ -335,6 +354,39 @@ def test_without_workers_nothing_waits_for_ever(corpus, monkeypatch):
         pytest.raises(RuntimeError, match="no workers"),
     ):
         DaskTopicModel(MODEL, client=client, **LANES).fit(corpus)
+
+
+def test_a_scheduler_that_is_gone_is_told():
+    with (
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        _cluster.Cluster(client) as tasks,
+    ):
+        task = tasks.submit(("sum",), sum, [1, 2])
+        timer = threading.Timer(0.3, cluster.close)
+        timer.start()
+        with pytest.raises(RuntimeError, match="scheduler"):
+            tasks.wait([task])
+        timer.join()
+
+
+def test_results_that_a_worker_took_with_it_are_computed_again(client, monkeypatch):
+    monkeypatch.setattr(_cluster, "POLL", 0.02)
+    with _cluster.Cluster(client) as tasks:
+        task = tasks.submit(("pid",), slow_pid)
+        (pid,) = tasks.results([task])
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while task.status != "lost" and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert tasks.results([task]) != [pid]
+
+
+def slow_pid():
+    time.sleep(0.3)
+    return os.getpid()
 
 
 def test_workers_that_came_back_are_missed_no_more(client):

@@ -38,14 +38,12 @@ class Documents:
     Attributes
     ----------
     n_documents, n_features : int
-    feature_names : ndarray of str, or None
     digest : of all documents, whatever the blocks
     handles : what tasks slice for rows: one for all documents, or a future for each piece
     """
 
     n_documents: int
     n_features: int
-    feature_names: Any
     digest: str
     handles: tuple[Any, ...]
 
@@ -82,11 +80,11 @@ def documents_of(X: Any, tasks: Any, owner: str, n_features: int | None = None) 
         For an X that is none of those, or whose blocks hold no counts of equally many words.
     """
     if is_corpus(X):
-        documents = _sliced(X, tasks, X.feature_names)
+        documents = _sliced(X, tasks)
     elif is_matrix(X):
         if tasks.client is not None:
             raise _in_memory(X)
-        documents = _sliced(checked_block(X, None, owner, n_features), tasks, None)
+        documents = _sliced(checked_block(X, None, owner, n_features), tasks)
     else:
         documents = _in_pieces(X, tasks, owner, n_features)
     if not documents.n_documents:
@@ -148,6 +146,9 @@ def computed_blocks(X, tasks):
     if is_matrix(X):
         raise _in_memory(X)
     blocks = blocks_to_compute(X)
+    for block in blocks if tasks.client is not None else ():
+        if is_matrix(block):
+            raise _in_memory(block)
     if tasks.client is None:
         return [_computed_here(block, i) for i, block in enumerate(blocks)]
     collections = [i for i, block in enumerate(blocks) if is_collection(block)]
@@ -174,7 +175,7 @@ def _in_pieces(X, tasks, owner, n_features):
         _piece(checked, ends, rows, tasks, number) for number, rows in enumerate(blocks_of(int(ends[-1])))
     )
     digests = tasks.results(tasks.submit(("digest", i), digest_of, piece) for i, piece in enumerate(pieces))
-    return Documents(int(ends[-1]), n_features, None, _combined(digests), pieces)
+    return Documents(int(ends[-1]), n_features, _combined(digests), pieces)
 
 
 def _in_memory(X):
@@ -217,7 +218,7 @@ def _piece(checked, ends, rows, tasks, number):
     return tasks.submit(("piece", number), in_window, [checked[i] for i in some], bounds, None, 0)
 
 
-def _sliced(handle, tasks, feature_names):
+def _sliced(handle, tasks):
     """The Documents of what tasks can slice."""
     n_documents, n_features = handle.shape
     parts = blocks_of(n_documents, PIECES_OF_TASK * BLOCK_SIZE)
@@ -226,7 +227,7 @@ def _sliced(handle, tasks, feature_names):
         digests = [digest for found in tasks.results(looks) for digest in found]
     except TaskFailed as failed:
         raise failed.error from None
-    return Documents(n_documents, n_features, feature_names, _combined(digests), (handle,))
+    return Documents(n_documents, n_features, _combined(digests), (handle,))
 
 
 # Tasks

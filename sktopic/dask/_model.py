@@ -169,8 +169,7 @@ class DaskTopicModel(BaseEstimator):
             documents = documents_of(X, tasks, type(estimator).__name__)
             if isinstance(estimator, CollapsedGibbsLDA):
                 return self._fit_in_shards(documents, tasks, folder)
-            given = documents.n_features, documents.n_documents, documents.feature_names
-            start = begin(self._in_tasks(estimator, tasks), *given)
+            start = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
             files = self._checkpoints(folder, documents)
             found = files.read(start) if self.resume else None
             if found is None and files.numbers():
@@ -217,18 +216,19 @@ class DaskTopicModel(BaseEstimator):
                 "documents to what it has learned, on one machine."
             )
         with tasks_of(self.client) as tasks, self._files(tasks) as folder:
-            names = None if fitted is None else fitted.n_features_in_
-            documents = documents_of(X, tasks, type(estimator).__name__, names)
+            n_features = None if fitted is None else fitted.n_features_in_
+            documents = documents_of(X, tasks, type(estimator).__name__, n_features)
             files = self._checkpoints(folder, documents)
             if fitted is None:
-                given = documents.n_features, documents.n_documents, documents.feature_names
-                head = begin(self._in_tasks(estimator, tasks), *given)
+                head = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
                 state = begin_state(tasks, head)
             else:
                 head = head_of(self._in_tasks(fitted, tasks)).with_more(documents.n_documents)
                 state = files.given_state(tasks, head, fitted)
             plan = self._plan(documents, 1, None, head.n_updates, is_fit=False)
             model = self._run(tasks, plan, state, 0, files)
+        if fitted is not None and hasattr(fitted, "feature_names_in_"):
+            model.feature_names_in_ = fitted.feature_names_in_
         return self._adopt(model, estimator, plan)
 
     def transform(self, X: Any) -> Any:
@@ -277,6 +277,12 @@ class DaskTopicModel(BaseEstimator):
     def _check(self, estimator):
         """Raise ValueError for parameters out of range, or an estimator without a rule."""
         self._validate_params()
+        if self.resume and self.checkpoint is None:
+            raise ValueError(
+                "resume=True goes on with the last checkpoint of a folder: give it as checkpoint."
+            )
+        if getattr(estimator, "_skl_callbacks", None):
+            raise ValueError(f"{type(self).__name__} reports to no callbacks of its estimator.")
         if not isinstance(estimator, CollapsedGibbsLDA):
             check_lanes(estimator)
             return
@@ -313,8 +319,9 @@ class DaskTopicModel(BaseEstimator):
         return show_progress(name, total, done=done, shown=bool(self.verbose))
 
     def _in_tasks(self, estimator, tasks):
-        """A copy of the estimator as tasks have it: a worker has one thread for each task that it runs."""
+        """A copy of the estimator as tasks have it: small, and with one thread on a worker."""
         estimator = copy(estimator)
+        vars(estimator).pop("feature_names_in_", None)
         if tasks.client is not None:
             estimator.set_params(n_jobs=1)
         return estimator

@@ -50,8 +50,6 @@ def check_shards(estimator):
             f"{owner} starts from random topics and takes no components_init. Train OnlineEMLDA with "
             "it, or this estimator on one machine."
         )
-    if getattr(estimator, "_skl_callbacks", None):
-        raise ValueError(f"{owner} reports to no callbacks; train it without any.")
 
 
 # Documents
@@ -520,15 +518,13 @@ def fitted(estimator, chain, documents, priors, gains, trace, counts, totals):
 
     Parameters
     ----------
-    documents : what has their n_documents, n_features and feature_names (None: there are none)
+    documents : what has their n_documents and n_features
     gains : shard_gains of all shards, or none where the prior of proportions is given
     trace : log_likelihood_
     counts : iterable of ((first, last), counts of these words)
     totals : of the counts; None for means of draws
     """
     estimator.n_features_in_ = documents.n_features
-    if documents.feature_names is not None:
-        estimator.feature_names_in_ = np.asarray(documents.feature_names, dtype=object)
     estimator._start(documents.n_features)
     for (first, last), rows in counts:
         estimator._counts[first:last] = rows
