@@ -278,9 +278,7 @@ class DaskTopicModel(BaseEstimator):
         """Raise ValueError for parameters out of range, or an estimator without a rule."""
         self._validate_params()
         if self.resume and self.checkpoint is None:
-            raise ValueError(
-                "resume=True goes on with the last checkpoint of a folder: give it as checkpoint."
-            )
+            raise ValueError("resume=True goes on with the last checkpoint of a folder: give checkpoint.")
         if getattr(estimator, "_skl_callbacks", None):
             raise ValueError(f"{type(self).__name__} reports to no callbacks of its estimator.")
         if not isinstance(estimator, CollapsedGibbsLDA):

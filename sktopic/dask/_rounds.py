@@ -1,6 +1,5 @@
 """The loop over rounds: which documents each lane has, and what is submitted when."""
 
-from collections import deque
 from itertools import pairwise
 
 import numpy as np
@@ -9,10 +8,8 @@ from sktopic._block_order import blocks_of, dealt, permuted, windows
 from sktopic._kernels._rng import combine_keys
 from sktopic._lane_schedule import rounds
 from sktopic._minibatch import SHUFFLE_KEY
+from sktopic.dask._cluster import Steps
 from sktopic.dask._state import Round
-
-# Rounds that are submitted ahead of the one that the client waits for.
-ROUNDS_AHEAD = 3
 
 
 class Deal:
@@ -127,22 +124,13 @@ def run_rounds(tasks, plan, state, n_done, files, every, progress):
 
     every : rounds from one file to the next, which cuts the state from the tasks that it came from
     """
-    ahead = ROUNDS_AHEAD if tasks.client is not None else 0
-    pending = deque()
-
-    def wait(most):
-        while len(pending) > most:
-            round_, done = pending.popleft()
-            tasks.wait([done])
-            progress.advance(plan.n_documents(round_))
-
+    steps = Steps(tasks, progress)
     for round_ in plan.rounds[n_done:]:
         state = state.advance(tasks, round_, plan.chunks(tasks, round_))
-        pending.append((round_, state.done(tasks, round_)))
-        wait(ahead)
+        steps.submitted(state.done(tasks, round_), plan.n_documents(round_))
         n_done = round_.number + 1
         if n_done % every == 0 or n_done == len(plan.rounds):
-            wait(0)
+            steps.finish()
             files.write(tasks, state, n_done)
             if n_done < len(plan.rounds):
                 state = files.state(tasks, state)

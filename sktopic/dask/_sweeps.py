@@ -1,7 +1,6 @@
 """`CollapsedGibbsLDA` on a cluster: sweeps over shards of documents as tasks, and what follows from them."""
 
 import json
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,14 +11,13 @@ from sktopic._progress import NOT_SHOWN
 from sktopic._token_counts import column_sums, in_order
 from sktopic.dask._blocks import PIECES_OF_TASK
 from sktopic.dask._checkpoints import described_parameters
+from sktopic.dask._cluster import Steps
 from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import n_shards_of
 from sktopic.lda import _shard_tasks as shard_tasks
 from sktopic.lda._collapsed_gibbs import PRIOR_ITERATIONS
 from sktopic.lda._shard_tasks import Chain, Priors, topic_type
 
-# Sweeps that are submitted before the first of them is done.
-AHEAD = 3
 # Names of files of checkpoints, and of the one that makes them complete.
 PREFIX, HEAD = "sweeps-", "-head"
 # Checkpoints that are kept.
@@ -79,22 +77,15 @@ def sample(
     sampler = Sampler(estimator, documents, tasks, folder)
     state = sampler.begun() if folder is None else sampler.resumed(resume) or sampler.begun()
     progress.advance(state.n_sweeps * documents.n_documents)
-    max_iter, pending = int(estimator.max_iter), deque()
-
-    def wait(most):
-        while len(pending) > most:
-            tasks.wait([pending.popleft()])
-            progress.advance(documents.n_documents)
-
+    max_iter, steps = int(estimator.max_iter), Steps(tasks, progress)
     while state.n_sweeps < max_iter:
         progress.stage = f"sweep {state.n_sweeps + 1}/{max_iter}"
         state = sampler.swept(state)
-        pending.append(state.totals)
-        wait(AHEAD)
+        steps.submitted(state.totals, documents.n_documents)
         if folder is not None and state.n_sweeps % checkpoint_every == 0 and state.n_sweeps < max_iter:
-            wait(0)
+            steps.finish()
             state = sampler.cut(state)
-    wait(0)
+    steps.finish()
     return sampler.finished(state)
 
 
