@@ -1,7 +1,7 @@
 """The state of a fit in files, from which it goes on: after a worker has died, or all of them and the client.
 
-A checkpoint is a file for the rows of each shard of words, and then one for the head, which says what it is a
-checkpoint of. Where that is missing, the others are no checkpoint.
+A checkpoint is some files of arrays, such as the rows of each shard of words, and then one for the head,
+which says what it is a checkpoint of. Where that is missing, the others are no checkpoint.
 """
 
 import hashlib
@@ -36,8 +36,8 @@ def described_parameters(estimator):
     return described
 
 
-class Checkpoints:
-    """Checkpoints of one fit in a folder.
+class Heads:
+    """The heads of the checkpoints of one fit, which are numbered by merges.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Checkpoints:
     """
 
     def __init__(self, folder, estimator, identity):
-        self._folder, self._last = folder, None
+        self._folder = folder
         parameters = described_parameters(estimator).items()
         described = {
             "class": type(estimator).__name__,
@@ -61,59 +61,41 @@ class Checkpoints:
         matches = (NAME.fullmatch(name) for name in self._folder.names())
         return sorted(int(match.group(1)) for match in matches if match)
 
-    def write(self, tasks, state, number):
-        """Write a state, and delete older ones."""
-        prefix = _prefix(number)
-        head, writes = state.saved(tasks, self._folder, prefix)
-        (head,) = tasks.results([head])
-        tasks.wait(writes)
-        self._write_head(head, state.bounds, number)
-        self._last = head, state.bounds, number
-        for name in self._folder.names():
-            if name.startswith("merge-") and not name.startswith(tuple(map(_prefix, self.numbers()[-KEPT:]))):
+    def write(self, number, header, arrays):
+        """Complete a checkpoint by its head, and delete older ones, of which the heads go first."""
+        described = {"format": FORMAT, "schema": SCHEMA, "of": self._identity, **header}
+        self._folder.write_arrays(_head_name(number), described, arrays)
+        kept = tuple(map(prefix_of, self.numbers()[-KEPT:]))
+        for name in sorted(self._folder.names(), key=lambda name: NAME.fullmatch(name) is None):
+            if name.startswith("merge-") and not name.startswith(kept):
                 self._folder.delete(name)
 
-    def _write_head(self, head, bounds, number):
-        arrays, values = {}, {}
-        for name in _fitted_names(head.kind) & head.state.keys():
-            value = head.state[name]
-            if isinstance(value, np.ndarray):
-                arrays[name] = value
-            else:
-                values[name] = _encoded(value)
-        header = {
-            "format": FORMAT,
-            "schema": SCHEMA,
-            "of": self._identity,
-            "n_rounds": number,
-            "bounds": [list(words) for words in bounds],
-            "fitted": values,
-            "rho": head.rho,
-        }
-        self._folder.write_arrays(f"{_prefix(number)}.checkpoint", header, arrays)
+    def last(self, resume):
+        """The number of the last checkpoint, or None.
 
-    def read(self, start):
-        """Return the head of the last checkpoint, bounds of its shards, and its number; or None.
-
-        start : the Head before the first update, of the same model
+        Raises
+        ------
+        ValueError
+            For one of another fit, or any if the fit is not to go on.
         """
         numbers = self.numbers()
         if not numbers:
             return None
-        name = f"{_prefix(numbers[-1])}.checkpoint"
-        with self._folder.open_arrays(name) as archive:
-            header = archive.header
-            if header.get("format") != FORMAT or header.get("schema") != SCHEMA:
+        if not resume:
+            raise ValueError(
+                f"{self._folder.address} has checkpoints: resume=True goes on with the last one; give "
+                "another folder to start anew."
+            )
+        with self.open(numbers[-1]) as archive:
+            if archive.header["format"] != FORMAT or archive.header["schema"] != SCHEMA:
                 raise ValueError("it is no checkpoint that this version reads")
-        self._check_identity(header["of"], name)
-        with self._folder.open_arrays(name) as archive:
-            head = Head(start.kind, {**start.state, **_fitted(archive, start.kind)}, header["rho"])
-            bounds = [tuple(words) for words in header["bounds"]]
-        self._last = head, bounds, numbers[-1]
-        missing = {rows_name(_prefix(numbers[-1]), i) for i in range(len(bounds))} - set(self._folder.names())
-        if missing:
-            raise ValueError(f"the checkpoint {name} in {self._folder.address} lacks {min(missing)}")
-        return self._last
+            found = archive.header["of"]
+        self._check_identity(found, _head_name(numbers[-1]))
+        return numbers[-1]
+
+    def open(self, number):
+        """Open the head of a checkpoint."""
+        return self._folder.open_arrays(_head_name(number))
 
     def _check_identity(self, found, name):
         if found == self._identity:
@@ -129,23 +111,72 @@ class Checkpoints:
             f"{name} in {self._folder.address} is the checkpoint of {what}: {details}. Give another folder."
         )
 
+
+class Checkpoints:
+    """Checkpoints of a fit in lanes.
+
+    Parameters
+    ----------
+    folder, estimator, identity : see Heads
+    """
+
+    def __init__(self, folder, estimator, identity):
+        self._folder, self._heads, self._last = folder, Heads(folder, estimator, identity), None
+
+    def write(self, tasks, state, number):
+        """Write a state, and delete older ones."""
+        head, writes = state.saved(tasks, self._folder, prefix_of(number))
+        (head,) = tasks.results([head])
+        tasks.wait(writes)
+        self._write_head(head, state.bounds, number)
+        self._last = head, state.bounds, number
+
+    def _write_head(self, head, bounds, number):
+        arrays, values = {}, {}
+        for name in _fitted_names(head.kind) & head.state.keys():
+            value = head.state[name]
+            if isinstance(value, np.ndarray):
+                arrays[name] = value
+            else:
+                values[name] = _encoded(value)
+        header = {"bounds": [list(words) for words in bounds], "fitted": values, "rho": head.rho}
+        self._heads.write(number, header, arrays)
+
+    def read(self, start, resume):
+        """Return the head of the last checkpoint, bounds of its shards, and its number; or None.
+
+        start : the Head before the first update, of the same model
+        resume : see Heads.last
+        """
+        number = self._heads.last(resume)
+        if number is None:
+            return None
+        with self._heads.open(number) as archive:
+            head = Head(start.kind, {**start.state, **_fitted(archive, start.kind)}, archive.header["rho"])
+            bounds = [tuple(words) for words in archive.header["bounds"]]
+            missing = {rows_name(prefix_of(number), i) for i in range(len(bounds))} - {*self._folder.names()}
+            if missing:
+                raise ValueError(f"it lacks {min(missing)}")
+        self._last = head, bounds, number
+        return self._last
+
     def state(self, tasks, state):
         """The state of the last checkpoint, which has no history but the files."""
         head, bounds, number = self._last
-        return loaded_state(tasks, self._folder, _prefix(number), head, bounds)
+        return loaded_state(tasks, self._folder, prefix_of(number), head, bounds)
 
     def given_state(self, tasks, head, model):
         """The state of a fitted model, whose rows go to the tasks through files."""
         bounds = word_bounds(head.n_features, n_shards_of(head.n_features, head.n_topics))
         for i, (first, last) in enumerate(bounds):
-            write_rows(self._folder, rows_name(_prefix(0), i), rows_of(model, slice(first, last)))
-        return loaded_state(tasks, self._folder, _prefix(0), head, bounds)
+            write_rows(self._folder, rows_name(prefix_of(0), i), rows_of(model, slice(first, last)))
+        return loaded_state(tasks, self._folder, prefix_of(0), head, bounds)
 
     def model(self, tasks, state):
         """The fitted model of the last checkpoint, whose rows are read here, shard by shard."""
         head, bounds, number = self._last
         rows = [
-            read_rows(self._folder, rows_name(_prefix(number), i), (last - first, head.n_topics))
+            read_rows(self._folder, rows_name(prefix_of(number), i), (last - first, head.n_topics))
             for i, (first, last) in enumerate(bounds)
         ]
         return finish(head, rows)
@@ -154,11 +185,8 @@ class Checkpoints:
 class InMemory:
     """In the place of Checkpoints where all tasks run in this process, and nothing asks for files."""
 
-    def read(self, start):
+    def read(self, start, resume):
         """There is no checkpoint to go on with."""
-
-    def numbers(self):
-        return []
 
     def write(self, tasks, state, number):
         pass
@@ -202,8 +230,13 @@ def _sees(folder, name):
         return False
 
 
-def _prefix(number):
+def prefix_of(number):
+    """What the names of the files of a checkpoint begin with."""
     return f"merge-{number:08d}"
+
+
+def _head_name(number):
+    return f"{prefix_of(number)}.checkpoint"
 
 
 def _fitted(archive, kind):

@@ -115,6 +115,8 @@ class Folder:
         try:
             with self.open(name) as file:
                 yield ArrayArchive(file)
+        except KeyError as error:
+            raise ValueError(f"{name} in {self.address} is damaged: it has no {error}") from error
         except ValueError as error:
             raise ValueError(f"{name} in {self.address} is damaged: {error}") from error
         except FileNotFoundError as error:

@@ -171,12 +171,7 @@ class DaskTopicModel(BaseEstimator):
                 return self._fit_in_shards(documents, tasks, folder)
             start = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
             files = self._checkpoints(folder, documents)
-            found = files.read(start) if self.resume else None
-            if found is None and files.numbers():
-                raise ValueError(
-                    f"{folder.address} has checkpoints: resume=True goes on with the last one; give another "
-                    "folder to start anew."
-                )
+            found = files.read(start, self.resume)
             head, _, n_done = found or (start, None, 0)
             seed = head.seed if estimator.shuffle else None
             plan = self._plan(documents, int(estimator.max_iter), seed)

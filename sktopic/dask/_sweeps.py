@@ -1,6 +1,5 @@
 """`CollapsedGibbsLDA` on a cluster: sweeps over shards of documents as tasks, and what follows from them."""
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,18 +9,13 @@ from sktopic._block_order import BLOCK_SIZE, blocks_of
 from sktopic._progress import NOT_SHOWN
 from sktopic._token_counts import column_sums, in_order
 from sktopic.dask._blocks import PIECES_OF_TASK
-from sktopic.dask._checkpoints import described_parameters
+from sktopic.dask._checkpoints import Heads, prefix_of
 from sktopic.dask._cluster import Steps
 from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import n_shards_of
 from sktopic.lda import _shard_tasks as shard_tasks
 from sktopic.lda._collapsed_gibbs import PRIOR_ITERATIONS
 from sktopic.lda._shard_tasks import Chain, Priors, topic_type
-
-# Names of files of checkpoints, and of the one that makes them complete.
-PREFIX, HEAD = "sweeps-", "-head"
-# Checkpoints that are kept.
-KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -99,6 +93,7 @@ class Sampler:
 
     def __init__(self, estimator, documents, tasks, folder):
         self._estimator, self._documents, self._tasks, self._folder = estimator, documents, tasks, folder
+        self._heads = Heads(folder, estimator, {"documents": documents.digest})
         self._n_tasks = 0
         n_topics = int(estimator.n_components)
         self._ranges = shard_tasks.word_ranges(
@@ -259,7 +254,8 @@ class Sampler:
         """The counts of a range, which come through a file, so that no scheduler carries them."""
         if self._tasks.client is None:
             return counts
-        (first, last), name = bounds, f"{PREFIX}counts-{bounds[0]}"
+        first, last = bounds
+        name = f"merge-counts-{first:09d}"
         self._tasks.wait([self._do("save", write_rows, self._folder, name, counts)])
         counts = read_rows(self._folder, name, (last - first, self._chain.n_components))
         self._folder.delete(name)
@@ -269,94 +265,68 @@ class Sampler:
 
     def cut(self, state):
         """Write a State into files; returns the same State, of tasks that read these."""
-        prefix = f"{PREFIX}{state.n_sweeps:09d}"
+        number = state.n_sweeps
         writes = [
-            self._do("save", write_topics, self._folder, f"{prefix}-{i}", self._chain, shard, swept)
+            self._do("save", write_topics, self._folder, topics_name(number, i), self._chain, shard, swept)
             for i, (shard, swept) in enumerate(zip(self._shards, state.shards))
         ]
         writes += [
-            self._do("save", write_rows, self._folder, f"{prefix}-draws-{j}", draws)
+            self._do("save", write_rows, self._folder, draws_name(number, j), draws)
             for j, draws in enumerate(state.draws or [])
         ]
         self._tasks.wait(writes)
         priors, *trace = self._tasks.results([state.priors, *state.trace])
-        arrays = {"prior": priors.proportions, "trace": np.hstack([np.empty(0), *trace])}
-        header = {
-            **self._identity(),
-            "seed": self._chain.seed,
-            "n_sweeps": state.n_sweeps,
-            "n_draws": state.n_draws,
-            "topic_word_prior": priors.topics,
-        }
-        self._folder.write_arrays(f"{prefix}{HEAD}", header, arrays)
-        self._remove_old()
+        trace = np.hstack([np.empty(0), *trace])
+        header = {"seed": self._chain.seed, "n_draws": state.n_draws, "topic_word_prior": priors.topics}
+        self._heads.write(number, header, {"prior": priors.proportions, "trace": trace})
         if self._tasks.client is None:
             return state
-        return self._loaded(prefix, header, priors, arrays["trace"])
+        return self._loaded(number, state.n_draws, priors, trace)
 
-    def resumed(self, wanted):
-        """The State of the last checkpoint, or None; ValueError for one of another chain, or not wanted."""
-        heads = [name for name in self._folder.names() if name.startswith(PREFIX) and name.endswith(HEAD)]
-        if not heads:
+    def resumed(self, resume):
+        """The State of the last checkpoint, or None; see Heads.last."""
+        number = self._heads.last(resume)
+        if number is None:
             return None
-        if not wanted:
-            raise ValueError(
-                f"{self._folder.address} has checkpoints: resume=True goes on with the last one; give "
-                "another folder to start anew."
-            )
-        with self._folder.open_arrays(heads[-1]) as archive:
+        with self._heads.open(number) as archive:
             header = archive.header
-            if (
-                missing := {*self._identity(), "seed", "n_sweeps", "n_draws", "topic_word_prior"}
-                - header.keys()
-            ):
-                raise ValueError(f"its header lacks {min(missing)}")
             prior, trace = (archive.array(name, np.dtype(np.float64)) for name in ("prior", "trace"))
-        for name, value in self._identity().items():
-            if header[name] != value:
-                raise ValueError(
-                    f"{heads[-1]} in {self._folder.address} is the checkpoint of other {name}: give those "
-                    "that it began with, or another folder."
-                )
-        self._chain = replace(self._chain, seed=header["seed"])
-        priors = Priors(prior, header["topic_word_prior"])
-        return self._loaded(heads[-1].removesuffix(HEAD), header, priors, trace)
+            self._chain = replace(self._chain, seed=header["seed"])
+            priors, n_draws = Priors(prior, header["topic_word_prior"]), header["n_draws"]
+        return self._loaded(number, n_draws, priors, trace)
 
-    def _identity(self):
-        """What a checkpoint has to agree with: documents and parameters."""
-        parameters = described_parameters(self._estimator)
-        return {"documents": self._documents.digest, "parameters": json.loads(json.dumps(parameters))}
-
-    def _loaded(self, prefix, header, priors, trace):
+    def _loaded(self, number, n_draws, priors, trace):
         """The State of a checkpoint, whose counts follow from the topics of tokens."""
         placed = [
-            self._do("load", read_topics, self._folder, f"{prefix}-{i}", self._chain, shard)
+            self._do("load", read_topics, self._folder, topics_name(number, i), self._chain, shard)
             for i, shard in enumerate(self._shards)
         ]
-        shape = [(last - first, self._chain.n_components) for first, last in self._ranges]
+        shapes = [(last - first, self._chain.n_components) for first, last in self._ranges]
         draws = [
-            self._do("load", read_rows, self._folder, f"{prefix}-draws-{j}", shape[j])
-            for j in range(len(self._ranges) if header["n_draws"] else 0)
+            self._do("load", read_rows, self._folder, draws_name(number, j), shape)
+            for j, shape in enumerate(shapes if n_draws else [])
         ]
         state = State(
-            header["n_sweeps"],
+            number,
             [],
             [],
             None,
             self._do("known", itself, priors),
             [self._do("known", itself, trace)],
             draws or None,
-            header["n_draws"],
+            n_draws,
         )
         return self._with_counts(state, placed)
 
-    def _remove_old(self):
-        """Remove all checkpoints but the last; the head of each goes first."""
-        names = [name for name in self._folder.names() if name.startswith(PREFIX)]
-        kept = sorted(name.removesuffix(HEAD) for name in names if name.endswith(HEAD))[-KEPT:]
-        for name in sorted(names, key=lambda name: not name.endswith(HEAD)):
-            if not name.startswith(tuple(kept)):
-                self._folder.delete(name)
+
+def topics_name(number, shard):
+    """The name of the file of a checkpoint with the topics of the tokens of a shard."""
+    return f"{prefix_of(number)}-topics-{shard:05d}"
+
+
+def draws_name(number, words):
+    """That with the sum of draws of a range of words."""
+    return f"{prefix_of(number)}-draws-{words:05d}"
 
 
 # Tasks
