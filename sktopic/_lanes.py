@@ -508,14 +508,8 @@ def finish(head, rows):
     return head.model(np.concatenate(rows))
 
 
-def head_and_rows(estimator):
-    """Return the Head and the rows of all words of a fitted estimator, whose training goes on in lanes."""
-    head = head_of(estimator)
-    return head, rows_of(estimator, slice(None))
-
-
 def head_of(estimator):
-    """Return the Head of a fitted estimator; what has changed of its parameters is adopted."""
+    """Return the Head of a fitted estimator, whose training goes on in lanes; its parameters are adopted."""
     check_lanes(estimator)
     check_is_fitted(estimator)
     model = snapshot(estimator)._checked()

@@ -261,9 +261,9 @@ def test_a_finished_model_is_a_plain_one(model, tmp_path):
     loaded = load(tmp_path / "model")
     assert_array_equal(loaded.transform(X), theta)
     assert_same_bits(loaded.partial_fit(X[:20]), pickle.loads(pickle.dumps(finished)).partial_fit(X[:20]))
-    head, rows = _lanes.head_and_rows(finished)  # and lanes go on with it
+    rows = _lanes.rows_of(finished, slice(None))  # and lanes go on with it
     assert_allclose(rows, finished._store * finished._store_scale)
-    assert head.n_updates == finished.n_batch_iter_
+    assert _lanes.head_of(finished).n_updates == finished.n_batch_iter_
 
 
 def test_the_start_is_that_of_fit():

@@ -19,7 +19,7 @@ from sktopic.lda._shard_tasks import Chain, Priors, topic_type
 
 
 @dataclass(frozen=True)
-class State:
+class ChainState:
     """The state of a chain, as tasks that return it.
 
     Attributes
@@ -148,16 +148,16 @@ class Sampler:
     # Sweeps
 
     def begun(self):
-        """The State before the first sweep."""
+        """The ChainState before the first sweep."""
         placed = [
             self._do("assign", shard_tasks.assign_shard, self._chain, shard, i)
             for i, shard in enumerate(self._shards)
         ]
         priors = self._do("known", itself, Priors.of(self._estimator))
-        return self._with_counts(State(0, [], [], None, priors, []), placed)
+        return self._with_counts(ChainState(0, [], [], None, priors, []), placed)
 
     def swept(self, state):
-        """The State after another sweep and what follows it."""
+        """The ChainState after another sweep and what follows it."""
         swept = [
             self._do(
                 "sweep",
@@ -189,7 +189,7 @@ class Sampler:
         return state
 
     def _with_counts(self, state, swept):
-        """The State with shards that have been swept, and counts that they have changed."""
+        """The ChainState with shards that have been swept, and counts that they have changed."""
         chain, start, merged = self._chain, np.zeros(self._chain.n_components), []
         for (first, last), counts in zip(self._ranges, state.counts or [None] * len(self._ranges)):
             changes = [self._do("change", shard_tasks.part_of_change, each, first, last) for each in swept]
@@ -264,7 +264,7 @@ class Sampler:
     # Checkpoints
 
     def cut(self, state):
-        """Write a State into files; returns the same State, of tasks that read these."""
+        """Write a ChainState into files; returns the same ChainState, of tasks that read these."""
         number = state.n_sweeps
         writes = [
             self._do("save", write_topics, self._folder, topics_name(number, i), self._chain, shard, swept)
@@ -284,7 +284,7 @@ class Sampler:
         return self._loaded(number, state.n_draws, priors, trace)
 
     def resumed(self, resume):
-        """The State of the last checkpoint, or None; see Heads.last."""
+        """The ChainState of the last checkpoint, or None; see Heads.last."""
         number = self._heads.last(resume)
         if number is None:
             return None
@@ -296,7 +296,7 @@ class Sampler:
         return self._loaded(number, n_draws, priors, trace)
 
     def _loaded(self, number, n_draws, priors, trace):
-        """The State of a checkpoint, whose counts follow from the topics of tokens."""
+        """The ChainState of a checkpoint, whose counts follow from the topics of tokens."""
         placed = [
             self._do("load", read_topics, self._folder, topics_name(number, i), self._chain, shard)
             for i, shard in enumerate(self._shards)
@@ -306,7 +306,7 @@ class Sampler:
             self._do("load", read_rows, self._folder, draws_name(number, j), shape)
             for j, shape in enumerate(shapes if n_draws else [])
         ]
-        state = State(
+        state = ChainState(
             number,
             [],
             [],
