@@ -171,8 +171,11 @@ def test_lanes_may_lack_documents():
 
 def test_partial_fit_goes_on(expected):
     model = DaskTopicModel(MODEL, client=False, **LANES).fit(X)
+    model.estimator_.set_params(batch_size=50)
+    n_updates = model.estimator_.n_batch_iter_
     model.partial_fit(X[:500])
     assert model.estimator_.n_samples_seen_ == 10_500
+    assert model.estimator_.n_batch_iter_ == n_updates + 4  # of 50 documents in each of 3 lanes
     assert model.estimator_._corpus_size == 5500
     assert_array_equal(model.transform(X[:9]), model.estimator_.transform(X[:9]))
 
@@ -208,6 +211,13 @@ def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
         DaskTopicModel(MODEL, client=closed).fit(X)
     with pytest.raises(TypeError, match=r"X is a Delayed.*; .* a list of delayed matrices is allowed"):
         DaskTopicModel(MODEL, **LANES).fit(dask.delayed(X))
+
+
+def test_callbacks_are_refused():
+    model = clone(MODEL)
+    model._skl_callbacks = [object()]
+    with pytest.raises(ValueError, match="no callbacks"):
+        here(model)
 
 
 def test_nothing_is_imported_before_it_is_needed():

@@ -174,7 +174,7 @@ class DaskTopicModel(BaseEstimator):
             found = files.read(start, self.resume)
             head, _, n_done = found or (start, None, 0)
             seed = head.seed if estimator.shuffle else None
-            plan = self._plan(documents, int(estimator.max_iter), seed)
+            plan = self._plan(estimator, documents, int(estimator.max_iter), seed)
             plan.check(head, n_done)
             state = begin_state(tasks, head) if found is None else files.state(tasks, None)
             model = self._run(tasks, plan, state, n_done, files)
@@ -183,7 +183,8 @@ class DaskTopicModel(BaseEstimator):
     def partial_fit(self, X: Any, y: object = None) -> Self:
         """Continue training with one pass over more documents, in their order.
 
-        No checkpoint is read or written.
+        What is trained is a copy of `estimator_`, with its parameters; it may be set to a model that was
+        trained elsewhere. No checkpoint is read or written.
 
         Parameters
         ----------
@@ -220,7 +221,7 @@ class DaskTopicModel(BaseEstimator):
             else:
                 head = head_of(self._in_tasks(fitted, tasks)).with_more(documents.n_documents)
                 state = files.given_state(tasks, head, fitted)
-            plan = self._plan(documents, 1, None, head.n_updates, is_fit=False)
+            plan = self._plan(estimator, documents, 1, None, head.n_updates, is_fit=False)
             model = self._run(tasks, plan, state, 0, files)
         if fitted is not None and hasattr(fitted, "feature_names_in_"):
             model.feature_names_in_ = fitted.feature_names_in_
@@ -319,8 +320,8 @@ class DaskTopicModel(BaseEstimator):
             estimator.set_params(n_jobs=1)
         return estimator
 
-    def _plan(self, documents, n_epochs, seed, n_done=0, is_fit=True):
-        settings = int(self.n_lanes), self.merge_every, self.delta_dtype, int(self.estimator.batch_size)
+    def _plan(self, estimator, documents, n_epochs, seed, n_done=0, is_fit=True):
+        settings = int(self.n_lanes), self.merge_every, self.delta_dtype, int(estimator.batch_size)
         return Plan(documents, *settings, n_epochs, seed, n_done, is_fit)
 
     def _checkpoints(self, folder, documents):
