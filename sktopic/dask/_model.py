@@ -176,8 +176,11 @@ class DaskTopicModel(BaseEstimator):
             seed = head.seed if estimator.shuffle else None
             plan = self._plan(estimator, documents, int(estimator.max_iter), seed)
             plan.check(head, n_done)
-            state = begin_state(tasks, head) if found is None else files.state(tasks, None)
-            model = self._run(tasks, plan, state, n_done, files)
+
+            def start():
+                return begin_state(tasks, head) if found is None else files.state(tasks, None)
+
+            model = self._run(tasks, plan, start, n_done, files)
         return self._adopt(model, estimator, plan)
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
@@ -217,12 +220,14 @@ class DaskTopicModel(BaseEstimator):
             files = self._checkpoints(folder, documents)
             if fitted is None:
                 head = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
-                state = begin_state(tasks, head)
             else:
                 head = head_of(self._in_tasks(fitted, tasks)).with_more(documents.n_documents)
-                state = files.given_state(tasks, head, fitted)
+
+            def start():
+                return begin_state(tasks, head) if fitted is None else files.given_state(tasks, head, fitted)
+
             plan = self._plan(estimator, documents, 1, None, head.n_updates, is_fit=False)
-            model = self._run(tasks, plan, state, 0, files)
+            model = self._run(tasks, plan, start, 0, files)
         if fitted is not None and hasattr(fitted, "feature_names_in_"):
             model.feature_names_in_ = fitted.feature_names_in_
         return self._adopt(model, estimator, plan)
@@ -337,13 +342,13 @@ class DaskTopicModel(BaseEstimator):
         }
         return Checkpoints(folder, self.estimator, identity)
 
-    def _run(self, tasks, plan, state, n_done, files):
+    def _run(self, tasks, plan, start, n_done, files):
         """Run the rounds of a plan; returns the fitted model."""
         total, done = plan.n_documents_from(0), plan.n_documents_from(0) - plan.n_documents_from(n_done)
         with self._progress(total, done) as progress:
             every = int(self.checkpoint_every)
             try:
-                return run_rounds(tasks, plan, state, n_done, files, every, progress)
+                return run_rounds(tasks, plan, start, n_done, files, every, progress)
             except TaskFailed as failed:
                 raise failed.error from None
 

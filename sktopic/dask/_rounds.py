@@ -119,12 +119,13 @@ class Plan:
         return sum(map(self.n_documents, self.rounds[n_done:]))
 
 
-def run_rounds(tasks, plan, state, n_done, files, every, progress):
+def run_rounds(tasks, plan, start, n_done, files, every, progress):
     """Run the rounds of a plan from number n_done on; returns the fitted model.
 
+    start : returns the State before them, which is let go after the first, as each is after the next
     every : rounds from one file to the next, which cuts the state from the tasks that it came from
     """
-    steps = Steps(tasks, progress)
+    state, steps = start(), Steps(tasks, progress)
     for round_ in plan.rounds[n_done:]:
         state = state.advance(tasks, round_, plan.chunks(tasks, round_))
         steps.submitted(state.done(tasks, round_), plan.n_documents(round_))
