@@ -21,6 +21,8 @@ from sktopic._optional import import_distributed
 STEPS_AHEAD = 3
 # Seconds between two looks at whether the cluster is still there.
 POLL = 1.0
+# Seconds in which a scheduler has to answer, however busy it is.
+ANSWER = 60.0
 # Seconds without any worker after which none is waited for any more: those that died are started anew sooner.
 WITHOUT_WORKERS = 60.0
 # What is said of tasks that the scheduler has let go.
@@ -172,7 +174,7 @@ class Cluster:
         if self.client.status != "running":
             raise self._gone("the connection to the Dask scheduler was lost")
         try:
-            n_threads = self.client.nthreads(callback_timeout=10 * POLL)
+            n_threads = self.client.nthreads(callback_timeout=ANSWER)
         except (TimeoutError, OSError) as error:
             raise self._gone("the Dask scheduler does not answer") from error
         if n_threads:
