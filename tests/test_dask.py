@@ -308,15 +308,16 @@ def kill_a_worker(client):
     os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
 
 
-def test_killed_workers_change_nothing(client, corpus):
+def test_a_killed_worker_changes_nothing(client, corpus):
+    """Of several killed at random moments, see benchmarks/dask_faults.py."""
     lanes = {**LANES, "merge_every": 1}
     expected, result = here(**lanes), []
     model = DaskTopicModel(MODEL, client=client, checkpoint_every=4, **lanes)
     thread = threading.Thread(target=lambda: result.append(model.fit(corpus)))
     thread.start()
-    for _ in range(2):
-        time.sleep(0.5)
-        kill_a_worker(client)
+    time.sleep(0.5)
+    assert thread.is_alive()
+    kill_a_worker(client)
     thread.join(60)
     assert not thread.is_alive()
     assert_same_state(state(result[0].estimator_), state(expected))
