@@ -19,6 +19,7 @@ from sktopic._lane_schedule import rounds
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
 from sktopic.dask._rounds import Plan
+from sktopic.dask._sweeps import Sampler
 from sktopic.datasets import make_bars, save_corpus
 from tests.conftest import assert_same_state, state
 
@@ -308,19 +309,28 @@ def kill_a_worker(client):
     os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
 
 
-def test_a_killed_worker_changes_nothing(client, corpus):
-    """Of several killed at random moments, see benchmarks/dask_faults.py."""
-    lanes = {**LANES, "merge_every": 1}
-    expected, result = here(**lanes), []
-    model = DaskTopicModel(MODEL, client=client, checkpoint_every=4, **lanes)
-    thread = threading.Thread(target=lambda: result.append(model.fit(corpus)))
+def fitted_in_time(model, X):
+    """The estimator that is fitted, in a minute at most."""
+    result = []
+    thread = threading.Thread(target=lambda: result.append(model.fit(X)), daemon=True)
     thread.start()
-    time.sleep(0.5)
-    assert thread.is_alive()
-    kill_a_worker(client)
     thread.join(60)
     assert not thread.is_alive()
-    assert_same_state(state(result[0].estimator_), state(expected))
+    return result[0].estimator_
+
+
+def test_a_killed_worker_changes_nothing(client, corpus, monkeypatch):
+    """Of several killed at random moments, see benchmarks/dask_faults.py."""
+    lanes, original = {**LANES, "merge_every": 1}, Plan.chunks
+
+    def chunks(self, tasks, round_):
+        if tasks.client is not None and round_.number == 14:
+            kill_a_worker(client)
+        return original(self, tasks, round_)
+
+    monkeypatch.setattr(Plan, "chunks", chunks)
+    model = DaskTopicModel(MODEL, client=client, checkpoint_every=4, **lanes)
+    assert_same_state(state(fitted_in_time(model, corpus)), state(here(**lanes)))
 
 
 FIT = """
@@ -413,15 +423,16 @@ SAMPLER = CollapsedGibbsLDA(
 )
 
 
-def test_a_sampler_is_the_same_after_a_worker_died(client, corpus):
+def test_a_sampler_is_the_same_after_a_worker_died(client, corpus, monkeypatch):
     """And its tasks are forgotten."""
-    result = []
+    original = Sampler.swept
+
+    def swept(self, before):
+        if before.n_sweeps == 5:
+            kill_a_worker(client)
+        return original(self, before)
+
+    monkeypatch.setattr(Sampler, "swept", swept)
     model = DaskTopicModel(SAMPLER, client=client, checkpoint_every=3)
-    thread = threading.Thread(target=lambda: result.append(model.fit(corpus)))
-    thread.start()
-    time.sleep(0.5)
-    kill_a_worker(client)
-    thread.join(60)
-    assert not thread.is_alive()
-    assert_same_state(state(result[0].estimator_), state(clone(SAMPLER).fit(X)))
-    assert not client.futures
+    assert_same_state(state(fitted_in_time(model, corpus)), state(clone(SAMPLER).fit(X)))
+    check_released(client)
