@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
+from operator import itemgetter
 
 import numpy as np
 import scipy.sparse as sp
@@ -85,14 +86,16 @@ class Documents(ABC):
 
     def blocks(self):
         """Iterate over all documents in order, as CSR from as_documents."""
-        return (X for X, _ in self.weighted_blocks())
+        return map(itemgetter(0), self.weighted_blocks())
 
     def groups(self):
         """The same with their weights, at most GROUP_SIZE documents at a time."""
         for X, weights in self.weighted_blocks():
-            for first in range(0, X.shape[0], GROUP_SIZE):
-                rows = slice(first, first + GROUP_SIZE)
-                yield X[rows], None if weights is None else weights[rows]
+            if 0 < X.shape[0] <= GROUP_SIZE:
+                yield X, weights
+            else:
+                for first in range(0, X.shape[0], GROUP_SIZE):
+                    yield _rows_of(X, weights, slice(first, first + GROUP_SIZE))
 
     def matrix(self):
         """All documents as one CSR matrix: in memory, unless its arrays are mapped."""
@@ -289,8 +292,6 @@ class BlockDocuments(Documents):
         for _, X in self._read():
             sizes.append(X.shape[0])
             summary.include(X)
-        if not sizes:
-            raise _no_blocks()
         self._sizes, self._begins, self._summary = sizes, _bounds(sizes), summary
         return self
 
@@ -346,6 +347,8 @@ class BlockDocuments(Documents):
                         "give the same blocks each time."
                     )
             yield number, X
+        if known is None and number < 0:
+            raise _no_blocks()
         if known is not None and order is None and number + 1 < len(known):
             raise ValueError(
                 f"X has given {number + 1} blocks, and {len(known)} when it was read before; it has to give "

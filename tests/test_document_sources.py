@@ -324,8 +324,10 @@ def test_iterators_will_do_where_documents_are_read_once():
         clone(MODEL).partial_fit(iter(BLOCKS), sample_weight=WEIGHTS)
     with pytest.raises(ValueError, match="X has no blocks"):
         clone(MODEL).fit(Again([]))
-    with pytest.raises(ValueError, match="X has no blocks"):
-        clone(MODEL).partial_fit(iter([]))
+    fitted = clone(MODEL).fit(X)
+    for method in (clone(MODEL).partial_fit, fitted.partial_fit, fitted.transform, fitted.word_topics):
+        with pytest.raises(ValueError, match="X has no blocks"):
+            method(iter([]))
     with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
         clone(MODEL).fit(BLOCKS, sample_weight=np.ones(3))
 
