@@ -65,7 +65,7 @@ def test_a_grid_search_on_dask_sends_each_fit_once_and_no_step():
     search = GridSearchCV(OnlineEMLDA(max_iter=2, n_jobs=2, random_state=0), {"n_components": [2, 3]}, cv=2)
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
     ):
