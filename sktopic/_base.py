@@ -179,10 +179,12 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
 
         once : whether they are read only once, so that X may be an iterator
         """
-        resets = chain([reset], repeat(False))  # by the first block alone
+        if not reset:
+            return documents_of(X, self._validate_documents, once)
+        resets = chain([True], repeat(False))  # by the first block alone
         return documents_of(X, lambda block: self._validate_documents(block, next(resets)), once)
 
-    def _validate_documents(self, X, reset):
+    def _validate_documents(self, X, reset=False):
         """Return a matrix as_documents; with reset, set the attributes that tell of its features."""
         X = check_sparse_structure(X)
         if not reset and self._has_same_features(X) and are_documents(X):
@@ -230,7 +232,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             vars(begun).pop(name, None)
         begun._start(begun.n_features_in_)
         self._take(begun, before)
-        return documents.checked_by(lambda block: self._validate_documents(block, reset=False))
+        return documents.checked_by(self._validate_documents)
 
     def _warn_of_doubtful(self, summary, streamed):
         """Warn of documents that training starts from, but that are hardly word counts, or too few."""
@@ -622,10 +624,9 @@ class Inference:
 
     def all_proportions(self, documents, workers, progress, out):
         """theta of Documents, in memory, or where `write_blocks` writes it."""
-        given = workers, progress
         if out is None:
-            return joined([self.proportions(X, *given) for X in documents.blocks()])
-        blocks = (self.proportions(X, *given) for X, _ in documents.groups())
+            return joined([self.proportions(X, workers, progress) for X in documents.blocks()])
+        blocks = (self.proportions(X, workers, progress) for X, _ in documents.groups())
         return write_blocks(out, blocks, documents.n_documents, self.model.n_components_)
 
     def draws(self, X, n_draws, workers, progress):

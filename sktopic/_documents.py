@@ -28,16 +28,17 @@ def check_sparse_structure(X):
     """
     if not sp.issparse(X) or X.ndim != 2:  # the number of dimensions is checked with that of arrays
         return X
-    if X.format == "coo":
+    kind = X.format
+    if kind == "coo":
         for axis, indices in enumerate((X.row, X.col)):
             _check_indices(indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
-    elif X.format == "dia":
+    elif kind == "dia":
         if X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]:
             raise ValueError(
                 f"X has diagonals of shape {X.data.shape} and offsets of shape {X.offsets.shape}; one offset "
                 "for each diagonal is allowed."
             )
-    elif X.format == "lil":
+    elif kind == "lil":
         if not len(X.rows) == len(X.data) == X.shape[0]:
             raise ValueError(
                 f"X has lists for {len(X.rows)} rows of column indices and {len(X.data)} of entries; with "
@@ -45,14 +46,15 @@ def check_sparse_structure(X):
             )
         for row, data in zip(X.rows, X.data):
             _check_indices(np.array(row), "column indices", X.shape[1], len(data))
-    elif X.format in ("csr", "csc", "bsr"):
-        block = X.blocksize if X.format == "bsr" else (1, 1)
-        n_rows, n_columns = (size // step for size, step in zip(X.shape, block))
-        if X.format == "csc":
+    elif kind in ("csr", "csc", "bsr"):
+        n_rows, n_columns = X.shape
+        if kind == "csc":
             n_rows, n_columns = n_columns, n_rows
-        for name in ("indices", "indptr"):
-            if getattr(X, name).dtype.kind != "i":
-                raise ValueError(f"X has {name} of dtype {getattr(X, name).dtype}; integers are allowed.")
+        elif kind == "bsr":
+            n_rows, n_columns = n_rows // X.blocksize[0], n_columns // X.blocksize[1]
+        for name, array in (("indices", X.indices), ("indptr", X.indptr)):
+            if array.dtype.kind != "i":
+                raise ValueError(f"X has {name} of dtype {array.dtype}; integers are allowed.")
         return _without_tail(X, n_rows, n_columns)
     return X
 
@@ -172,7 +174,9 @@ def _is_readable(X):
         and indices.dtype in INDEX_TYPES
         and data.ndim == 1
         and indptr[-1] == len(data)
-        and all(array.flags.c_contiguous for array in (indptr, indices, data))
+        and indptr.flags.c_contiguous
+        and indices.flags.c_contiguous
+        and data.flags.c_contiguous
     )
 
 
@@ -301,6 +305,8 @@ class DocumentBatch:
 
     def chunks(self, n_chunks):
         """Cut the documents into ranges (first, last) with about equally many clumps."""
+        if min(n_chunks, self.n_documents) <= 1:  # at once: most batches are small
+            return [(0, self.n_documents)] if self.n_documents else []
         targets = chunk_targets(n_chunks, self.n_documents, self.n_clumps)
         return ranges_between(np.searchsorted(self.clump_indptr, targets), self.n_documents)
 

@@ -37,13 +37,15 @@ class Workers:
     """
 
     def __init__(self, n_jobs=None):
-        backend, _ = get_active_backend(prefer="threads")
-        shared = getattr(backend, "supports_sharedmem", False)
-        if shared or isinstance(backend, LokyBackend | MultiprocessingBackend):
-            self.n_jobs = effective_n_jobs(n_jobs)
-        else:
-            self.n_jobs, shared = ThreadingBackend().effective_n_jobs(n_jobs), True
-        self._remote = self.n_jobs > 1 and not shared
+        self.n_jobs, self._remote = 1, False
+        if n_jobs != 1:
+            backend, default = get_active_backend(prefer="threads")
+            shared = getattr(backend, "supports_sharedmem", False)
+            if shared or isinstance(backend, LokyBackend | MultiprocessingBackend):
+                self.n_jobs = effective_n_jobs(default if n_jobs is None else n_jobs)
+            else:
+                self.n_jobs, shared = ThreadingBackend().effective_n_jobs(n_jobs), True
+            self._remote = self.n_jobs > 1 and not shared
         self.n_processes = self.n_jobs if self._remote else 1
         self.team = Team()
         self._joblib = None
