@@ -177,10 +177,13 @@ class MatrixDocuments(Documents):
         return self._X if self._rows is None else super().matrix()
 
     def batches(self, size, key=None):
-        rows, reader = self._all_rows(), DocumentReader(self._X, self._sample_weight)
+        n, rows, reader = self.n_documents, self._rows, DocumentReader(self._X, self._sample_weight)
         if key is not None:
-            rows = np.random.RandomState(key % 2**32).permutation(rows)
-        return ((reader, rows[first : first + size]) for first in range(0, len(rows), size))
+            rows = np.arange(n) if rows is None else rows.copy()
+            np.random.RandomState(key % 2**32).shuffle(rows)
+        for first in range(0, n, size):
+            last = min(first + size, n)
+            yield reader, np.arange(first, last) if rows is None else rows[first:last]
 
 
 class CorpusDocuments(MatrixDocuments):

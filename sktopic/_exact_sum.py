@@ -38,7 +38,7 @@ def _rounded(terms):
 
 
 def _condensed(terms):
-    """Few floats that have the same sum: it rounded, what is then left rounded, and so on, until nothing is."""
+    """Few floats that have the same sum: it rounded, then what is left rounded, until nothing is left."""
     few = []
     while rest := _rounded([*terms, *(-term for term in few)]):
         if not math.isfinite(rest):
