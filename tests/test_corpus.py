@@ -20,6 +20,7 @@ from sktopic.datasets import (
     _readers,
     iter_counts,
     iter_ldac,
+    iter_matrix_market,
     iter_parquet,
     iter_uci,
     open_corpus,
@@ -318,6 +319,9 @@ def test_text_files_are_read_by_blocks_as_at_once(tmp_path, monkeypatch, n_bytes
         blocks = list(iter_uci(path))
         assert all(block.dtype == np.int32 and block.has_canonical_format for block in blocks)
         assert_array_equal(sp.vstack(blocks).toarray(), expected.toarray())
+        begin = "%%MatrixMarket matrix coordinate integer general\n%\n\n% a comment\n"
+        path.write_text(begin + text.replace("\n", " ", 2))
+        assert_array_equal(sp.vstack(list(iter_matrix_market(path))).toarray(), expected.toarray())
         path.write_text(
             "\n".join(
                 f"{np.count_nonzero(row)} " + " ".join(f"{i}:{row[i]}" for i in np.flatnonzero(row))
@@ -334,7 +338,10 @@ def test_errors_of_text_files_name_lines_of_later_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(_readers, "_LDAC_BLOCK_BYTES", 1)
     path = tmp_path / "file"
     for text, message in (
-        ("3\n2\n3\n1 1 1\n3 1 1\n2 2 1\n", "file, line 6: document 2 after later ones; read_uci reads files"),
+        (
+            "3\n2\n3\n1 1 1\n3 1 1\n2 2 1\n",
+            "file, line 6: document 2 after later ones; files that are not sorted",
+        ),
         ("3\n2\n3\n1 1 1\n3 1 1\n", "file is truncated: it ends after 2 of the 3 entries"),
         ("3\n2\n2\n1 1 1\n3 1 1\n3 2 1\n", "file, line 6: the header announces 2 entries"),
         (
@@ -345,6 +352,23 @@ def test_errors_of_text_files_name_lines_of_later_blocks(tmp_path, monkeypatch):
         path.write_text(text)
         with pytest.raises(ValueError, match=message):
             list(iter_uci(path))
+    begin = "%%MatrixMarket matrix coordinate real general\n"
+    for text, message in (
+        (
+            begin.replace("general", "symmetric") + "1 1 1\n",
+            "line 1: expected '%%MatrixMarket matrix coordinate",
+        ),
+        ("", "truncated"),
+        (begin + "%\n", "truncated: it has no line of three sizes"),
+        (begin + "%\n1 1\n1 1 1\n", "line 3: expected a comment or three sizes, got '1 1"),
+        (begin + "%\n1 0 1\n1 1 1\n", r"line 3: 0 words, must be in 1\.\."),
+        (begin + "%\n1 1 1\n1 1 1.5\n", "line 4: expected three integers"),
+        (begin + "%\n2 1 2\n2 1 1\n1 1 1\n", "line 5: document 1 after later ones"),
+        (begin + "%\n" * 1000 + "1 1 1\n1 1 1\n", "line 1001: expected a comment"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            list(iter_matrix_market(path))
     path.write_text(f"1 0:1\n0\n2 1:{2**31 - 1} 1:1")
     with pytest.raises(ValueError, match="file: counts of one word in document 3 add up to 2147483648"):
         list(iter_ldac(path, 2))

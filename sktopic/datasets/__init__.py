@@ -6,7 +6,7 @@ from sktopic._corpus_writer import save_corpus
 from ._blocks import iter_counts, iter_parquet
 from ._docstrings import load_docstrings
 from ._generators import make_bars, make_hdp_documents, make_lda_documents
-from ._readers import iter_ldac, iter_uci, read_ldac, read_uci
+from ._readers import iter_ldac, iter_matrix_market, iter_uci, read_ldac, read_uci
 from ._uci import fetch_bag_of_words
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "fetch_bag_of_words",
     "iter_counts",
     "iter_ldac",
+    "iter_matrix_market",
     "iter_parquet",
     "iter_uci",
     "load_docstrings",

@@ -1,4 +1,4 @@
-"""Readers of the two text formats in which corpora of counts are handed around, at once and by blocks."""
+"""Readers of the text formats in which corpora of counts are handed around, at once and by blocks."""
 
 import gzip
 import io
@@ -35,9 +35,13 @@ _MAX_LDAC_LINE_BYTES = 1 << 24  # a document
 _MAX_VOCABULARY_BYTES = 1 << 28
 _MAX_BLANK_LINES = 1000
 
+_SIZES = "documents", "words", "entries"
 _HEADER_LINE = re.compile(rb"\s*+\d{1,18}+\s*+")
 # Possessive, so that no memory is kept for going back.
 _LDAC_LINE = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
+_MATRIX_MARKET_LINE = re.compile(
+    rb"%%MatrixMarket\s++matrix\s++coordinate\s++(?:integer|real)\s++general\s*+", re.I
+)
 _UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*+")
 
 
@@ -214,25 +218,59 @@ def iter_uci(docword: File) -> Iterator[sparse.csr_matrix]:
            [0, 5, 0, 0]], dtype=int32)
     """
     with _opened(docword) as file:
-        n_samples, n_features, n_entries = _parse_header(file, docword, _MAX_ITERATED_ENTRIES)
-        first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
-        for entries, lines in _uci_entries(file, docword, n_samples, n_features, n_entries):
-            documents = entries[:, 0]
-            falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
-            if len(falls):
-                raise ValueError(
-                    f"{docword}, line {lines[falls[0]]}: document {documents[falls[0]]} after later ones; "
-                    "read_uci reads files that are not sorted by document."
-                )
-            last = documents[-1]  # which may go on
-            n_complete = int(np.searchsorted(documents, last))
-            if last > first:
-                yield _block_of(
-                    np.concatenate([*kept, entries[:n_complete]]), first, last, n_features, docword
-                )
-                first, kept = last, []
-            kept.append(entries[n_complete:])
-        yield _block_of(np.concatenate(kept), first, n_samples + 1, n_features, docword)
+        header = _parse_header(file, docword, _MAX_ITERATED_ENTRIES)
+        yield from _sorted_documents(file, docword, *header)
+
+
+def iter_matrix_market(path: File) -> Iterator[sparse.csr_matrix]:
+    """Iterate over a corpus in the MatrixMarket format, block by block.
+
+    The matrix is in coordinate format, "integer general" or "real general", with a row for each document and
+    whole numbers, as gensim and `scipy.io.mmwrite` write counts. Memory is needed for one block, and for the
+    longest document. Entries have to be sorted by row; `scipy.io.mmread` reads others, at once.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain or compressed with gzip.
+
+    Yields
+    ------
+    X : csr_matrix of shape (n_documents, n_features), dtype int32
+        Word counts of the documents that follow, of some 16 MB of text. Documents without any entry are empty
+        rows. Entries given twice are added up.
+
+    Raises
+    ------
+    ValueError
+        If the file does not keep to the format, is damaged, is not sorted, or goes beyond the limits of
+        `iter_uci`: the message names the file and, where there is one, the line.
+    OSError
+        If the file cannot be opened or read.
+
+    See Also
+    --------
+    save_corpus : Write blocks to a corpus on disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import scipy.sparse as sp
+    >>> from scipy.io import mmwrite
+    >>> from sktopic.datasets import iter_matrix_market
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "counts.mtx")
+    ...     mmwrite(path, sp.csr_array([[2, 0, 0, 1], [0, 0, 0, 0], [0, 5, 0, 0]]))
+    ...     X = sp.vstack(list(iter_matrix_market(path)))
+    >>> X.toarray()
+    array([[2, 0, 0, 1],
+           [0, 0, 0, 0],
+           [0, 5, 0, 0]], dtype=int32)
+    """
+    with _opened(path) as file:
+        header, n_lines = _parse_matrix_market_header(file, path)
+        yield from _sorted_documents(file, path, *header, n_lines)
 
 
 def iter_ldac(path: File, n_features: int) -> Iterator[sparse.csr_matrix]:
@@ -370,20 +408,42 @@ def _parse_header(file, path, most_entries=_MAX_ENTRIES):
     """Read D, W and NNZ."""
     header = []
     lines = _numbered_lines(file, path, _MAX_LINE_BYTES)
-    for number, (meaning, low, high) in enumerate(
-        (("documents", 1, _MAX_COUNT), ("words", 1, _MAX_WORDS), ("entries", 0, most_entries)), start=1
-    ):
+    for number, meaning in enumerate(_SIZES, start=1):
         _, line = next(lines, (number, b""))
         if not _HEADER_LINE.fullmatch(line):
             raise ValueError(f"{path}, line {number}: expected the number of {meaning}, got {_shown(line)}.")
-        if not low <= int(line) <= high:
-            raise ValueError(f"{path}, line {number}: {int(line)} {meaning}, must be in {low}..{high}.")
         header.append(int(line))
+    return _checked_header(header, path, (1, 2, 3), most_entries)
+
+
+def _parse_matrix_market_header(file, path):
+    """Read D, W and NNZ, behind comments; returns these, and the number of lines."""
+    for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
+        if number == 1:
+            if not _MATRIX_MARKET_LINE.fullmatch(line):
+                raise ValueError(
+                    f"{path}, line 1: expected '%%MatrixMarket matrix coordinate integer general', or real, "
+                    f"got {_shown(line)}."
+                )
+        elif found := _UCI_LINE.fullmatch(line):
+            header = [int(size) for size in found.groups()]
+            return _checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES), number
+        elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
+            raise ValueError(f"{path}, line {number}: expected a comment or three sizes, got {_shown(line)}.")
+    raise ValueError(f"{path} is truncated: it has no line of three sizes.")
+
+
+def _checked_header(header, path, lines, most_entries):
+    """D, W and NNZ, which were found in these lines, within their limits."""
+    limits = (1, _MAX_COUNT), (1, _MAX_WORDS), (0, most_entries)
+    for size, meaning, number, (low, high) in zip(header, _SIZES, lines, limits):
+        if not low <= size <= high:
+            raise ValueError(f"{path}, line {number}: {size} {meaning}, must be in {low}..{high}.")
     n_samples, n_features, n_entries = header
     if n_samples > n_entries + _MAX_EMPTY_DOCUMENTS:
         raise ValueError(
-            f"{path}, line 1: {n_samples} documents, but line 3 announces {n_entries} entries; at most "
-            f"{_MAX_EMPTY_DOCUMENTS} documents may be without any."
+            f"{path}, line {lines[0]}: {n_samples} documents, but line {lines[2]} announces {n_entries} "
+            f"entries; at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
         )
     return n_samples, n_features, n_entries
 
@@ -418,6 +478,26 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
     return _canonical_csr(counts, words, indptr, (n_samples, n_features), path)
 
 
+def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
+    """Yield the documents after a header of so many lines, whose entries are sorted, block by block."""
+    first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
+    for entries, lines in _uci_entries(file, path, n_samples, n_features, n_entries, n_lines):
+        documents = entries[:, 0]
+        falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
+        if len(falls):
+            raise ValueError(
+                f"{path}, line {lines[falls[0]]}: document {documents[falls[0]]} after later ones; "
+                "files that are not sorted are read at once (read_uci, scipy.io.mmread)."
+            )
+        last = documents[-1]  # which may go on
+        n_complete = int(np.searchsorted(documents, last))
+        if last > first:
+            yield _block_of(np.concatenate([*kept, entries[:n_complete]]), first, last, n_features, path)
+            first, kept = last, []
+        kept.append(entries[n_complete:])
+    yield _block_of(np.concatenate(kept), first, n_samples + 1, n_features, path)
+
+
 def _block_of(entries, first, stop, n_features, path):
     """Documents from first to stop, not included, of their sorted entries."""
     indptr = np.searchsorted(entries[:, 0], np.arange(first, stop + 1))
@@ -425,9 +505,9 @@ def _block_of(entries, first, stop, n_features, path):
     return _canonical_csr(counts, words, indptr, (stop - first, n_features), path, first)
 
 
-def _uci_entries(file, path, n_samples, n_features, n_entries):
+def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
     """Yield the entries after the header block by block, at least one each, checked, and their lines."""
-    filled, n_blank, first_line = 0, 0, 4
+    filled, n_blank, first_line = 0, 0, n_lines + 1
     while block := file.read(_BLOCK_BYTES):
         block += file.readline(_MAX_LINE_BYTES + 1)
         entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank)
