@@ -104,6 +104,8 @@ def iter_parquet(
     )
     first = 0
     for batch in batches:
+        if not batch.num_rows:  # of a file without documents
+            continue
         place = f"documents {first} to {first + batch.num_rows}"
         yield counts_of_lists(batch, n_features, indices, counts, place)
         first += batch.num_rows
