@@ -52,11 +52,13 @@ def dealt(blocks: list[Range], n: int) -> list[list[Range]]:
 def windows(blocks: Iterable[Range], size: int = WINDOW_SIZE) -> Iterator[list[Range]]:
     """Yield blocks that follow each other, as many as it takes to have that many rows."""
     window: list[Range] = []
-    for block in blocks:
-        window.append(block)
-        if sum(last - first for first, last in window) >= size:
+    n_rows = 0
+    for first, last in blocks:
+        window.append((first, last))
+        n_rows += last - first
+        if n_rows >= size:
             yield window
-            window = []
+            window, n_rows = [], 0
     if window:
         yield window
 
