@@ -269,8 +269,7 @@ def iter_matrix_market(path: File) -> Iterator[sparse.csr_matrix]:
            [0, 5, 0, 0]], dtype=int32)
     """
     with _opened(path) as file:
-        header, n_lines = _parse_matrix_market_header(file, path)
-        yield from _sorted_documents(file, path, *header, n_lines)
+        yield from _sorted_documents(file, path, *_parse_matrix_market_header(file, path))
 
 
 def iter_ldac(path: File, n_features: int) -> Iterator[sparse.csr_matrix]:
@@ -417,7 +416,7 @@ def _parse_header(file, path, most_entries=_MAX_ENTRIES):
 
 
 def _parse_matrix_market_header(file, path):
-    """Read D, W and NNZ, behind comments; returns these, and the number of lines."""
+    """Read D, W and NNZ, behind comments; returns these, and the number of lines up to there."""
     for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
         if number == 1:
             if not _MATRIX_MARKET_LINE.fullmatch(line):
@@ -427,7 +426,7 @@ def _parse_matrix_market_header(file, path):
                 )
         elif found := _UCI_LINE.fullmatch(line):
             header = [int(size) for size in found.groups()]
-            return _checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES), number
+            return *_checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES), number
         elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
             raise ValueError(f"{path}, line {number}: expected a comment or three sizes, got {_shown(line)}.")
     raise ValueError(f"{path} is truncated: it has no line of three sizes.")
