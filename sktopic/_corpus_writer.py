@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from numbers import Integral
 from os import PathLike
@@ -181,15 +181,19 @@ def _feature_names(X, names):
 def _working_folder(path, keep):
     """The folder in which the corpus is written, for this process alone; removed after errors unless kept."""
     folder = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.incomplete")
-    with suppress(FileExistsError):
-        os.mkdir(folder)
-    with _locked(folder):
+    is_ours = False
+    with ExitStack() as stack:
         try:
+            with uninterrupted():
+                with suppress(FileExistsError):
+                    os.mkdir(folder)
+                stack.enter_context(_locked(folder))
+                is_ours = True
             if not keep:
                 _empty(folder)
             yield folder
         except BaseException:
-            if not keep:
+            if is_ours and not keep:
                 with uninterrupted():  # after an error behind its end it has its name already
                     shutil.rmtree(folder, ignore_errors=True)
             raise
