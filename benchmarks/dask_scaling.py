@@ -87,17 +87,18 @@ def timed_on_cluster(n_workers, corpus):
     ):
         DaskTopicModel(estimator()).fit([delayed(corpus[:2000])])  # imports
         before, memory = client.run(time.process_time), resident_mb()
+        sent = sum(client.run(bytes_sent).values())
         begin, used = time.perf_counter(), time.process_time()
         model = DaskTopicModel(estimator()).fit(corpus)
         seconds, here = time.perf_counter() - begin, time.process_time() - used
         workers = sum(client.run(time.process_time).values()) - sum(before.values())
-        sent = sum(map(sum, client.run(bytes_sent).values())) / model.n_merges_ / 1e6
+        sent = (sum(client.run(bytes_sent).values()) - sent) / model.n_merges_ / 1e6
         return [seconds, workers, here, model.n_merges_, sent, resident_mb() - memory]
 
 
 def bytes_sent(dask_worker):
-    """Bytes of what other workers have fetched, as far as the worker remembers."""
-    return [transfer["total"] for transfer in dask_worker.transfer_outgoing_log]
+    """Bytes of what others have fetched from a worker."""
+    return dask_worker.transfer_outgoing_bytes_total
 
 
 def scored(lanes, passes, seed, path):
