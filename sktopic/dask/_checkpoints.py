@@ -22,6 +22,8 @@ KEPT = 2
 NAME = re.compile(r"merge-(\d{8})\.checkpoint")
 # Parameters that make no difference to what is trained.
 WITHOUT_EFFECT = {"n_jobs", "verbose"}
+# What a checkpoint says of the documents.
+OF_DOCUMENTS = {"documents", "n_documents", "n_features"}
 
 
 def described_parameters(estimator):
@@ -102,7 +104,7 @@ class Heads:
             return
         keys = [key for key in self._identity if found.get(key) != self._identity[key]]
         keys += [key for key in found if key not in self._identity]
-        what = "other documents" if keys == ["documents"] else "another model"
+        what = "other documents" if OF_DOCUMENTS.issuperset(keys) else "another model"
         details = ", ".join(
             f"{key} is {found.get(key)!r:.80} there and {self._identity.get(key)!r:.80} here"
             for key in keys[:3]
