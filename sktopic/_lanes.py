@@ -43,7 +43,8 @@ class LaneModel(WeightedMinibatchModel):
     refuses them in `_check_lanes`.
     """
 
-    # Whether each update learns topic_word_prior_ from the mean log probability of words in topics.
+    # Whether each update learns topic_word_prior_ from the mean log probability of words in topics; then
+    # there is `_learn_topic_word_prior`, which takes that mean and a step size.
     _learns_topic_word_prior = False
 
     def _check_lanes(self):
@@ -63,10 +64,6 @@ class LaneModel(WeightedMinibatchModel):
             raise ValueError("topic_word_prior as a matrix has no rule for lanes. A number has.")
         if "_frozen" in vars(self):
             raise ValueError("frozen topics have no rule for lanes: call freeze_topics([]), or partial_fit.")
-
-    def _learn_topic_word_prior(self, mean_log_probability, rho):
-        """Take a step of size rho; of those that learn it."""
-        raise NotImplementedError
 
 
 def check_lanes(estimator):
