@@ -181,7 +181,8 @@ NAMES = [
 
 @pytest.mark.parametrize("mmap_mode", [None, "r"])
 def test_names_of_features_and_the_container_are_kept(path, mmap_mode):
-    counts = pd.DataFrame(X.toarray()[:, : len(NAMES)], columns=NAMES)
+    columns = pd.Index(NAMES, dtype=object)  # not all of them are what pandas would make of strings
+    counts = pd.DataFrame(X.toarray()[:, : len(NAMES)], columns=columns)
     model = OnlineEMLDA(**QUICK).set_output(transform="pandas").fit(counts)
     loaded = saved_and_loaded(model, path, mmap_mode=mmap_mode)
     assert loaded.feature_names_in_.tolist() == NAMES

@@ -165,6 +165,8 @@ class ChildError(AssertionError):
 
 
 # Forked from a server that has the imports done and no threads: fast, and safe wherever pytest runs.
+# Children have no memory that threads, which imports have started in the server, would leave over to them (glibc).
+os.environ["MALLOC_ARENA_MAX"] = "1"
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
     ["sktopic.datasets", "pytest", "hypothesis", "pandas", "pooch", "requests", "tests.hostile.tools"]
