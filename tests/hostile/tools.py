@@ -165,7 +165,7 @@ class ChildError(AssertionError):
 
 
 # Forked from a server that has the imports done and no threads: fast, and safe wherever pytest runs.
-# Children have no memory that threads, which imports have started in the server, would leave over to them (glibc).
+# Threads that imports have started in the server would leave memory over to the children (glibc).
 os.environ["MALLOC_ARENA_MAX"] = "1"
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
