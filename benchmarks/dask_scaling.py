@@ -2,18 +2,21 @@
 
 Times: one pass over 490,000 abstracts with 100 topics, by plain `fit`, by the tasks of DaskTopicModel in this
 process, and by one and two Dask workers, one thread each; runs alternate. Beside seconds on the clock, which
-other programs share, are those of the processors: of the workers, and of client and scheduler. Scores: those
-of test documents after one and five passes, for several numbers of lanes and for plain `fit` at the same
-batch_size. What was measured is kept: the command goes on where it stopped.
+other programs share, are those of the processors: of the workers, and of client and scheduler. Memory: of a
+scheduler and a client, in a process each, for more documents, passes and topics. Scores: those of test
+documents after one and five passes, for several numbers of lanes and for plain `fit` at the same batch_size.
+What was measured is kept: the command goes on where it stopped.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from itertools import product
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +28,8 @@ from sktopic.dask import DaskTopicModel
 from sktopic.datasets import open_corpus, save_corpus
 
 KINDS = "plain fit", "tasks here", "1 worker", "2 workers"
+# Documents, topics and passes of the runs whose memory is compared.
+SIZES = (49_000, 100, 1), (490_000, 100, 1), (490_000, 100, 3), (49_000, 400, 1)
 LANES = 1, 2, 8, 32
 PASSES = 1, 5
 SEEDS = {1: (0, 1, 2), 5: (0,)}  # by passes
@@ -42,6 +47,17 @@ TIMES = [
     "MB sent a merge",
     "MB of client and scheduler",
 ]
+MEMORIES = [
+    "documents",
+    "topics",
+    "passes",
+    "merges",
+    "MB of the topics",
+    "scheduler before",
+    "at most in fit",
+    "client before",
+    "at most in fit",
+]
 SCORES = ["lanes", "passes", "seeds", "score", "less than plain fit", "at most"]
 
 
@@ -52,13 +68,13 @@ def training_documents(folder):
     return open_corpus(path)
 
 
-def estimator(seed=0, passes=1):
-    return OnlineEMLDA(n_components=100, random_state=seed, n_jobs=1, max_iter=passes)
+def estimator(seed=0, passes=1, n_topics=100):
+    return OnlineEMLDA(n_components=n_topics, random_state=seed, n_jobs=1, max_iter=passes)
 
 
-def resident_mb():
-    """Anonymous memory of this process, in MB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def resident_mb(process="self"):
+    """Anonymous memory of a process, in MB."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon"))
 
 
@@ -101,6 +117,40 @@ def bytes_sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
 
 
+def remembered(n_documents, n_topics, passes, path):
+    """A row of memory, measured in a process of its own, the client; the scheduler has one too."""
+    from dask import config, delayed
+    from distributed import Client
+    from distributed.deploy.subprocess import SubprocessCluster
+
+    config.set(MEMORY)
+    corpus, model = open_corpus(path), DaskTopicModel(estimator(0, passes, n_topics))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        SubprocessCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        if n_documents < corpus.shape[0]:
+            corpus = save_corpus(Path(folder, "part"), corpus[:n_documents])
+        DaskTopicModel(estimator()).fit([delayed(corpus[:2000])])  # imports
+        processes = client.run_on_scheduler(os.getpid), "self"
+        before = most = [resident_mb(process) for process in processes]
+        ended = Event()
+
+        def watch():
+            nonlocal most
+            while not ended.wait(0.02):
+                most = [max(mb, resident_mb(process)) for mb, process in zip(most, processes)]
+
+        watching = Thread(target=watch)
+        watching.start()
+        model.fit(corpus)
+        ended.set()
+        watching.join()
+    figures = model.n_merges_, corpus.shape[1] * n_topics * 8 / 1e6, before[0], most[0], before[1], most[1]
+    return [n_documents, n_topics, passes, *figures]
+
+
 def scored(lanes, passes, seed, path):
     """The score of test documents after training in lanes, or by plain fit (0)."""
     corpus = open_corpus(path)
@@ -127,6 +177,19 @@ def measure_times(study, path, repeats):
         runs = [study.cache.rows[f"{kind} {repeat}"]["times"] for repeat in range(repeats)]
         rows.append([kind, *(f"{value:.3g}" for value in np.median(runs, axis=0))])
     study.write("times", TIMES, rows)
+
+
+def measure_memory(study, path):
+    rows = []
+    for size in SIZES:
+        run = f"memory {size}"
+        if run not in study.cache.rows:
+            study.cache.add({"run": run, "memory": in_child("remembered", *size, path)})
+            study.sign()
+            print(run, study.cache.rows[run]["memory"], flush=True)
+        row = study.cache.rows[run]["memory"]
+        rows.append([*row[:4], *(f"{value:.3g}" for value in row[4:])])
+    study.write("memory", MEMORIES, rows)
 
 
 def measure_scores(study, path, most_passes):
@@ -172,6 +235,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = training_documents(arguments.corpus or folder).path
         measure_times(study, path, arguments.repeats)
+        measure_memory(study, path)
         measure_scores(study, path, arguments.passes)
 
 
