@@ -395,6 +395,7 @@ BAD_PARAMETERS = {
     "max_births": [-1, 1.5, None, 1001],
     "max_splits": [-1, 1.5, None, "all"],
     "document_start": ["hot", 1, True],
+    "topic_expectation": ["median", None, 1],
     "n_components_prior": [
         "geometric",
         None,

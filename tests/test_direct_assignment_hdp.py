@@ -37,6 +37,9 @@ def make_model(n_components=5, **params):
     return DirectAssignmentHDP(n_components, **{"random_state": 0, "batch_size": 20, **params})
 
 
+EXPECTATIONS = pytest.mark.parametrize("expectation", ["geometric", "mean"])
+
+
 # The bound
 
 
@@ -69,12 +72,15 @@ def state_of(model):
 
 
 @pytest.mark.parametrize("total_samples", [None, 600])
+@EXPECTATIONS
 @pytest.mark.parametrize("learned", [True, False])
-def test_elbo_is_that_of_its_terms(learned, total_samples):
+def test_elbo_is_that_of_its_terms(learned, total_samples, expectation):
     given = {} if learned else {"doc_concentration": 2.0, "topic_concentration": 3.0}
-    model = make_model(mean_change_tol=0.0, max_doc_update_iter=2000, **given).fit(X)
+    model = make_model(
+        topic_expectation=expectation, mean_change_tol=0.0, max_doc_update_iter=2000, **given
+    ).fit(X)
     lam, beta, alpha, gamma, eta = state_of(model)
-    phi, theta = reference.best_documents(X.toarray(), lam, beta, alpha)
+    phi, theta = reference.best_documents(X.toarray(), reference.log_topics(lam), beta, alpha)
     scale = 1.0 if total_samples is None else total_samples / 60
     expected = reference.elbo(X.toarray(), phi, theta, lam, beta, alpha, gamma, eta, scale)
     assert model.elbo(X, total_samples=total_samples) == pytest.approx(expected, rel=1e-9)
@@ -148,6 +154,55 @@ def test_batch_never_lowers_the_bound(monkeypatch, start, given, split_merge):
         assert {"split", "merge"} & set(model.move_history_["kind"])
 
 
+# Topics as documents read them
+
+
+def test_single_tokens_have_the_law_of_topics_that_are_integrated_out():
+    """Exact where a token says nothing of its document's proportions."""
+    model = make_model(topic_expectation="mean", doc_concentration=1e9, max_iter=2).fit(X)
+    with Workers(1) as workers:
+        batch = DocumentReader(sp.csr_array(np.eye(25))).batch(np.arange(25))
+        tokens = model._inference()(batch, corpus_topics(model), workers, dtype=np.float64).tokens
+    joint = model._weights * model.components_.T
+    # Tokens are gamma - prior, which 1e9 rounds.
+    assert_allclose(tokens, joint / joint.sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-5)
+
+
+def test_documents_that_read_means_settle_where_they_should():
+    model = make_model(topic_expectation="mean", max_doc_update_iter=2000, mean_change_tol=0.0).fit(X)
+    _, beta, alpha, _, _ = state_of(model)
+    _, theta = reference.best_documents(X.toarray(), np.log(model.components_), beta, alpha)
+    proportions = theta[:, :-1] / theta[:, :-1].sum(axis=1, keepdims=True)
+    assert_allclose(model.transform(X), proportions, rtol=1e-4, atol=1e-6)
+
+
+def test_batch_with_means_never_lowers_the_bound_with_topics_as_parameters():
+    """Under a Dirichlet prior whose mode they are."""
+    seen, settings = [], {"max_doc_update_iter": 300, "mean_change_tol": 1e-10, **ASCENTS["fixed"]}
+    model = make_model(topic_expectation="mean", learning_method="batch", split_merge=False, **settings)
+    original = model._document_step
+
+    def step(batch, keys, update, workers):
+        counts = original(batch, keys, update, workers)
+        if model._n_topic_updates > 0:
+            topics = (
+                model.topic_word_prior_
+                * np.log(
+                    model._statistics.probabilities(
+                        model.total_samples_, model.topic_word_prior_
+                    ).components()
+                ).sum()
+            )
+            seen.append(counts.bound() + topics + corpus_topics(model).weights_bound())
+        return counts
+
+    model._document_step = step
+    model.set_params(max_iter=30).fit(X)
+    assert len(seen) == 29
+    assert np.diff(seen).min() > -1e-6 * abs(seen[-1])
+    assert seen[-1] > seen[0] + 10
+
+
 # Moves
 
 
@@ -186,9 +241,10 @@ def whole_bound(phi, lam, beta, alpha, eta, scale):
     return scale * documents + reference.topic_terms(lam, eta).sum()
 
 
+@EXPECTATIONS
 @pytest.mark.parametrize("pair", [(0, 1), (2, 4)])
-def test_gain_of_a_merge_is_that_of_the_whole_bound(pair):
-    model = make_model(5, split_merge=False).fit(X)
+def test_gain_of_a_merge_is_that_of_the_whole_bound(pair, expectation):
+    model = make_model(5, split_merge=False, topic_expectation=expectation).fit(X)
     topics = batch_topics(model)
     lam, beta, alpha, _, eta = state_of(model)
     phi = phi_of(topics)
@@ -209,9 +265,10 @@ def test_gain_of_a_merge_is_that_of_the_whole_bound(pair):
 
 
 @pytest.mark.parametrize("rank", [0, 1])
+@EXPECTATIONS
 @pytest.mark.parametrize("rho", [0.3, 1.0])
-def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho):
-    model = make_model(2, split_merge=False).fit(X)
+def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, expectation):
+    model = make_model(2, split_merge=False, topic_expectation=expectation).fit(X)
     k = int(np.argsort(-model._weights)[rank])
     topics = batch_topics(model)
     lam, beta, alpha, gamma, eta = state_of(model)

@@ -1,7 +1,7 @@
 """The topics of a corpus under direct assignment: their statistics, weights and identities."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -68,12 +68,12 @@ class CorpusTopics:
         """Dirichlet parameters of proportions, (n_topics,)."""
         return np.maximum(self.alpha * self.weights, SMALLEST)
 
-    def geometric(self):
-        """Geometric means of the topics under their posteriors."""
-        return self.statistics.geometric(self.total_samples, self.eta)
-
     def means(self):
         return self.statistics.probabilities(self.total_samples, self.eta)
+
+    def as_read(self, expectation):
+        """The topics as documents read them (see expected_topics)."""
+        return expected_topics(expectation, self.statistics, self.total_samples, self.eta)
 
     def expected_counts(self, k):
         """Expected tokens of all words in topic k, (n_features,)."""
@@ -114,20 +114,38 @@ class CorpusTopics:
         self.weights, self.ids, self.births = self.weights[kept], self.ids[kept], self.births[kept]
 
 
+def expected_topics(expectation, statistics, total_samples, eta):
+    """Topics under their posteriors: "geometric" means, exp E[log phi], or "mean", E[phi]."""
+    if expectation == "mean":
+        return statistics.probabilities(total_samples, eta)
+    return statistics.geometric(total_samples, eta)
+
+
 @dataclass(frozen=True)
 class DocumentInference:
-    """Mean-field inference of the documents of a batch, given the topics of the corpus."""
+    """Mean-field inference of the documents of a batch, given the topics of the corpus.
+
+    Attributes
+    ----------
+    max_iter, tol : limits of the iterations
+    expectation : of topics, "geometric" or "mean" (see expected_topics)
+    """
 
     max_iter: int
     tol: float
+    expectation: str = "geometric"
 
     def step(self, rest):
         return VariationalStep(self.max_iter, self.tol, rest)
 
+    def with_bound(self):
+        """The one whose results bound the evidence, under posteriors of topics."""
+        return replace(self, expectation="geometric")
+
     def __call__(self, batch, topics, workers, tokens=None, dtype=np.float32):
         """VariationalCounts of a DocumentBatch, from equal shares or from tokens (n_documents, n_topics)."""
         prior = topics.prior()
-        gathered = topics.geometric().gather(batch.words, prior, workers, dtype)
+        gathered = topics.as_read(self.expectation).gather(batch.words, prior, workers, dtype)
         start = None if tokens is None else prior + tokens
         return self.step(topics.rest())(batch, gathered, prior, None, workers, gamma=start)
 

@@ -18,6 +18,7 @@ from sktopic.hdp._corpus_topics import (
     WEIGHT_ITERATIONS,
     CorpusTopics,
     DocumentInference,
+    expected_topics,
     fit_weights,
 )
 from sktopic.hdp._minibatch import GrowingHDP
@@ -60,6 +61,12 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         Where inference of a document starts with learning_method='batch': from equal shares of all topics,
         from where it ended in the pass before, or from both, of which the better result is kept. None is
         'better'. Online, where passes see documents anew, it is 'cold', and nothing else is allowed.
+    topic_expectation : {'geometric', 'mean'}, default='geometric'
+        What inference of a document takes for the probabilities of words in topics, in training, `transform`
+        and `score`: exp E[log phi] under the topics' posteriors, as mean-field inference does, or E[phi], as
+        if topics were integrated out (as in CVB0). With 'mean', scores on texts are higher by 0.1 nats per
+        word, but 'geometric' is what the bound asks for, and finds the number of distinct topics from more
+        starts.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the weights of topics, in [1e-12, 1e12], gamma in the literature. With 'auto' it is
         learned.
@@ -172,12 +179,21 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     The bound prefers fewer topics than predictions do: on texts, held-out scores may be higher without moves.
 
+    With ``topic_expectation='mean'`` the share of topic k in a token of word w is proportional to
+    exp(psi(alpha beta_k + N_jk)) (eta + N_kw) / (V eta + N_k): topics are integrated out to order zero [1]_.
+    Moves are judged by the same bound, which holds whatever shares tokens have, and `elbo` is of documents
+    inferred with geometric means. What passes with learning_method='batch' then never lower is the bound with
+    topics as parameters, under a Dirichlet prior of which they are the mode.
+
     Memory: at most about three times 8 bytes times n_features times topics, for each document of a batch some
     200 bytes for each topic (with learning_method='batch' the corpus is the batch), and 16 bytes for each
     pair of topics.
 
     References
     ----------
+    .. [1] A. Asuncion, M. Welling, P. Smyth and Y. W. Teh, "On smoothing and inference for topic models",
+       Conference on Uncertainty in Artificial Intelligence 25, 2009.
+
     M. Bryant and E. B. Sudderth, "Truly nonparametric online variational inference for hierarchical Dirichlet
     processes", NIPS 2012: equations 2 to 8, section 3.
 
@@ -198,6 +214,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
         "document_start": [StrOptions({"cold", "warm", "better"}), None],
+        "topic_expectation": [StrOptions({"geometric", "mean"})],
         "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"}), None],
     }
 
@@ -220,6 +237,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         split_merge: bool = True,
         max_splits: int = 3,
         document_start: Literal["cold", "warm", "better"] | None = None,
+        topic_expectation: Literal["geometric", "mean"] = "geometric",
         topic_concentration: float | Literal["auto"] = "auto",
         doc_concentration: float | Literal["auto"] = "auto",
         topic_concentration_prior: tuple[float, float] = (1.0, 1.0),
@@ -247,6 +265,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self.split_merge = split_merge
         self.max_splits = max_splits
         self.document_start = document_start
+        self.topic_expectation = topic_expectation
         self.topic_concentration = topic_concentration
         self.doc_concentration = doc_concentration
         self.topic_concentration_prior = topic_concentration_prior
@@ -308,10 +327,11 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     # Documents
 
     def _inference(self):
-        return DocumentInference(self.max_doc_update_iter, self.mean_change_tol)
+        return DocumentInference(self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation)
 
     def _inference_topics(self):
-        return self._statistics_in_use().geometric(self.total_samples_, self.topic_word_prior_)
+        given = self._statistics_in_use(), self.total_samples_, self.topic_word_prior_
+        return expected_topics(self.topic_expectation, *given)
 
     def _transform_step(self):
         return self._inference().step(self._corpus_topics(self.total_samples_).rest())
@@ -326,7 +346,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     def _bound_of_batch(self, batch, workers):
         topics = self._corpus_topics(self.total_samples_)
-        return [self._inference()(batch, topics, workers, dtype=np.float64).bound()]
+        infer = self._inference().with_bound()
+        return [infer(batch, topics, workers, dtype=np.float64).bound()]
 
     def _bounds_of_topics(self):
         posteriors = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)

@@ -88,7 +88,9 @@ class Moves:
 
     def _drop(self, counts):
         """Drop small topics where the bound is higher without them; returns what the documents then are."""
-        corpus = self.topics
+        corpus, infer, given = self.topics, self._infer.with_bound(), counts
+        if infer != self._infer:
+            counts = infer(counts.batch, corpus, self._workers, counts.tokens)
         for identity in corpus.ids[np.argsort(corpus.weights, kind="stable")[:DROPS_TRIED]]:
             k = int(np.flatnonzero(corpus.ids == identity)[0])
             kept = np.arange(corpus.n_topics) != k
@@ -102,7 +104,11 @@ class Moves:
                 corpus.keep(kept)
                 self.made.append(("drop", identity, -1, gain))
                 counts = without
-        return counts
+        if infer == self._infer:
+            return counts
+        if corpus.n_topics == given.gamma.shape[1]:
+            return given
+        return self._infer(counts.batch, corpus, self._workers, counts.tokens)
 
     def _drop_gain(self, k, counts, without):
         """What the bound gains without topic k, and the standard error of that."""

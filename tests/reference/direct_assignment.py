@@ -65,10 +65,9 @@ def logit_gradient(gradient, beta, gamma):
     return (1 - v) * beta[:n] * gradient[:n] - v * after - (gamma - 1) * v
 
 
-def best_documents(X, lam, beta, alpha, n_iter=2000):
-    """phi and theta by coordinate ascent from equal shares."""
-    f = log_topics(lam).T
-    n_topics = len(lam)
+def best_documents(X, log_f, beta, alpha, n_iter=2000):
+    """phi and theta by coordinate ascent from equal shares; log_f (n_topics, n_features) are log topics."""
+    f, n_topics = log_f.T, len(log_f)
     lengths = X.sum(axis=1, keepdims=True)
     theta = np.hstack([alpha * beta[:-1] + lengths / n_topics, np.full((len(X), 1), alpha * beta[-1])])
     for _ in range(n_iter):
