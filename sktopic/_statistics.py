@@ -147,11 +147,10 @@ class TopicWordStatistics:
 
     def of_topics(self, topics, n_spare=0):
         """A copy that has some topics only, and columns of zeros behind them; without the average."""
-        store = columns_of(self.store, topics, len(self.totals[topics]) + n_spare)
-        totals, frozen = store.sum(axis=0), None
-        if self.frozen is not None and len(held := frozen_columns(self.frozen[:, topics])):
+        totals, frozen = np.append(self.totals[topics], np.zeros(n_spare)), None
+        store = columns_of(self.store, topics, len(totals))
+        if self.frozen is not None and len(frozen_columns(self.frozen[:, topics])):
             frozen = np.pad(self.frozen[:, topics], [(0, 0), (0, n_spare)])
-            totals[held] = self.totals[topics][held]  # which may be sums in another order
         averaged, _ = no_average(store.shape[1])
         return TopicWordStatistics(
             store, totals, self.scale.copy(), averaged, np.zeros(len(totals)), frozen=frozen

@@ -11,8 +11,8 @@ from scipy.stats import beta
 
 from sktopic._documents import DocumentReader
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import TruncationFreeHDP
-from sktopic.hdp._batch_chain import BatchChain
+from sktopic.hdp import TruncationFreeHDP, _truncation_free
+from sktopic.hdp._batch_chain import BatchChain, best_sticks, scaled_sticks
 from tests.kernels.test_hdp_gibbs import EXACT, assert_law_is_that_of_the_golden_posterior
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import truncation_free as reference
@@ -192,7 +192,33 @@ def test_topics_that_end_in_a_batch_leave_nothing():
     assert np.all(result.tables > 0)
 
 
+def test_sticks_are_scaled_as_tables_are():
+    tables = np.array([40.0, 0.0, 7.0])
+    for factor in (0.0, 0.1, 1.0):
+        found = scaled_sticks(best_sticks(tables, 2.0), factor, 2.0)
+        assert_allclose(found, best_sticks(factor * tables, 2.0))
+
+
 # The model
+
+
+def test_a_batch_weighs_its_tables_against_those_of_as_many_documents(monkeypatch):
+    """However large the corpus is, new topics have what sticks left them in a batch before."""
+    seen, first = [], _truncation_free.best_sticks
+    monkeypatch.setattr(_truncation_free, "best_sticks", lambda *given: seen.append(given) or first(*given))
+    for total in (60, 1e8):
+        model = make_model(total_samples=total, topic_concentration=3.0).partial_fit(X[:30])
+        tables = seen[-1][0] * 30 / total
+        sticks = []
+
+        def chain(*given, sticks=sticks):
+            sticks.append(given[3])
+            return BatchChain(*given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_truncation_free, "BatchChain", chain)
+            model.partial_fit(X[30:60])
+        assert_allclose(sticks, [first(tables, 3.0)], rtol=1e-6)
 
 
 def test_topics_are_born_and_keep_their_identity():

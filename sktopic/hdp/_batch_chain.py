@@ -28,6 +28,12 @@ def best_sticks(tables, concentration):
     return np.array([1.0 + tables, concentration + after])
 
 
+def scaled_sticks(sticks, factor, concentration):
+    """The same where topics have factor times as many tables, factor being at most one."""
+    a, b = sticks
+    return np.array([1.0 - factor + factor * a, (1.0 - factor) * concentration + factor * b])
+
+
 def edited_sticks(sticks, edit):
     """The same after a TopicEdit: tables go where topics go, and leave the sticks before them."""
     tables, after = sticks[0] - 1.0, sticks[1].copy()
@@ -48,7 +54,8 @@ class BatchChain:
     batch : DocumentBatch
     counts : (n_words, n_known) expected tokens of the words of the batch in topics of the corpus
     totals : (n_known,) the same of all words
-    sticks : (2, n_known) parameters a and b of the sticks' Beta posteriors
+    sticks : (2, n_known) parameters a and b of the sticks' Beta posteriors, to which the tables of the batch
+        are added
     concentrations : of topics and of documents
     topic_word_prior : parameter of the topics' symmetric Dirichlet prior
     n_features : words in the vocabulary

@@ -31,10 +31,22 @@ class GrowingPrior:
         """The part of the concentration of documents that no topic has."""
         return max(concentration - float(self.alpha.sum()), 0.0)
 
-    def with_spare(self, n, concentration):
-        """alpha, and equal parts of what is left for n topics that are not there yet."""
-        share = max(self.left(concentration) / max(n, 1), SMALLEST)
-        return np.append(self.alpha, np.full(n, share))
+    def shares(self, u, concentration, topic_concentration):
+        """What topics to come get of the concentration of documents, and what is left behind each.
+
+        They break sticks of Beta(1, topic_concentration) off what is left, one after the other.
+
+        u : (n,) uniform random numbers, from which sticks come by the inverse distribution function
+        """
+        log_kept = np.log1p(-u) / topic_concentration
+        kept = self.left(concentration) * np.exp(np.cumsum(log_kept))
+        return -np.expm1(log_kept) * np.append(self.left(concentration), kept[:-1]), kept
+
+    def with_spare(self, shares, kept):
+        """alpha, with that of topics to come behind it; the last of these has what is left behind it, too."""
+        spare = shares.copy()
+        spare[-1:] += kept[-1:]
+        return np.append(self.alpha, np.maximum(spare, SMALLEST))
 
     def averaged(self, gains, lengths, sample_weight, rho):
         """Move the average a step of size rho towards that of a batch, and fit alpha to it.
@@ -56,13 +68,8 @@ class GrowingPrior:
             np.maximum(self.alpha * min(1.0, most / self.alpha.sum()), SMALLEST), self.log_theta
         )
 
-    def with_born(self, u, left, topic_concentration):
-        """Topics more, which break sticks of Beta(1, topic_concentration) off what is left.
-
-        u : (n_born,) uniform random numbers, from which sticks come by the inverse distribution function
-        """
-        stick = -np.expm1(np.log1p(-u) / topic_concentration)
-        share = left * stick * np.append(1.0, np.cumprod(1.0 - stick)[:-1])
-        alpha = np.append(self.alpha, np.clip(share, SMALLEST_LEARNED, LARGEST_LEARNED))
+    def with_born(self, shares):
+        """Topics more, with these shares of the concentration of documents."""
+        alpha = np.append(self.alpha, np.clip(shares, SMALLEST_LEARNED, LARGEST_LEARNED))
         log_theta = digamma(alpha[len(self.alpha) :]) - digamma(alpha.sum())
         return GrowingPrior(alpha, np.append(self.log_theta, log_theta))

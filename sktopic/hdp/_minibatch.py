@@ -154,8 +154,14 @@ class MinibatchHDP(MinibatchTopicModel):
     # An update
 
     def _sampled(self, step, batch, prior, keys, update, workers):
-        """Expected counts of a batch by a document step, under the means of topics and a prior."""
-        topics = self._statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
+        """Expected counts of a batch by a document step, under the means of topics and a prior.
+
+        A prior of more topics than there are columns is that of topics without tokens, too.
+        """
+        statistics, n_more = self._statistics, len(prior) - self._n_trained
+        if n_more > 0:
+            statistics = statistics.of_topics(slice(None), n_spare=n_more)
+        topics = statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
         gathered = topics.gather(batch.words, prior, workers)
         return step(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 

@@ -12,7 +12,7 @@ from sktopic._minibatch import FIT_KEY
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import CountPosteriors
-from sktopic.hdp._batch_chain import BatchChain, best_sticks, edited_sticks, stick_weights
+from sktopic.hdp._batch_chain import BatchChain, best_sticks, edited_sticks, scaled_sticks, stick_weights
 from sktopic.hdp._minibatch import GrowingHDP, are_in_use
 
 START_KEY = 0x7374617274
@@ -130,6 +130,13 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     for the batch (locally collapsed), beside what documents before have left there. With one batch and one
     pass it is direct assignment sampling of the exact posterior. Sampling uses one thread; n_jobs is for
     `transform` and `score`. Tokens that were drawn to a topic which the batch ends without are not counted.
+
+    Departures from the paper. While a batch is sampled, the sticks' tables are scaled from the corpus to the
+    number of documents of the batch: one table of the batch will stand for as many in the corpus as one of
+    those does. A token is then drawn to a new topic with the share of about topic_concentration /
+    (topic_concentration + tables of a batch), however large the corpus is; with the corpus' own tables
+    that share vanishes after the first batch, and with it the births. Still, most births are in the first
+    pass: a new topic has to win tokens one by one.
 
     There is no ``sample_weight``, for the reason given at `~sktopic.lda.CollapsedGibbsLDA`: repeat rows
     instead.
@@ -260,11 +267,14 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     def _document_step(self, batch, keys, update, workers):
         first, unit = self._n_topic_updates == 0, self._unit(update.total_samples)
         known = slice(0, 0 if first else self._n_trained)
+        # As of a corpus of as many documents: tables of the batch are weighed against those.
+        share = min(batch.n_documents / update.total_samples, 1.0)
+        sticks = scaled_sticks(self._sticks[:, known], share, self.topic_concentration_)
         chain = BatchChain(
             batch,
             self._statistics.expected_counts_of(batch.words, known, unit),
             self._statistics.tokens(unit)[known],
-            self._sticks[:, known],
+            sticks,
             (self.topic_concentration_, self.doc_concentration_),
             self.topic_word_prior_,
             self.n_features_in_,
