@@ -72,6 +72,7 @@ FIXED_PRIOR = ("VarGibbs", "SGS", "LDS")
 
 
 HIERARCHICAL = {"G-OEM HDP": hdp.OnlineEMHDP, "VarGibbs HDP": hdp.TruncationFreeHDP}
+BIRTHS = {"G-OEM HDP": {"max_births": 1, "min_birth_tokens": 0.0}, "VarGibbs HDP": {}}
 CONCENTRATIONS = {"topic_concentration": 1.0, "doc_concentration": 10.0}
 
 
@@ -83,7 +84,7 @@ def new_model(method, n_components, seed, prior, options):
         settings = {**STEP, **GIBBS, "doc_topic_prior": "auto", **ONLINE_EM[method], **options}
         return lda.OnlineEMLDA(**common, **settings)
     if method in HIERARCHICAL:
-        return HIERARCHICAL[method](**common, **STEP, **GIBBS, **CONCENTRATIONS)
+        return HIERARCHICAL[method](**common, **STEP, **GIBBS, **CONCENTRATIONS, **BIRTHS[method])
     if method == "OLDA":
         return lda.OnlineVariationalLDA(**common, **STEP, **VARIATIONAL, **gradient)
     if method == "SVB":

@@ -51,10 +51,10 @@ def read(model):
 # Documents
 
 
-@pytest.mark.parametrize("max_births", [0, 1, 3])
+@pytest.mark.parametrize("max_births", [0, 1, 3, None])
 def test_single_tokens_have_the_conditional_in_print(max_births):
-    """With several topics to come these share what a new one has; with none it is left out."""
-    model = make_model(doc_concentration=3.0, max_births=max_births).fit(X)
+    """Several topics to come break sticks off what a new one has; with none it is left out."""
+    model = make_model(doc_concentration=3.0, max_births=max_births, topic_concentration=2.0).fit(X)
     _, added = counts_of(model, np.eye(25))
     n, phi = len(model._alpha), read(model)
     expected = np.array([reference.conditional(0, model._alpha, 3.0, phi[:, w], 25) for w in range(25)])
@@ -62,15 +62,24 @@ def test_single_tokens_have_the_conditional_in_print(max_births):
         expected[:, n] = 0.0
         expected /= expected.sum(axis=1, keepdims=True)
     assert_allclose(added[:, :n], expected[:, :n], rtol=2e-5)
-    assert added.shape[1] == n + max_births
-    assert_allclose(added[:, n:].T, np.tile(expected[:, n] / max(max_births, 1), (max_births, 1)), rtol=2e-5)
-    assert max_births == 0 or added[:, n:].max() > 1e-4
+    n_spare = 16 if max_births is None else max_births
+    assert added.shape[1] == n + n_spare
+    if n_spare:
+        shares = reference.shares(1.0, uniforms(birth_key(model), n_spare), 2.0)
+        shares[-1] = 1.0 - shares[:-1].sum()  # all behind the last one
+        assert_allclose(added[:, n:], expected[:, n:] * shares, rtol=2e-5, atol=1e-10)
+        assert added[:, n:].max() > 1e-4
+
+
+def birth_key(model, number=None):
+    """The key of the sticks of an update, the next one unless its number is given."""
+    return model._key(_online_em.BIRTH_KEY, model.n_batch_iter_ if number is None else number)
 
 
 @for_each_seed
 def test_two_tokens_have_the_joint_law_in_print(seed):
     """Enumerated: expected tokens of the second word in each topic."""
-    model = make_model(doc_concentration=3.0, doc_burn_in=20).fit(X)
+    model = make_model(doc_concentration=3.0, doc_burn_in=20, max_births=1).fit(X)
     dense = np.zeros((1, 25))
     dense[0, [2, 7]] = 1
     phi, alpha = read(model), model._alpha
@@ -148,23 +157,30 @@ def test_sticks_of_new_topics_have_their_law():
 
 
 def births(model, monkeypatch):
-    """(alpha before, alpha after, left before, topics to come that were drawn, key) of every update."""
+    """(alpha before and after, left before, places of topics to come with tokens, shares) of every update."""
     seen, counted = [], []
     update_topics, original = OnlineEMHDP._update_topics, OnlineEMHDP._end_births
 
     def watched_update(self, batch_counts, update, workers):
-        counted.append(batch_counts.expected)
+        counted.append(batch_counts)
         update_topics(self, batch_counts, update, workers)
 
     def end_births(self, topics, update):
-        before, counts = self._alpha, counted[-1]
-        left = self._prior.left(self.doc_concentration_)
-        drawn = {k for k in counts.drawn_topics().tolist() if k >= len(before)}
-        columns = self._store[:, sorted(drawn)].copy()
+        before, counts = self._alpha, counted[-1].expected
+        left, n = self._prior.left(self.doc_concentration_), len(before)
+        tokens = np.zeros((25, len(counts.prior)))
+        parts = np.zeros((N_PARTS, len(counts.prior)))
+        with Workers(1) as workers:
+            target = CountsTarget(tokens, parts, *no_average(len(counts.prior)))
+            counts.add_to(target, counted[-1].words, 1.0, workers)
+        found = [k for k in counts.drawn_topics().tolist() if tokens[:, k].sum() >= self.min_birth_tokens]
+        places = [k - n for k in found if k >= n]
+        columns = self._store[:, n:][:, places].copy()
+        shares = reference.shares(left, uniforms(birth_key(self), self._n_spare), self.topic_concentration)
         original(self, topics, update)
-        seen.append((before, self._alpha, left, drawn, self._key(_online_em.BIRTH_KEY, self.n_batch_iter_)))
-        if len(self._alpha) > len(before):
-            assert_array_equal(self._store[:, len(before) : len(self._alpha)], columns)
+        seen.append((before, self._alpha, left, places, shares[places]))
+        if len(self._alpha) > n:
+            assert_array_equal(self._store[:, n : len(self._alpha)], columns)
         assert not np.any(self._store[:, len(self._alpha) :])  # those to come have nothing
 
     monkeypatch.setattr(OnlineEMHDP, "_update_topics", watched_update)
@@ -173,22 +189,34 @@ def births(model, monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("max_births", [0, 1, 4])
+@pytest.mark.parametrize("max_births", [0, 1, 4, None])
 @pytest.mark.parametrize("gamma", [0.5, 5.0])
-def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_births):
-    model = make_model(topic_concentration=gamma, batch_size=3, max_births=max_births)
+@pytest.mark.parametrize("tokens", [0.0, 1.0])
+def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_births, tokens):
+    settings = {"topic_concentration": gamma, "max_births": max_births, "min_birth_tokens": tokens}
+    model = make_model(batch_size=3, **settings)
     seen = births(model, monkeypatch)
     numbers = []
-    for before, after, left, drawn, key in seen:
+    for before, after, left, places, shares in seen:
         assert_array_equal(after[: len(before)], before)
         numbers.append(len(after) - len(before))
-        assert numbers[-1] == len(drawn) * (left > 0)
-        for share, u in zip(after[len(before) :], uniforms(key, len(drawn))):
-            assert_allclose(share, left * reference.stick(u, gamma), rtol=1e-9)
-            left -= share
-    assert max(numbers) == max_births
+        assert numbers[-1] == len(places) * (left > 0)
+        if left > 0:
+            assert_allclose(after[len(before) :], np.maximum(shares, 1e-6), rtol=1e-9)
+    if max_births is not None:
+        assert max(numbers) <= max_births
+        assert model._n_trained == len(model._alpha) + max_births
+    assert (max(numbers) > 0) == (max_births != 0)
     assert min(numbers) == 0
-    assert model._n_trained == len(model._alpha) + max_births == 2 + sum(numbers) + max_births
+    assert len(model._alpha) == 2 + sum(numbers)
+
+
+def test_a_batch_has_as_many_births_as_it_needs():
+    """With thin sticks and hardly any weight on topics that there are, most tokens are drawn to new ones."""
+    settings = {"topic_concentration": 30.0, "doc_concentration": 1e6, "min_birth_tokens": 0.0, "max_iter": 1}
+    model = make_model(n_components=1, batch_size=90, **settings).fit(X)
+    assert len(model._alpha) > 17
+    assert 16 < model._n_spare < 1000
 
 
 def test_max_births_may_change_in_a_stream():

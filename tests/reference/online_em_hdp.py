@@ -18,3 +18,12 @@ def log_proportions(n, alpha):
 def stick(u, topic_concentration):
     """What a topic takes of the weight that is left, from a uniform number: Beta(1, alpha) by inversion."""
     return 1.0 - (1.0 - u) ** (1.0 / topic_concentration)
+
+
+def shares(left, u, topic_concentration):
+    """What topics to come get of what is left, one after the other."""
+    found = []
+    for x in u:
+        found.append(left * stick(x, topic_concentration))
+        left -= found[-1]
+    return np.array(found)
