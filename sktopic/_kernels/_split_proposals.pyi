@@ -1,0 +1,34 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def divide_cells(
+    document: NDArray[np.int32],  # (n_cells,)
+    word: NDArray[np.int32],  # (n_cells,)
+    tokens: NDArray[np.float64],  # (n_cells,)
+    log_words: NDArray[np.float64],  # (n_words, n_parts)
+    prior: NDArray[np.float64],  # (n_parts,)
+    max_iter: int,
+    tol: float,
+    mixing: NDArray[np.float64],  # (n_documents,) IN/OUT
+) -> NDArray[np.float64]:  # (n_cells, n_parts)
+    """divided."""
+
+def propose_parts(
+    document: NDArray[np.int32],  # (n_cells,)
+    word: NDArray[np.int32],  # (n_cells,)
+    tokens: NDArray[np.float64],  # (n_cells,)
+    document_weight: NDArray[np.float64],  # (n_documents,)
+    log_words: NDArray[np.float64],  # (n_words,)
+    weight: float,
+    concentration: float,
+    topic_word_prior: float,
+    n_features: float,
+    n_parts: int,
+    n_starts: int,
+    first_rounds: int,
+    more_rounds: int,
+    max_iter: int,
+    tol: float,
+    key: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """columns (n_parts, n_words), shares (n_parts,), gain."""
