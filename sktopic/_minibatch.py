@@ -309,6 +309,12 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             columns, self._unit(self.total_samples_), self._pseudo_count
         )
 
+    def _finish(self, memory, workers):
+        """End the last of several passes, all documents of which were seen, where _finishes says so.
+
+        memory : that of the updates; workers : Workers
+        """
+
     def _fits_whole_corpus(self):
         """Whether each update of fit is to see all documents."""
         return False
@@ -388,6 +394,10 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
                 self._update(reader, rows, update, monitor, workers)
                 if tasks.end_update():
                     break
+            else:
+                if is_last and self._finishes:
+                    with changing(self), complete_or_undone(self):
+                        self._finish(memory, workers)
             self.n_iter_ = epoch + 1
             stop = monitor.after_epoch()
             if evaluate is not None:

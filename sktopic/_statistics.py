@@ -207,19 +207,19 @@ class TopicWordStatistics:
         merged.totals[:] = totals[kept]
         return merged
 
-    def split(self, topics, words, tokens, weight):
+    def split(self, topics, tokens, weight):
         """A copy in which parts of some topics are topics of their own, behind the others; without average.
 
-        topics : numbers of the topics; words : (n_words,) the words that the parts have; tokens :
-        (n, n_words) tokens of the parts, of which a unit of the statistics stands for weight
+        topics : numbers of the topics; tokens : (n, n_features) tokens of the parts, of which a unit of the
+        statistics stands for weight
         """
         n, unit = len(self.totals), weight * float(self.scale[0])
         divided = self.of_topics(slice(None), n_spare=len(topics))
         for i, k in enumerate(topics):
-            divided.store[words, n + i] = np.minimum(tokens[i] / unit, self.store[words, k])
+            divided.store[:, n + i] = np.minimum(tokens[i] / unit, self.store[:, k])
         divided.totals[n:] = divided.store.sum(axis=0)[n:]
         for i, k in enumerate(topics):
-            divided.store[words, k] -= divided.store[words, n + i]
+            divided.store[:, k] -= divided.store[:, n + i]
             divided.totals[k] = divided.store[:, k].sum()
         return divided
 

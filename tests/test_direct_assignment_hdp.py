@@ -16,10 +16,20 @@ from sktopic._documents import DocumentReader, as_documents
 from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import DirectAssignmentHDP, _moves
-from sktopic.hdp._corpus_topics import fit_concentration, fit_weights
-from sktopic.hdp._moves import Moves, start_without
-from sktopic.hdp._variational_split_merge import BatchTopics, divide, merge_gain, topic_of
+from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
+from sktopic.hdp._corpus_topics import fit_concentration, fit_weights, start_without
+from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
+from sktopic.hdp._moves import Moves
+from sktopic.hdp._variational_split_merge import (
+    BatchTopics,
+    candidate_pairs,
+    divide,
+    divided_columns,
+    documents_mixing,
+    merge_gain,
+    topic_of,
+)
+from sktopic._statistics_updates import BatchCounts
 from sktopic.metrics import document_completion
 from tests.reference import direct_assignment as reference
 
@@ -210,17 +220,13 @@ def corpus_topics(model):
     return model._corpus_topics(model.total_samples_)
 
 
-def moves_of(model, workers):
-    """Moves by documents, of which the corpus has three times as many."""
-    return Moves(corpus_topics(model), model._inference(), 3.0, model._n_topic_updates, workers)
-
-
-def batch_topics(model, documents=X):
-    """The topics of documents under a model, as of a corpus three times as large."""
+def batch_topics(model, documents=X, scale=3.0):
+    """The topics of documents under a model, as of a corpus so many times as large."""
     with Workers(None) as workers:
         batch = DocumentReader(as_documents(documents)).batch(np.arange(documents.shape[0]))
         counts = model._inference()(batch, corpus_topics(model), workers)
-        return moves_of(model, workers).batch_topics(counts)
+        moves = Moves(corpus_topics(model), model._inference(), scale, 2.0, 0, 0, workers)
+        return moves.batch_topics(counts)
 
 
 def phi_of(topics):
@@ -260,70 +266,153 @@ def test_gain_of_a_merge_is_that_of_the_whole_bound(pair, expectation):
     )
     column = corpus_topics(model).expected_counts
     one, other = (topic_of(topics, k, model._weights[k], column(k)) for k in pair)
-    gain, _, _ = merge_gain(topics, one, other)
+    mixing = documents_mixing(topics, np.array([pair]), 0, 60)[:, 0]
+    gain, _, _ = merge_gain(topics, one, other, mixing)
     assert gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
 
 
 @pytest.mark.parametrize("rank", [0, 1])
 @EXPECTATIONS
-@pytest.mark.parametrize("rho", [0.3, 1.0])
-def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, expectation):
+@pytest.mark.parametrize(("rho", "scale"), [(0.3, 3.0), (0.3, 1.0), (1.0, 1.0)])
+def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, scale, expectation):
     model = make_model(2, split_merge=False, topic_expectation=expectation).fit(X)
     k = int(np.argsort(-model._weights)[rank])
-    topics = batch_topics(model)
-    lam, beta, alpha, gamma, eta = state_of(model)
-    hat = fit_weights(topics.tokens, beta[:-1], alpha, gamma, topics.scale)
-    split = divide(topics, k, beta[k], hat[k], rho, corpus_topics(model).expected_counts(k))
+    topics = batch_topics(model, scale=scale)
+    lam, beta, alpha, _, eta = state_of(model)
+    split = divide(topics, k, beta[k], corpus_topics(model).expected_counts(k), rho, 7)
     phi, words = phi_of(topics), (X.toarray()[..., None] * phi_of(topics)).sum(axis=0)
-    lam = eta + (1 - rho) * (lam - eta) + rho * topics.scale * words.T
-    beta = np.append((1 - rho) * beta[:-1] + rho * hat, 0.0)
-    beta[-1] = 1.0 - beta[:-1].sum()
-    before = whole_bound(phi, lam, beta, alpha, eta, topics.scale)
-    share = np.ones(phi.shape[:2])  # of traces, too
+    lam = eta + (1 - rho) * (lam - eta) + rho * scale * words.T
+    given = alpha, eta, (lam[k] - eta).sum() / words[:, k].sum()
+    before = whole_bound(phi, lam, beta, *given)
+    share = np.ones((*phi.shape[:2], 2)) / 2  # of traces, too
     cells, batch = topics.cells(k), topics.batch
-    share[cells.document, batch.words[cells.word]] = split.tokens / cells.tokens
-    halves = phi[..., k] * share, phi[..., k] * (1 - share)
-    both = np.stack([(X.toarray() * half).sum(axis=0) for half in halves])
-    second = eta + rho * topics.scale * both[1]
-    split_lam = np.vstack([lam, second])
-    split_lam[k] += eta - second
-    assert_allclose(split.first.column + eta, split_lam[k])
-    split_beta = np.concatenate([beta[:-1], [split.second.weight], beta[-1:]])
-    split_beta[k] = split.first.weight
-    assert split.first.weight + split.second.weight == pytest.approx(beta[k])
-    phi = np.concatenate([phi, halves[1][..., None]], axis=2)
-    phi[..., k] = halves[0]
-    after = whole_bound(phi, split_lam, split_beta, alpha, eta, topics.scale)
+    share[cells.document, batch.words[cells.word]] = split.tokens / cells.tokens[:, None]
+    parts = split.first, split.second
+    assert_allclose(sum(part.column for part in parts), lam[k] - eta, rtol=1e-12, atol=1e-11)
+    assert sum(part.weight for part in parts) == pytest.approx(beta[k])
+    others = np.arange(2) != k
+    phi = np.concatenate([phi[..., [k]] * share, phi[..., others]], axis=2)
+    lam = np.vstack([*(eta + part.column for part in parts), lam[others]])
+    beta = np.concatenate([[part.weight for part in parts], beta[:-1][others], beta[-1:]])
+    after = whole_bound(phi, lam, beta, *given)
     assert split.gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
 
 
-def test_gain_of_a_drop_is_that_of_the_whole_bound():
-    model = make_model(6, split_merge=False, topic_concentration=3.0, max_iter=3).fit(X)
+def test_tokens_of_earlier_batches_are_divided_as_the_parts_share_their_words():
+    parts, eta, column = np.array([[4.0, 0.0, 1.0], [0.0, 2.0, 1.0]]), 0.1, np.array([10.0, 3.0, 7.0, 5.0, 0.0])
+    words = np.array([0, 3, 2])  # of five, those that the parts have tokens of
+    columns = divided_columns(column, words, parts, eta)
+    assert_allclose(columns.sum(axis=0), column, rtol=1e-15)
+    known = np.zeros((2, 5))
+    known[:, words] = parts
+    means = (known + eta) / (known + eta).sum(axis=1, keepdims=True)
+    shares = known.sum(axis=1)[:, None] * means
+    assert_allclose(columns, column * shares / shares.sum(axis=0), rtol=1e-12)
+
+
+def test_both_parts_of_a_split_are_in_the_statistics():
+    """None of them starves, and nothing is lost: those of documents seen earlier are divided, too."""
+    bars = make_bars(400, random_state=0).data
+    model = make_model(3, batch_size=50, max_iter=1, split_merge=False).fit(bars)
+    model.set_params(split_merge=True, batch_size=200)
+    tokens = model.topic_word_counts_.sum()
+    model.partial_fit(bars[:200])
+    history = model.move_history_
+    assert set(history["kind"]) == {"split"}
+    assert model.topic_word_counts_.sum() == pytest.approx(tokens * 600 / 400, rel=0.02)
+    sizes = dict(zip(model.topic_ids_.tolist(), model.topic_word_counts_.sum(axis=1).tolist()))
+    assert min(sizes[k] for k in history["other"].tolist()) > 0.1 * max(sizes.values())
+
+
+def test_final_moves_gain_what_the_whole_bound_does():
+    """At the documents' present state and the best topics for it, over three batches."""
+    precise = {"max_doc_update_iter": 2000, "mean_change_tol": 1e-12}
+    model = make_model(5, split_merge=False, max_iter=1, total_samples=120, **precise).fit(X)
     topics = batch_topics(model)
-    counts = topics.counts
-    for k in np.argsort(model._weights)[:3]:
-        kept = np.arange(6) != k
-        with Workers(1) as workers:
-            moves = moves_of(model, workers)
-            without = moves._inferred_without(counts, kept)
-            gain, _ = moves._drop_gain(k, counts, without)
-        before, after = corpus_topics(model), corpus_topics(pickle.loads(pickle.dumps(model)))
-        after.keep(kept)
-        bounds = [
-            topics.scale * documents.bound()
-            + corpus.statistics.posterior_bound(corpus.total_samples, corpus.eta)
-            + corpus.weights_bound()
-            for corpus, documents in ((before, counts), (after, without))
-        ]
-        part = topics.part(topics.cells(k), 0.0, before.expected_counts(k))
-        phi = model._statistics.probabilities(model.total_samples_, model.topic_word_prior_)
-        phi = phi.components().T
-        others = (phi * np.where(kept, model._weights, 0.0)).sum(axis=1) / model._weights[kept].sum()
-        unseen = part.column.copy()
-        unseen[topics.batch.words] -= topics.scale * part.words
-        lost = (np.maximum(unseen, 0.0) * np.maximum(np.log(phi[:, k] / others), 0.0)).sum()
-        expected = bounds[1] - bounds[0] + np.log(3.0) - lost  # the number of topics has no part in it
-        assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(bounds[0]))
+    phi, (_, beta, alpha, _, eta) = phi_of(topics), state_of(model)
+    final = FinalMoves(corpus_topics(model), model._inference())
+    with Workers(2) as workers:
+        pairs = np.column_stack(np.triu_indices(5, 1))
+        changes = 2.0 * documents_change(topics, model._weights, pairs, workers)
+        for first in range(0, 60, 20):
+            batch = DocumentReader(as_documents(X)).batch(np.arange(first, first + 20))
+            counts = model._inference()(batch, final.topics, workers)
+            final.add(BatchCounts(counts, batch.words, 20.0, batch.cell_count.sum()), workers)
+        final._dropped[:] = -np.inf
+        made, _, _ = final.make(workers)
+        corpus = corpus_topics(model)
+        corpus.statistics = final._sums
+        gains = changes + words_change(corpus, pairs, workers)
+
+    def bound(phi, beta):
+        lam = eta + 2.0 * np.einsum("dw,dwk->kw", X.toarray(), phi)
+        return whole_bound(phi, lam, beta, alpha, eta, 2.0)
+
+    before = bound(phi, beta)
+    for (i, j), gain in zip(pairs.tolist(), gains):
+        kept = np.delete(np.arange(5), j)
+        merged = phi.copy(), beta.copy()
+        for array in merged:
+            array[..., i] += array[..., j]
+        change = bound(merged[0][..., kept], np.append(merged[1][kept], beta[-1])) - before
+        assert gain == pytest.approx(change, rel=1e-6, abs=1e-7)
+    expected = []
+    for i in np.argsort(-gains):
+        if gains[i] > 0 and not {k for pair in expected for k in pair} & set(pairs[i].tolist()):
+            expected.append(pairs[i].tolist())
+    assert sorted(gain for *_, gain in made) == pytest.approx(
+        sorted(gains[pairs.tolist().index(pair)] for pair in expected), rel=1e-6
+    )
+    # Topics are those of the pass.
+    assert final.topics.tokens().sum() == pytest.approx(2.0 * X.sum(), rel=1e-6)
+
+
+def test_gain_of_drops_is_that_of_the_whole_bound():
+    model = make_model(6, split_merge=False, topic_concentration=3.0, max_iter=3).fit(X)
+    counts = batch_topics(model).counts
+    final = FinalMoves(corpus_topics(model), model._inference())
+    with Workers(1) as workers:
+        final.add(BatchCounts(counts, counts.batch.words, 60.0, X.sum()), workers)
+        assert final._numbers[:3] == [1, 2, 3]
+        for n in (1, 2, 3):
+            kept = ~np.isin(np.arange(6), np.argsort(corpus_topics(model).tokens())[:n])
+            after = corpus_topics(pickle.loads(pickle.dumps(model)))
+            after.keep(kept)
+            without = model._inference().without(counts, kept, workers)
+            bounds = [
+                documents.bound()
+                + corpus.statistics.posterior_bound(corpus.total_samples, corpus.eta)
+                + corpus.weights_bound()
+                for corpus, documents in ((corpus_topics(model), counts), (after, without))
+            ]
+            expected = bounds[1] - bounds[0] + n * np.log(3.0)  # the number of topics has no part in it
+            gain = final._dropped[n - 1] + final._topics_change(n)
+            assert gain == pytest.approx(expected, rel=1e-8, abs=1e-12 * abs(bounds[0]))
+
+
+def test_candidates_are_topics_of_the_same_words_and_documents():
+    model = make_model(4, split_merge=False).fit(X)
+    column = model._store[:, 0] / 2
+    model._store[:, 0], model._store[:, 1] = column, column  # one topic twice
+    model._store_totals[:] = model._store.sum(axis=0)
+    model._weights[:2] = model._weights[:2].mean()
+    topics, every = batch_topics(model), np.ones(4, dtype=bool)
+    sizes = corpus_topics(model).tokens()
+    pairs = candidate_pairs(topics, sizes, every, every, 3)
+    assert pairs[0].tolist() == [0, 1]
+    assert len(pairs) == 6
+    assert len(candidate_pairs(topics, sizes, every, every & False, 3)) == 0
+    assert candidate_pairs(topics, sizes, every, np.arange(4) == 1, 1).tolist() == [[0, 1]]
+    assert 0 not in candidate_pairs(topics, sizes, np.arange(4) > 0, every, 3)
+
+
+def test_refused_moves_wait_longer_each_time():
+    topics = corpus_topics(make_model(4, split_merge=False).fit(X))
+    before = topics.trials
+    for t, refused in ((10, [0, 2]), (12, [2]), (16, [2, 3])):
+        topics.postpone("split", refused, t)
+    assert topics.trials["split_due"].tolist() == [12, 0, 24, 18]
+    assert topics.trials["merge_due"].tolist() == before["split_due"].tolist() == [0] * 4
 
 
 def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
@@ -339,7 +428,7 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
         one, other = (topic_of(topics, k, model._weights[k], column_of(k)) for k in (0, 1))
         for topic in (one, other):  # as if no document had it
             topic.part.documents[:] = topic.part.words[:] = topic.cells.tokens[:] = 0.0
-        gain, unseen, error = merge_gain(topics, one, other)
+        gain, unseen, error = merge_gain(topics, one, other, np.zeros(3))
         assert gain > 0
         assert (gain + unseen > 0) == is_gain
         assert error == 0.0
@@ -381,11 +470,9 @@ def test_history_tells_how_topics_came_about():
             assert other not in present
             present.add(other)
             assert n_samples < 1800  # none in the last pass
-        elif kind == "merge":
-            present.remove(other)
         else:
-            assert kind == "drop"
-            present.remove(topic)
+            assert kind == "merge"
+            present.remove(other)
     assert set(model.topic_ids_.tolist()) <= present
     assert (model.move_history_["kind"] == "split").sum() >= 7
 
@@ -415,10 +502,10 @@ def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
     sizes = []
     original = Moves.split
 
-    def split(self, splits, counts, words):
+    def split(self, splits, counts):
         parts = [(s.topic, s.first.column.sum(), s.second.column.sum()) for s in splits]
         before = self.topics.ids
-        tokens = original(self, splits, counts, words)
+        tokens = original(self, splits, counts)
         for i, (k, first, second) in enumerate(parts):
             new = len(before) + i
             assert self.topics.ids[k if first >= second else new] == before[k]
@@ -433,7 +520,7 @@ def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
 def test_merges_on_a_memory_map(tmp_path):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
-    model._births = model._births - 1000  # old enough to be merged
+    model._trials["born"] -= 1000  # old enough to be merged
     joblib.dump(model, tmp_path / "model.joblib")
     mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
     for one in (model, mapped):
@@ -445,8 +532,8 @@ def test_merges_on_a_memory_map(tmp_path):
 def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
-    model._births = model._births - 1000
-    monkeypatch.setattr(_moves, "TRIED", 200)
+    model._trials["born"] -= 1000
+    monkeypatch.setattr(_variational_split_merge, "TRIED", 200)
     before = pickle.dumps(model)
     # What follows when all has been computed.
     tried = []
@@ -461,7 +548,7 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
             model.partial_fit(bars[:100])
     assert len(tried) == 1
     other = pickle.loads(before)
-    for name in ("_store", "_store_totals", "_weights", "_ids", "_births", "move_history_"):
+    for name in ("_store", "_store_totals", "_weights", "_ids", "_trials", "move_history_"):
         assert_array_equal(getattr(model, name), getattr(other, name), err_msg=name)
 
 
@@ -472,7 +559,7 @@ def test_numbers_stay_finite(counts, learning_method, alpha):
     data, n, settings = {
         "few": (X[:10], 30, {"batch_size": 10}),
         "single words": (sp.csr_array(np.eye(25)[np.arange(50) % 25]), 10, {"batch_size": 10}),
-        "many topics": (sp.csr_array(make_bars(500, random_state=0).data), 1000, {"batch_size": 200}),
+        "many topics": (sp.csr_array(make_bars(200, random_state=0).data), 400, {"batch_size": 100}),
         "hardly any": (X * 1e-9, 10, {}),
     }[counts]
     settings = {"max_iter": 3, "learning_method": learning_method, **settings}
@@ -502,10 +589,8 @@ def test_early_stop_is_followed_by_the_last_pass():
     bars = make_bars(1000, random_state=0).data
     stopping = {"max_iter": 50, "early_stopping": True, "n_iter_no_change": 1, "tol": 1e-2}
     model = make_model(40, batch_size=100, **stopping).fit(bars)
-    last = model.move_history_["n_samples"] >= 900 * (model.n_iter_ - 1)
-    assert model.n_iter_ < 50
-    assert "drop" in model.move_history_["kind"][last]
-    assert "drop" not in model.move_history_["kind"][~last]
+    assert model.n_iter_ == len(model.validation_scores_) < 50
+    assert model.move_history_["n_samples"].max() == 900 * model.n_iter_  # those that the last pass has made
     still = make_model(40, batch_size=100, split_merge=False, **stopping).fit(bars)
     assert still.n_iter_ == len(still.validation_scores_) < 50
 
@@ -554,15 +639,23 @@ def test_error_of_a_gain_is_that_of_a_sample_without_replacement():
         batch = DocumentReader(sp.csr_array(np.ones((n_documents, 1))), sample_weight).batch(
             np.arange(n_documents)
         )
-        return BatchTopics(SimpleNamespace(batch=batch), 1.0, 0.1, scale)
+        return BatchTopics(SimpleNamespace(batch=batch), 1.0, 0.1, scale, 2.0)
 
     topics = of_batch(40, 2.5)
     samples = [changes[rng.permutation(100)[:40]] for _ in range(4000)]
-    scatter = np.std([2.5 * sample.sum() for sample in samples])
-    said = np.mean([topics.error(sample) for sample in samples])
-    assert said == pytest.approx(scatter, rel=0.05)
-    assert of_batch(100, 1.0).error(changes) == 0.0
-    assert of_batch(1, 2.5).error(changes[:1]) == np.inf
+    estimates, said = zip(*(topics.estimate(sample) for sample in samples))
+    assert np.mean(estimates) == pytest.approx(changes.sum(), rel=0.01)
+    assert np.mean(said) == pytest.approx(np.std(estimates), rel=0.05)
+    # In proportion to something of which the sum is known, they scatter less.
+    tokens = rng.gamma(2.0, 10.0, 100)
+    gains = 0.3 * tokens + 0.5 * rng.normal(size=100)
+    chosen = [rng.permutation(100)[:40] for _ in range(4000)]
+    estimates, said = zip(*(topics.estimate(gains[i], tokens[i], tokens.sum()) for i in chosen))
+    assert np.mean(estimates) == pytest.approx(gains.sum(), rel=0.01)
+    assert np.mean(said) == pytest.approx(np.std(estimates), rel=0.05)
+    assert np.std(estimates) < 0.2 * np.std([topics.estimate(gains[i])[0] for i in chosen])
+    assert of_batch(100, 1.0).estimate(changes) == (pytest.approx(changes.sum()), 0.0)
+    assert of_batch(1, 2.5).estimate(changes[:1])[1] == np.inf
     weights = rng.integers(1, 4, 40)
-    repeated = of_batch(weights.sum(), 2.5).error(changes[:40].repeat(weights))
-    assert of_batch(40, 2.5, weights.astype(float)).error(changes[:40]) == pytest.approx(repeated, rel=1e-12)
+    repeated = of_batch(weights.sum(), 2.5).estimate(changes[:40].repeat(weights))
+    assert of_batch(40, 2.5, weights.astype(float)).estimate(changes[:40]) == pytest.approx(repeated)

@@ -20,6 +20,8 @@ cdef enum:
     WEIGHT_ITERATIONS = 5
 # Share of the topic's weight that a part has at least.
 cdef double LEAST_SHARE = 1e-10
+# Relative difference of gains that rounding makes: of starts that lead to the same parts, the first is taken.
+cdef double SAME_GAIN = 1e-9
 
 
 cdef struct Topic:
@@ -31,6 +33,7 @@ cdef struct Topic:
     const double* tokens
     const double* times            # (n_documents,) as how many a document counts
     const double* length           # (n_documents,) sums of tokens
+    const int64_t* order           # (n_documents,) documents by length, in whichever order they came
     const double* log_words        # (n_words,) of its distribution over these words
     double prior                   # alpha beta
     double topic_word_prior
@@ -169,18 +172,20 @@ def divide_cells(
     return divided_array
 
 
-cdef Py_ssize_t drawn(const double* weight, Py_ssize_t n, Stream* stream) noexcept nogil:
-    """A number below n in proportion to weights that are not all zero."""
+cdef Py_ssize_t drawn(
+    const double* weight, const int64_t* order, Py_ssize_t n, Stream* stream
+) noexcept nogil:
+    """One of n documents in some order, in proportion to weights that are not all zero."""
     cdef double total = 0.0, u
-    cdef Py_ssize_t i, last = 0
+    cdef Py_ssize_t i, last = order[0]
     for i in range(n):
-        total += weight[i]
+        total += weight[order[i]]
     u = next_uniform(stream) * total
     total = 0.0
     for i in range(n):
-        if weight[i] > 0.0:
-            last = i
-            total += weight[i]
+        if weight[order[i]] > 0.0:
+            last = order[i]
+            total += weight[last]
             if total > u:
                 break
     return last
@@ -196,7 +201,7 @@ cdef int seed_parts(
         if total == 0.0:  # at first, or if the seeds describe all documents as well as the topic does
             for d in range(topic.n_documents):
                 residual[d] = topic.times[d] * topic.length[d]
-        seed = drawn(residual, topic.n_documents, stream)
+        seed = drawn(residual, topic.order, topic.n_documents, stream)
         for w in range(topic.n_words):
             log_seed[w] = topic.log_words[w] - log(2.0)
         for i in range(topic.begin[seed], topic.begin[seed + 1]):
@@ -225,13 +230,15 @@ cdef int seed_parts(
 cdef int divide_documents(
     const Topic* topic, Parts* parts, double* scratch, double* entropy, Py_ssize_t* done
 ) except -1 nogil:
-    """Divide all cells; sets own, columns, and the entropy of the shares. scratch: (4 * n_parts,)"""
+    """Divide all cells; sets own, columns, and, if asked for, the entropy of the shares. scratch: (4 * n_parts,)
+    """
     cdef Py_ssize_t n_parts = topic.n_parts, d, i, p, first, n
     cdef double* prior = scratch + 2 * n_parts
     cdef double* of_document = scratch + 3 * n_parts
     cdef double* column
     cdef double scale, share
-    entropy[0] = 0.0
+    if entropy != NULL:
+        entropy[0] = 0.0
     for i in range(topic.n_words * n_parts):
         parts.columns[i] = 0.0
     for p in range(n_parts):
@@ -247,10 +254,13 @@ cdef int divide_documents(
             scale = shares_of_cell(parts.of_words + topic.word[i] * n_parts, of_document, n_parts, scratch)
             column = parts.columns + topic.word[i] * n_parts
             for p in range(n_parts):
-                share = scale * scratch[p]
-                if share > 0.0:
-                    column[p] += topic.times[d] * topic.tokens[i] * share
-                    entropy[0] -= topic.times[d] * topic.tokens[i] * share * log(share)
+                scratch[p] *= scale
+                column[p] += topic.times[d] * topic.tokens[i] * scratch[p]
+            if entropy != NULL:
+                for p in range(n_parts):
+                    share = scratch[p]
+                    if share > 0.0:
+                        entropy[0] -= topic.times[d] * topic.tokens[i] * share * log(share)
         count_work(done, 20 * n_parts * n)
     return 0
 
@@ -323,7 +333,7 @@ cdef int ascend(
     cdef Py_ssize_t n_parts = topic.n_parts, p
     cdef int _round
     for _round in range(rounds):
-        divide_documents(topic, parts, scratch, gain, done)
+        divide_documents(topic, parts, scratch, gain if _round == rounds - 1 else NULL, done)
         fit_shares(topic, parts, scratch, done)
         fit_words(topic, parts)
         count_work(done, 40 * n_parts * topic.n_words)
@@ -389,6 +399,7 @@ def propose_parts(
     n_documents = len(first)
     cdef int64_t[::1] begin = np.append(first, len(document)).astype(np.int64)
     cdef double[::1] length = np.add.reduceat(tokens, first)
+    cdef int64_t[::1] order = np.argsort(length, kind="stable").astype(np.int64)
     cdef double[::1] times = np.asarray(document_weight)[np.asarray(document)[first]]
     cdef double[::1] log_topic = np.empty(n_words), whole = np.zeros(n_words), log_seed = np.empty(n_words)
     cdef double[::1] residual = np.empty(n_documents), scratch = np.empty(4 * n_parts)
@@ -400,8 +411,8 @@ def propose_parts(
     parts = Parts(&of_words[0, 0, 0], &columns[0, 0, 0], &own[0, 0, 0], &shares[0, 0])
     best = Parts(&of_words[1, 0, 0], &columns[1, 0, 0], &own[1, 0, 0], &shares[1, 0])
     topic = Topic(
-        n_documents, n_words, &begin[0], &word[0], &tokens[0], &times[0], &length[0], &log_topic[0],
-        concentration * weight, topic_word_prior, n_features, 0.0, n_parts, max_iter, tol
+        n_documents, n_words, &begin[0], &word[0], &tokens[0], &times[0], &length[0], &order[0],
+        &log_topic[0], concentration * weight, topic_word_prior, n_features, 0.0, n_parts, max_iter, tol
     )
     with nogil:
         for i in range(n_words):
@@ -416,7 +427,7 @@ def propose_parts(
             seed_stream(&stream, combine(key, start))
             seed_parts(&topic, &parts, &stream, &residual[0], &log_seed[0], &done)
             ascend(&topic, &parts, first_rounds, &scratch[0], &gain, &done)
-            if start == 0 or gain > best_gain:
+            if start == 0 or gain > best_gain + SAME_GAIN * fabs(best_gain):
                 best_gain = gain
                 other = parts
                 parts = best

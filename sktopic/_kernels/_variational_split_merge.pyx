@@ -1,4 +1,4 @@
-"""Topics of a batch cell by cell, to see what the bound would gain if two were one, or one were two.
+"""Topics of a batch cell by cell, to see what the bound would gain if two were one.
 
 Mean-field inference gives the cell (document, word) with count n the expected tokens c_k = n phi_k of topic
 k. Most are nothing: lists hold the cells where a topic has more than a trace.
@@ -6,12 +6,11 @@ k. Most are nothing: lists hold the cells where a topic has more than a trace.
 
 import numpy as np
 
-from libc.math cimport exp, fabs, log, log1p
+from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._precision cimport real
-from sktopic._kernels._special cimport digamma
 from sktopic._kernels._vector cimport fill_digamma_row
 
 # A topic's share of a cell below which its contribution is lost in rounding.
@@ -86,102 +85,56 @@ def list_cells(
     return cell_array[:n].copy(), document_array[:n].copy(), tokens_array[:n].copy()
 
 
-def pair_mixing(
-    const int32_t[::1] cell1,
-    const double[::1] tokens1,
-    const int32_t[::1] cell2,
-    const double[::1] tokens2,
-    const int32_t[::1] document1,
-    double[::1] mixing,
+def pairs_mixing(
+    const int64_t[::1] indptr,
+    const int32_t[::1] cell_word,
+    const double[::1] cell_count,
+    const double[::1] share,
+    const real[:, ::1] expectation,
+    const real[:, ::1] rows,
+    const double[:, ::1] tokens,
+    double fewest,
+    const int64_t[:, ::1] pairs,
+    Py_ssize_t first,
+    Py_ssize_t last,
 ):
     """What the entropy of the tokens' topics loses in each document when two topics become one.
 
     Parameters
     ----------
-    cell1, tokens1, cell2, tokens2 : lists of the two topics, as of list_cells                    IN
-    document1 : of the first list                                                                 IN
-    mixing : (n_documents,) to which are added the sums over cells of
-        (c1 + c2) log(c1 + c2) - c1 log c1 - c2 log c2                                        IN/OUT
-    """
-    cdef Py_ssize_t i = 0, j = 0, done = 0
-    with nogil:
-        while i < cell1.shape[0] and j < cell2.shape[0]:
-            count_work(&done, 16)
-            if cell1[i] < cell2[j]:
-                i += 1
-            elif cell1[i] > cell2[j]:
-                j += 1
-            else:
-                mixing[document1[i]] += (
-                    x_log_x(tokens1[i] + tokens2[j]) - x_log_x(tokens1[i]) - x_log_x(tokens2[j])
-                )
-                i += 1
-                j += 1
-
-
-cdef inline double softplus(double x) noexcept nogil:
-    return (x if x > 0.0 else 0.0) + log1p(exp(-fabs(x)))
-
-
-def divide_cells(
-    const int32_t[::1] document,
-    const int32_t[::1] word,
-    const double[::1] tokens,
-    const double[::1] difference,
-    double prior1,
-    double prior2,
-    double start,
-    int max_iter,
-    double tol,
-    double[::1] mixing,
-):
-    """Divide a topic's tokens among two topics: mean field with everything else held fixed.
-
-    The first gets the share sigmoid(difference_w + psi(theta1) - psi(theta2)) of a cell, where theta = prior
-    + tokens of the document. The tokens of both together stay what they are.
-
-    Parameters
-    ----------
-    document, word, tokens : of the topic's cells, documents ascending                            IN
-    difference : (n_words,) E[log phi] of the first topic minus that of the second                IN
-    prior1, prior2 : parameters of the document's proportions for the two
-    start : share of the first in each document at the start
-    max_iter, tol : iterations over a document, at most, and until theta changes by less
-    mixing : (n_documents,) to which is added what the two would lose by pair_mixing           IN/OUT
+    indptr, cell_word, cell_count, share, expectation, rows : as in list_cells                    IN
+    tokens : (n_documents, n_topics) of the topics in the documents                               IN
+    fewest : tokens of both in a document, up to which nothing is lost
+    pairs : (n_pairs, 2) topics                                                                   IN
+    first, last : documents, from the one up to the other
 
     Returns
     -------
-    first (n,) float64 : tokens of the first topic in each cell
+    mixing (last - first, n_pairs) float64 : sums over cells of
+        (c1 + c2) log(c1 + c2) - c1 log c1 - c2 log c2
     """
-    cdef Py_ssize_t n = document.shape[0], begin = 0, end, i, done = 0
-    cdef int _iteration
-    cdef double total, theta1, theta2, ahead, part, changed, x
-    first_array = np.empty(n)
-    cdef double[::1] first = first_array
+    cdef Py_ssize_t d, i, p, a, b, n, done = 0
+    cdef double c1, c2
+    mixing_array = np.zeros((last - first, pairs.shape[0]))
+    cdef double[:, ::1] mixing = mixing_array
+    cdef Py_ssize_t[::1] present = np.empty(pairs.shape[0], dtype=np.intp)
     with nogil:
-        while begin < n:
-            end = begin
-            total = 0.0
-            while end < n and document[end] == document[begin]:
-                total += tokens[end]
-                end += 1
-            part = start * total
-            for _iteration in range(max_iter):
-                theta1 = prior1 + part
-                theta2 = prior2 + (total - part if total > part else 0.0)
-                ahead = digamma(theta1) - digamma(theta2)
-                changed = part
-                part = 0.0
-                for i in range(begin, end):
-                    first[i] = tokens[i] / (1.0 + exp(-(difference[word[i]] + ahead)))
-                    part += first[i]
-                changed = fabs(part - changed)
-                count_work(&done, 16 * (end - begin) + 64)
-                if changed < tol:
-                    break
-            for i in range(begin, end):
-                x = difference[word[i]] + ahead
-                # -q log q - (1 - q) log(1 - q) with q = sigmoid(x)
-                mixing[document[begin]] += first[i] * softplus(-x) + (tokens[i] - first[i]) * softplus(x)
-            begin = end
-    return first_array
+        for d in range(first, last):
+            n = 0
+            for p in range(pairs.shape[0]):
+                if tokens[d, pairs[p, 0]] > fewest and tokens[d, pairs[p, 1]] > fewest:
+                    present[n] = p
+                    n += 1
+            for i in range(indptr[d], indptr[d + 1]):
+                for a in range(n):
+                    p = present[a]
+                    b = pairs[p, 0]
+                    c1 = share[i] * <double>expectation[d, b] * <double>rows[cell_word[i], b]
+                    if c1 > TRACE * cell_count[i]:
+                        b = pairs[p, 1]
+                        c2 = share[i] * <double>expectation[d, b] * <double>rows[cell_word[i], b]
+                        if c2 > TRACE * cell_count[i]:
+                            mixing[d - first, p] += x_log_x(c1 + c2) - x_log_x(c1) - x_log_x(c2)
+                count_work(&done, 4 * n)
+            count_work(&done, pairs.shape[0])
+    return mixing_array

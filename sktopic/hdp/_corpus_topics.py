@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from sktopic._arrays import by_blocks
+from sktopic._arrays import by_blocks, columns_of
 from sktopic._document_steps import VariationalStep
 from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._sample_weight import weighted_sum
@@ -19,6 +19,23 @@ SMALLEST_WEIGHT, LARGEST_REST = 1e-10, 1.0 - 1e-6
 LEAST_REST = 0.1
 WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
 NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
+# Part of a word's tokens, the loss of which lets a document start from equal shares of the topics left.
+LARGE_LOSS = 0.5
+# Of each topic: updates before it became what it is; how many splits of it, and merges with its likeliest
+# partners, have been refused since, and the update from which on the next are tried.
+TRIALS = np.dtype(
+    [("born", "i8"), ("splits", "i8"), ("split_due", "i8"), ("merges", "i8"), ("merge_due", "i8")]
+)
+# A topic waits 2 ** refused updates, but no more than this power of two.
+LONGEST_WAIT = 30
+
+
+def trials_of_new(n_topics, t):
+    """TRIALS of topics that t updates were before."""
+    trials = np.zeros(n_topics, dtype=TRIALS)
+    for name in ("born", "split_due", "merge_due"):
+        trials[name] = t
+    return trials
 
 
 @dataclass
@@ -30,7 +47,7 @@ class CorpusTopics:
     statistics : the topic-word statistics
     weights : (n_topics,) beta
     ids : (n_topics,) identities
-    births : (n_topics,) updates before the topic became what it is
+    trials : (n_topics,) TRIALS
     next_id : of the next new topic
     total_samples : documents of the corpus, what a unit of the statistics stands for
     alpha, gamma, eta : concentrations of documents and of the weights, and topic_word_prior
@@ -39,7 +56,7 @@ class CorpusTopics:
     statistics: TopicWordStatistics
     weights: np.ndarray
     ids: np.ndarray
-    births: np.ndarray
+    trials: np.ndarray
     next_id: int
     total_samples: float
     alpha: float
@@ -83,6 +100,10 @@ class CorpusTopics:
         """log p(beta), the density of the sticks."""
         return self.n_topics * math.log(self.gamma) + (self.gamma - 1.0) * math.log(self.weight_left())
 
+    def tokens(self):
+        """Expected tokens of each topic, (n_topics,)."""
+        return self.statistics.tokens(self.total_samples)
+
     def in_use(self, totals):
         """Whether topics with these totals of the statistics are in use."""
         return are_in_use(self.statistics.tokens(self.total_samples, totals))
@@ -111,7 +132,40 @@ class CorpusTopics:
     def keep(self, kept, statistics=None):
         """Give up the other topics; their weights are those of topics out of reach from now on."""
         self.statistics = self.statistics.of_topics(kept) if statistics is None else statistics
-        self.weights, self.ids, self.births = self.weights[kept], self.ids[kept], self.births[kept]
+        self.weights, self.ids, self.trials = self.weights[kept], self.ids[kept], self.trials[kept]
+
+    def merge(self, merges):
+        """Make topics of disjoint pairs one each, and give up those that are not in use.
+
+        merges : list of (first, second, gain); the larger keeps its identity
+
+        Returns
+        -------
+        kept : (n_topics,) bool, the topics that are left
+        into : (n_topics,) the topic that each is now part of
+        made : list of ("merge", identity kept, identity lost, gain)
+        """
+        totals, weights = self.statistics.totals.copy(), self.weights.copy()
+        kept, into, made = np.ones(len(totals), dtype=bool), np.arange(len(totals)), []
+        for first, second, gain in merges:
+            large, small = (first, second) if totals[first] >= totals[second] else (second, first)
+            totals[large] += totals[small]
+            weights[large] += weights[small]
+            kept[small], into[small] = False, large
+            made.append(("merge", self.ids[large], self.ids[small], gain))
+        kept &= self.in_use(totals)
+        if not kept.all():
+            self.weights = weights
+            self.keep(kept, self.statistics.merged(kept, into, totals))
+        return kept, into, made
+
+    def postpone(self, move, topics, t):
+        """Let some topics wait with a move ("split" or "merge") that was refused in update t."""
+        trials = self.trials.copy()
+        trials[f"{move}s"][topics] += 1
+        waits = 2 ** np.minimum(trials[f"{move}s"][topics], LONGEST_WAIT)
+        trials[f"{move}_due"][topics] = t + waits
+        self.trials = trials
 
 
 def expected_topics(expectation, statistics, total_samples, eta):
@@ -149,10 +203,38 @@ class DocumentInference:
         start = None if tokens is None else prior + tokens
         return self.step(topics.rest())(batch, gathered, prior, None, workers, gamma=start)
 
+    def without(self, counts, kept, workers):
+        """Inference of the same documents with some of their topics only, from where they are."""
+        # log_norm still tells how the rows were scaled; mean-field inference reads no cumulative sums.
+        topics = replace(counts.topics, rows=columns_of(counts.topics.rows, kept))
+        prior, rest = counts.prior[kept], counts.rest + counts.prior[~kept].sum()
+        start = start_without(counts.batch, counts.tokens, kept)
+        return self.step(rest)(counts.batch, topics, prior, None, workers, gamma=prior + start)
+
     def better(self, batch, topics, workers, tokens):
         """For each document the better of both starts."""
         warm, cold = self(batch, topics, workers, tokens), self(batch, topics, workers)
         return self.step(topics.rest()).better(warm, cold, workers)
+
+
+def merged(tokens, into):
+    """Tokens (n_documents, n_topics) of topics after some have become part of others (see CorpusTopics.merge)."""
+    tokens = tokens.copy()
+    for k in np.flatnonzero(into != np.arange(len(into))):
+        tokens[:, into[k]] += tokens[:, k]
+    return tokens
+
+
+def start_without(batch, tokens, kept):
+    """Tokens (n_documents, n_left) of some of the topics, for documents to start from without the others.
+
+    Where what the others leave may be all tokens of a word, those kept start equal: from where they are,
+    inference might be far from words that none of them has.
+    """
+    lost, smallest = tokens[:, ~kept].sum(axis=1), np.full(batch.n_documents, np.inf)
+    np.minimum.at(smallest, batch.cell_document(), batch.cell_count)
+    even = np.broadcast_to(batch.lengths[:, None] / kept.sum(), (batch.n_documents, kept.sum()))
+    return np.where((lost > LARGE_LOSS * smallest)[:, None], even, tokens[:, kept])
 
 
 def _between_logarithms(old, best, rho):

@@ -8,24 +8,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._fitted_arrays import COUNT, FLOAT, INT
+from sktopic._fitted_arrays import FLOAT
 from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
     SMALLEST_WEIGHT,
+    TRIALS,
     WEIGHT_ITERATIONS,
     CorpusTopics,
     DocumentInference,
     expected_topics,
     fit_weights,
+    trials_of_new,
 )
+from sktopic.hdp._final_moves import FinalMoves, make_all
 from sktopic.hdp._minibatch import GrowingHDP
 from sktopic.hdp._moves import Moves, moves_work
 
 # What CorpusTopics calls by the letters of the literature.
 PARAMETERS = {"alpha": "doc_concentration", "gamma": "topic_concentration", "eta": "topic_word_prior"}
+# Standard errors by which the gain of a move has to be above zero.
+CONFIDENCE = {"significant": 2.0, "any": 0.0}
+MOVE_KEY = 0x6D6F7665
 MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other", "i8"), ("gain", "f8")])
 
 
@@ -51,12 +57,19 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         'cold', no pass lowers the bound of the corpus at the documents' present state (`elbo` infers them
         anew). `partial_fit` always works online.
     split_merge : bool, default=True
-        Whether topics are split and merged. In the last of several passes of `fit` none is split, all may be
-        merged, and small ones are dropped where the others do better without them; after an early stop there
-        is one more pass for that. Before, a topic is merged only four passes or fifty updates after it was
-        made or last changed. `partial_fit` has no last pass: it splits and merges, and drops nothing.
+        Whether topics are split and merged. A topic is merged only four passes or fifty updates after it was
+        made or last changed; one for which a split, or the likeliest merges, were refused r times since then
+        waits 2 ** r updates before it is tried again.
     max_splits : int, default=3
         Topics that a batch may split.
+    move_acceptance : {'significant', 'any'}, default='significant'
+        Which gains of the bound, estimated from a batch, make a move: those two standard errors above zero,
+        or any above zero, as in the paper.
+    final_moves : bool, default=True
+        Whether the last of several passes of `fit` holds topics fixed, gathers over the corpus what merges, or
+        doing without the smallest topics, would gain, and then makes the moves that raise its bound; after an
+        early stop there is one more pass for that. With learning_method='batch' that is repeated until none
+        does. `partial_fit` makes no such moves, nor does the paper.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Where inference of a document starts with learning_method='batch': from equal shares of all topics,
         from where it ended in the pass before, or from both, of which the better result is kept. None is
@@ -144,10 +157,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     n_components_ : int
         Topics in use: those with at least one expected token in the corpus.
     move_history_ : structured ndarray of shape (n_moves,)
-        The moves since training began: n_samples (documents seen before the batch), kind ('split', 'merge' or
-        'drop'), topic (the identity that is kept, or dropped), other (that which begins or ends, or -1), gain
-        (of the bound, in nats). A topic that is left with less than one expected token is removed without an
-        entry.
+        The moves since training began: n_samples (documents seen before the batch, or by the end of the last
+        pass), kind ('split', 'merge' or 'drop'), topic (the identity that is kept, or dropped), other (that
+        which begins or ends, or -1), gain (of the bound, in nats). A topic that is left with less than one
+        expected token is removed without an entry.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -172,10 +185,11 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     Notes
     -----
-    What a move gains is estimated from a batch, and has to be two standard errors above zero. Where the
-    corpus has other tokens of a topic than the batch, according to its posterior, these count for a merge,
-    and against dropping it. Batches of a few hundred documents make moves reliable; small ones lose topics,
-    and of a single document they make none.
+    What a move gains is estimated from a batch. Tokens of a topic that is split, those of earlier batches too,
+    are divided word by word, as the means of the parts share a token of the word. Where the corpus has
+    other tokens of a topic than the batch, according to its posterior, these count for a merge. Batches of a
+    few hundred documents make moves reliable, and of one or two they make none. The settings of the paper are
+    ``move_acceptance='any', final_moves=False, topic_word_prior='auto'``.
 
     The bound prefers fewer topics than predictions do: on texts, held-out scores may be higher without moves.
 
@@ -213,6 +227,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         "learning_method": [StrOptions({"online", "batch"})],
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
+        "move_acceptance": [StrOptions(set(CONFIDENCE))],
+        "final_moves": ["boolean"],
         "document_start": [StrOptions({"cold", "warm", "better"}), None],
         "topic_expectation": [StrOptions({"geometric", "mean"})],
         "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"}), None],
@@ -221,10 +237,9 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     _fitted_arrays = {  # noqa: RUF012
         **GrowingHDP._fitted_arrays,
         "_weights": (FLOAT, "topics"),
-        "_births": (INT, "topics"),
+        "_trials": (TRIALS, "topics"),
         "move_history_": (MOVE, None),
     }
-    _fitted_values = {**GrowingHDP._fitted_values, "_cursor": COUNT}  # noqa: RUF012
 
     # A batch is looked at as a whole.
     _reads_whole_batches = True
@@ -236,6 +251,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         learning_method: Literal["online", "batch"] = "online",
         split_merge: bool = True,
         max_splits: int = 3,
+        move_acceptance: Literal["significant", "any"] = "significant",
+        final_moves: bool = True,
         document_start: Literal["cold", "warm", "better"] | None = None,
         topic_expectation: Literal["geometric", "mean"] = "geometric",
         topic_concentration: float | Literal["auto"] = "auto",
@@ -264,6 +281,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self.learning_method = learning_method
         self.split_merge = split_merge
         self.max_splits = max_splits
+        self.move_acceptance = move_acceptance
+        self.final_moves = final_moves
         self.document_start = document_start
         self.topic_expectation = topic_expectation
         self.topic_concentration = topic_concentration
@@ -305,7 +324,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self._start_from(self._initial_statistics(n_features, seed))
         n = self.n_components
         self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
-        self._births, self._cursor = np.zeros(n, dtype=np.int64), 0
+        self._trials = trials_of_new(n, 0)
         self.move_history_ = np.empty(0, dtype=MOVE)
         self.topic_concentration_ = self.doc_concentration_ = 1.0
         self.topic_word_prior_ = self._default_topic_word_prior()
@@ -317,10 +336,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     def _edit_columns(self, edit):
         super()._edit_columns(edit)
-        self._weights, self._births = edit.sums(self._weights), edit.left(self._births)
+        self._weights, self._trials = edit.sums(self._weights), edit.left(self._trials)
 
     def _corpus_topics(self, total_samples):
-        given = self._statistics, self._weights, self._ids, self._births, self._next_id
+        given = self._statistics, self._weights, self._ids, self._trials, self._next_id
         parameters = {name: getattr(self, f"{parameter}_") for name, parameter in PARAMETERS.items()}
         return CorpusTopics(*given, total_samples, **parameters)
 
@@ -357,7 +376,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     @property
     def _finishes(self):
-        return self.split_merge
+        return self.split_merge and self.final_moves
 
     def _fits_whole_corpus(self):
         return self.learning_method == "batch"
@@ -369,27 +388,34 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         counts = batch_counts.expected
         work = super()._global_work(batch_counts, update) + 40 * WEIGHT_ITERATIONS * counts.gamma.size
         if self.split_merge:
-            work += moves_work(counts, self.n_features_in_, update.is_last_pass)
+            work += moves_work(counts, self.n_features_in_)
         return work
 
     def _update_topics(self, batch_counts, update, workers):
+        topics = self._corpus_topics(self.total_samples_)
+        if self._finishes and update.is_last_pass:
+            if update.is_whole_corpus:
+                self._take_over(topics, make_all(topics, self._inference(), batch_counts, workers))
+                return
+            if "final" not in update.memory:
+                update.memory["final"] = FinalMoves(topics, self._inference())
+            update.memory["final"].add(batch_counts, workers)
+            return
         scale, rho = update.total_samples / batch_counts.n_documents, self._rho(update)
-        topics, counts = self._corpus_topics(self.total_samples_), batch_counts.expected
-        batch = counts.batch
-        moves = Moves(topics, self._inference(), scale, self._n_topic_updates, workers)
+        counts, batch = batch_counts.expected, batch_counts.expected.batch
+        confidence, key = CONFIDENCE[self.move_acceptance], self._key(MOVE_KEY, update.number)
+        given = self._inference(), scale, confidence, self._n_topic_updates, key, workers
+        moves = Moves(topics, *given)
         moving = self.split_merge and self._n_topic_updates > 0  # topics are random before
         if moving:
-            counts = moves.finish(counts) if update.is_last_pass else moves.merge(counts, is_last_pass=False)
+            counts = moves.merge(counts)
         before = topics.weights
         given = moves.batch_topics(counts).tokens, before, topics.alpha, topics.gamma, scale
         best = fit_weights(*given, batch.sample_weight)
         topics.weights = (1.0 - rho) * before + rho * best
-        splits = []
-        if moving and self.max_splits > 0 and not update.is_last_pass:
-            given = counts, before, best, rho, self.max_splits, self._cursor
-            splits, self._cursor = moves.propose_splits(*given)
+        splits = moves.propose_splits(counts, rho, self.max_splits) if moving and self.max_splits else []
         self._update_statistics(topics.statistics, replace(batch_counts, expected=counts), update, workers)
-        tokens = moves.split(splits, counts, batch_counts.words)
+        tokens = moves.split(splits, counts)
         if self._n_topic_updates > 0 or update.is_whole_corpus:  # the very first batch has read random topics
             learned = [name for name, parameter in PARAMETERS.items() if getattr(self, parameter) == "auto"]
             priors = {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}
@@ -398,10 +424,16 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         if update.is_whole_corpus:
             update.memory["tokens"] = tokens  # of the documents, for their next start
 
+    def _finish(self, memory, workers):
+        if "final" in memory:
+            final = memory.pop("final")
+            self._take_over(final.topics, final.make(workers)[0])
+            self._report_topics()
+
     def _take_over(self, topics, moves):
         """Let the topics of the corpus be these, after some moves."""
         self._statistics, self._weights = topics.statistics, topics.weights
-        self._ids, self._births, self._next_id = topics.ids, topics.births, topics.next_id
+        self._ids, self._trials, self._next_id = topics.ids, topics.trials, topics.next_id
         for name, parameter in PARAMETERS.items():
             setattr(self, f"{parameter}_", getattr(topics, name))
         noted = np.array([(self.n_samples_seen_, *move) for move in moves], dtype=MOVE)

@@ -8,8 +8,9 @@ from sktopic._kernels import _split_proposals as kernel
 
 # Starts, rounds of coordinate ascent from each, and from the best of them.
 STARTS, FIRST_ROUNDS, MORE_ROUNDS = 4, 2, 6
-# Mean field in a document: iterations at most, and tokens of a part by which the last may change it.
-DIVIDE_ITERATIONS, DIVIDE_TOL = 20, 1e-3
+# Mean field in a document: iterations at most, of each round and where topics are given, and tokens of a part
+# by which the last may change it.
+ROUND_ITERATIONS, DIVIDE_ITERATIONS, DIVIDE_TOL = 3, 20, 1e-3
 
 
 @dataclass
@@ -76,7 +77,7 @@ def propose_parts(
         n_starts=STARTS,
         first_rounds=FIRST_ROUNDS,
         more_rounds=MORE_ROUNDS,
-        max_iter=DIVIDE_ITERATIONS,
+        max_iter=ROUND_ITERATIONS,
         tol=DIVIDE_TOL,
         key=key,
     )

@@ -4,34 +4,26 @@ All formulas are those of one topic against two whose tokens, weights and poster
 merge gains what they say, a split loses it.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, gammaln, xlogy
 
-from sktopic._kernels._variational_split_merge import dirichlet_terms, divide_cells, list_cells, pair_mixing
-from sktopic._sample_weight import weighted_sum
+from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
+from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
 # Tokens of a topic in a document below which there is nothing to look at.
 FEWEST_TOKENS = 1e-12
-# Coordinate ascent over the two halves of a topic.
-DIVIDE_ITERATIONS = 20
-DIVIDE_TOL = 1e-3
-# ... and updates of the halves' topics by it.
-ROUNDS = 5
-# Standard errors by which a gain has to be above zero.
-CONFIDENCE = 2.0
-# ... and nats, which rounding does not make.
+# Nats that a gain has to be above, which rounding does not make.
 LEAST_GAIN = 1e-3
-# Topics that a batch tries to split, and pairs that it tries to merge.
-TRIED = 30
+# Topics that a batch tries to split, and pairs that it tries to merge, at most; and pairs for each topic.
+TRIED, PARTNERS = 30, 2
 # Multiplications of one product of matrices: some tenths of a second.
 PRODUCT_WORK = 4_000_000_000
 # Topics that workers divide at a time; those behind the last that is accepted are divided in vain.
 SIDE_BY_SIDE = 6
-WEIGHT_ITERATIONS, WEIGHT_TOL = 10, 1e-4
-SMALLEST_SHARE = 1e-10
 
 
 @dataclass
@@ -86,12 +78,14 @@ class BatchTopics:
     counts : VariationalCounts of the batch
     concentration, topic_word_prior : alpha and eta
     scale : documents of the corpus for each of the batch, both by weight
+    confidence : standard errors that a gain has to be above zero
     """
 
     counts: object
     concentration: float
     topic_word_prior: float
     scale: float
+    confidence: float
 
     @property
     def batch(self):
@@ -117,12 +111,6 @@ class BatchTopics:
         )
         return Cells(cell, document, batch.cell_word[cell], tokens)
 
-    @cached_property
-    def proportions(self):
-        """E[pi] of each document."""
-        lengths = self.batch.lengths[:, None]
-        return (self.tokens + self.counts.prior) / (self.concentration + lengths)
-
     def posterior(self, column):
         """E[log p(phi)] - E[log q(phi)] of a topic, E[log phi] of the words of the batch, and the sum of that
         over the column's tokens."""
@@ -143,15 +131,27 @@ class BatchTopics:
             change[some] += sign * (gammaln(prior + part.documents[some]) - gammaln(prior))
         return change
 
-    def error(self, change):
-        """Standard error of the sum of changes over the corpus, of which these documents are a sample."""
-        n = self.batch.total_weight
+    def estimate(self, change, tokens=None, total=None):
+        """The sum of the documents' changes over the corpus, of which they are a sample, and its standard error.
+
+        tokens, total : (n_documents,) what the changes are about proportional to, and the sum of that over the
+            corpus: the ratio of both scatters less than the changes do. None: documents, of which the corpus
+            has as many as scale says.
+        """
+        batch, n = self.batch, self.batch.total_weight
+        tokens, total = (np.ones(len(change)), self.scale * n) if tokens is None else (tokens, total)
+        factor = total / batch.sum(tokens)
+        gain = factor * float(batch.sum(change))
         if self.scale <= 1.0:
-            return 0.0
+            return gain, 0.0
         if n < 2:
-            return np.inf
-        squares = self.batch.sum((change - self.batch.sum(change) / n) ** 2)
-        return self.scale * float(np.sqrt(n * (squares / (n - 1)) * (1.0 - 1.0 / self.scale)))
+            return gain, math.inf
+        squares = batch.sum((change - gain / total * tokens) ** 2)
+        return gain, factor * math.sqrt(n * (squares / (n - 1)) * (1.0 - 1.0 / self.scale))
+
+    def is_gain(self, gain, error):
+        """Whether a gain with this standard error is taken for one."""
+        return math.isfinite(error) and gain > LEAST_GAIN + self.confidence * error
 
     def part(self, cells, weight, column, tokens=None):
         """The Part of all tokens of some cells, or of given ones."""
@@ -166,7 +166,7 @@ class Split:
     Attributes
     ----------
     topic : its number
-    tokens : those of the first part in the topic's cells
+    tokens : (n_cells, 2) those of the parts in the topic's cells
     first, second : the parts
     gain, error : what the bound gains, and the standard error of that
     """
@@ -195,13 +195,14 @@ def topic_of(topics, k, weight, column):
     return Topic(cells, topics.part(cells, weight, column), *topics.posterior(column))
 
 
-def is_significant(gain, error):
-    """Whether a gain is one."""
-    return gain > LEAST_GAIN + CONFIDENCE * error
-
-
-def merge_gain(topics, one, other):
+def merge_gain(topics, one, other, mixing):
     """What the bound gains when two topics become one, if the corpus is the batch times its scale.
+
+    Parameters
+    ----------
+    topics : BatchTopics
+    one, other : Topic, of each
+    mixing : (n_documents,) what the entropy of the tokens' topics loses
 
     Returns
     -------
@@ -212,191 +213,227 @@ def merge_gain(topics, one, other):
     """
     union = one.part.joined(other.part)
     bound, log_words, log_tokens = topics.posterior(union.column)
-    change, words = topics.proportions_change(one.part, other.part), 0.0
+    words = 0.0
     for topic in (one, other):
         words += float(topic.part.words @ (log_words - topic.log_words))
-    mixing = np.zeros(len(change))
-    a, b = one.cells, other.cells
-    pair_mixing(a.cell, a.tokens, b.cell, b.tokens, a.document, mixing)
-    change -= mixing
-    gain = topics.scale * (float(topics.batch.sum(change)) + words) + bound - one.bound - other.bound
+    change, error = topics.estimate(topics.proportions_change(one.part, other.part) - mixing)
+    gain = change + topics.scale * words + bound - one.bound - other.bound
     unseen = log_tokens - one.log_tokens - other.log_tokens - topics.scale * words
-    return gain, unseen, topics.error(change)
+    return gain, unseen, error
 
 
-def unseen_loss(part, topics, phi, others):
-    """What the bound loses without a topic in the tokens that the corpus has of it and the batch has not, at
-    most: if their documents have nothing but the topic, and take what others are on average.
+def documents_mixing(topics, pairs, first, last):
+    """What the entropy of the tokens' topics loses in documents first to last when pairs become one topic each,
+    (last - first, n_pairs)."""
+    counts, batch = topics.counts, topics.batch
+    return pairs_mixing(
+        indptr=batch.indptr,
+        cell_word=batch.cell_word,
+        cell_count=batch.cell_count,
+        share=counts.share,
+        expectation=counts.expectation,
+        rows=counts.topics.rows,
+        tokens=topics.tokens,
+        fewest=FEWEST_TOKENS,
+        pairs=pairs,
+        first=first,
+        last=last,
+    )
+
+
+def propose_merges(topics, weights, sizes, column, free, due):
+    """Disjoint pairs of topics whose union raises the bound, and the topics that were tried in vain.
 
     Parameters
     ----------
-    part : Part of the topic
     topics : BatchTopics
-    phi, others : (n_features,) probabilities of words in the topic, and in the mixture of the others
-    """
-    tokens = part.column.copy()
-    tokens[topics.batch.words] -= topics.scale * part.words
-    return float(np.maximum(tokens, 0.0) @ np.maximum(np.log(phi / others), 0.0))
-
-
-def propose_merges(topics, weights, column, young, most):
-    """Disjoint pairs of topics whose union raises the bound, as (first, second, gain).
-
-    Parameters
-    ----------
-    topics : BatchTopics
-    weights : (n_topics,) beta
+    weights, sizes : (n_topics,) beta, and expected tokens in the corpus
     column : function that gives the expected tokens of topic k in the corpus, (n_features,)
-    young : (n_topics,) bool, topics that are not merged, or not yet
-    most : pairs to try
+    free : (n_topics,) bool, topics that may be merged
+    due : (n_topics,) bool, those for which partners are sought
+
+    Returns
+    -------
+    merges : list of (first, second, gain)
+    refused : numbers of topics
     """
-    known, merges, taken = {}, [], set()
-    for pair in correlated_pairs(topics.proportions, most, topics.batch.sample_weight):
-        if taken.isdisjoint(pair) and not young[list(pair)].any():
+    known, merges, taken, tried = {}, [], set(), set()
+    if not (free & due).any():
+        return merges, []
+    pairs = candidate_pairs(topics, sizes, free, due, PARTNERS)[:TRIED]
+    mixing = documents_mixing(topics, pairs, 0, topics.batch.n_documents)
+    for i, pair in enumerate(pairs.tolist()):
+        if taken.isdisjoint(pair):
             for k in pair:
                 if k not in known:
                     known[k] = topic_of(topics, k, float(weights[k]), column(k))
-            gain, unseen, error = merge_gain(topics, *(known[k] for k in pair))
-            if is_significant(gain + unseen, error):
+            gain, unseen, error = merge_gain(topics, *(known[k] for k in pair), mixing[:, i])
+            tried.update(pair)
+            if topics.is_gain(gain + unseen, error):
                 merges.append((*pair, gain + unseen))
                 taken.update(pair)
-    return merges
+    return merges, sorted(tried - taken)
 
 
-def propose_splits(topics, old, hat, rho, column, frozen, most, cursor, workers):
-    """Topics whose division raises the bound, and where to go on next time.
-
-    Topics are tried in descending order of weight, TRIED of them from the cursor on.
+def candidate_pairs(topics, sizes, free, due, partners):
+    """Pairs of topics by what their union might gain, the most promising first, (n_pairs, 2).
 
     Parameters
     ----------
-    topics : BatchTopics, before the update by the batch
-    old, hat : (n_topics,) beta before, and the best for the batch
-    rho : step size of the update
-    column : as in propose_merges
-    frozen : (n_topics,) bool, topics that are not split
-    most : splits to return, > 0
-    cursor : number of topics tried already
-    workers : Workers
+    topics, sizes, free, due : as in propose_merges
+    partners : pairs for each topic that is due
     """
-    order, splits = np.argsort(-((1.0 - rho) * old + rho * hat), kind="stable"), []
-    order = order[~frozen[order]]
-    tried = [int(order[(cursor + i) % len(order)]) for i in range(min(len(order), TRIED))]
-
-    def divided(k):
-        return divide(topics, k, float(old[k]), float(hat[k]), rho, column(k))
-
-    for first in range(0, len(tried), SIDE_BY_SIDE):
-        for split in workers.map_here(divided, [(k,) for k in tried[first : first + SIDE_BY_SIDE]]):
-            if split is not None and is_significant(split.gain, split.error):
-                splits.append(split)
-            if len(splits) == most:
-                return splits, 0
-    return splits, cursor + TRIED if cursor + TRIED < len(order) else 0
+    estimates = merge_estimates(topics, sizes)
+    estimates[:, ~free] = estimates[~free] = -np.inf
+    np.fill_diagonal(estimates, -np.inf)
+    chosen = np.zeros(estimates.shape, dtype=bool)
+    for k in np.flatnonzero(free & due):
+        best = np.argsort(-estimates[k], kind="stable")[:partners]
+        chosen[k, best[np.isfinite(estimates[k, best])]] = True
+    first, second = np.nonzero(np.triu(chosen | chosen.T))
+    order = np.argsort(-estimates[first, second], kind="stable")
+    return np.column_stack([first, second])[order]
 
 
-def divide(topics, k, old, hat, rho, column):
-    """Divide topic k: the batch's share of the update against what was there; None if the batch lacks it."""
-    cells, scale, alpha, words = topics.cells(k), topics.scale, topics.concentration, topics.batch.words
-    whole = topics.part(cells, (1.0 - rho) * old + rho * hat, (1.0 - rho) * column)
-    if not len(cells.tokens) or hat <= 0.0:
-        return None
-    whole.column[words] += rho * scale * whole.words
-    seen = np.zeros_like(column)
-    if rho < 1.0:
-        seen[words] = scale * whole.words
-    else:  # what was there is what the batch has: every other document against the rest
-        half = shares_of_every_other(topics.batch)[cells.document] * cells.tokens
-        seen[words] = scale * topics.part(cells, 0.0, column, half).words
-        column = whole.column - seen
-    share = max((1.0 - rho) * old / whole.weight, 0.5 if rho == 1.0 else 0.0)
-    share = min(share, 1.0 - SMALLEST_SHARE)
-    starts = column, seen
-    for _ in range(ROUNDS):
-        mixing = np.zeros(topics.batch.n_documents)
-        tokens = divide_cells(
-            cells.document,
-            cells.word,
-            cells.tokens,
-            topics.posterior(starts[0])[1] - topics.posterior(starts[1])[1],
-            alpha * whole.weight * share,
-            alpha * whole.weight * (1.0 - share),
-            share,
-            DIVIDE_ITERATIONS,
-            DIVIDE_TOL,
-            mixing,
-        )
-        second = topics.part(cells, 0.0, np.zeros_like(column), cells.tokens - tokens)
-        second.column[words] = rho * scale * second.words
-        first = topics.part(cells, 0.0, whole.column - second.column, tokens)
-        starts = first.column, second.column
-    first.weight = divide_weight(
-        topics.batch, first, second, whole.weight * share, whole.weight, (1.0 - rho) * old, rho * hat, alpha
-    )
-    second.weight = whole.weight - first.weight
-    bounds, change = 0.0, mixing - topics.proportions_change(first, second)
-    for sign, part, c in ((1, first, tokens), (1, second, cells.tokens - tokens), (-1, whole, cells.tokens)):
-        bound, log_words, _ = topics.posterior(part.column)
-        bounds += sign * bound
-        gains = c * log_words[cells.word]
-        change += sign * np.bincount(cells.document, weights=gains, minlength=len(change))
-    gain = scale * float(topics.batch.sum(change)) + bounds
-    return Split(k, tokens, first, second, gain, topics.error(change))
+def merge_estimates(topics, sizes):
+    """What the bound gains when two topics become one, roughly, (n_topics, n_topics).
 
-
-def shares_of_every_other(batch):
-    """What of each document is in every other of the documents, where one counts as several."""
-    if batch.sample_weight is None:
-        return np.arange(batch.n_documents) % 2 == 0
-    bounds = np.append(0.0, np.cumsum(batch.sample_weight))
-    return np.diff(bounds // 2 + np.minimum(bounds % 2, 1.0)) / batch.sample_weight
-
-
-def divide_weight(batch, first, second, start, total, kept, moved, alpha):
-    """beta of the first of two halves, by the fixed point that weights are found by.
-
-    kept stays with it; moved is divided as the expected tables are.
+    Topics of n and m tokens need h = (n + m) log(n + m) - n log n - m log m nats to say which tokens are whose.
+    Merged, they lose as much of that as their words differ, and save as much as their documents are the same:
+    h (B_words - 1 + B_documents), where B = sum sqrt(p q) of two distributions is one for equal ones and zero
+    where they do not overlap.
     """
-    weight = start
-    for _ in range(WEIGHT_ITERATIONS):
-        gains = [
-            alpha * b * batch.sum(digamma(alpha * b + part.documents) - digamma(alpha * b))
-            for part, b in ((first, weight), (second, total - weight))
-        ]
-        updated = kept + moved * gains[0] / max(sum(gains), 1e-300)
-        updated = min(max(updated, SMALLEST_SHARE * total), (1.0 - SMALLEST_SHARE) * total)
-        if abs(updated - weight) < WEIGHT_TOL * total:
-            break
-        weight = updated
-    return weight
+    counts, weights = topics.counts, topics.batch.sample_weight
+    rows, documents = counts.topics.rows, np.sqrt(topics.tokens)
+    words = np.sqrt(rows) * np.exp(0.5 * counts.topics.log_norm)[:, None].astype(rows.dtype)
+    if weights is not None:
+        documents *= np.sqrt(weights)[:, None]
+    both = sizes[:, None] + sizes
+    told = xlogy(both, both) - xlogy(sizes, sizes)[:, None] - xlogy(sizes, sizes)
+    return told * (overlaps(words) + overlaps(documents) - 1.0)
 
 
-def correlated_pairs(proportions, most, sample_weight=None):
-    """Pairs of columns with positive covariance, largest first, at most ``most``; rows may have weights."""
-    if sample_weight is None:
-        deviations = proportions - proportions.mean(axis=0)
-    else:
-        mean = weighted_sum(proportions, sample_weight) / sample_weight.sum()
-        deviations = (proportions - mean) * np.sqrt(sample_weight)[:, None]
-    covariance = np.triu(products(deviations), 1)
-    places = np.flatnonzero(covariance > 0)
-    values = covariance.ravel()[places]
-    if len(places) > most:  # all that are as large as the last one wanted: many equal ones keep their order
-        chosen = values >= np.partition(values, len(values) - most)[len(values) - most]
-        places, values = places[chosen], values[chosen]
-    order = places[np.argsort(-values, kind="stable")[:most]]
-    rows, columns = np.unravel_index(order, covariance.shape)
-    return list(zip(rows.tolist(), columns.tolist()))
+def overlaps(x):
+    """Cosines of the columns of x; zero for columns of zeros."""
+    inner = np.triu(products(x)).astype(np.float64)
+    inner += np.triu(inner, 1).T
+    norms = np.sqrt(inner.diagonal())
+    norms = np.outer(norms, norms)
+    return np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0.0)
 
 
 def products(x):
-    """x.T @ x; a large one in parts, since NumPy does not look for Ctrl-C in a product of matrices."""
+    """The upper triangle of x.T @ x, and maybe more.
+
+    A large one in parts, since NumPy does not look for Ctrl-C in a product of matrices.
+    """
     n_rows, n_columns = x.shape
     width = max(1, PRODUCT_WORK // max(1, n_rows * n_columns))
     if width >= n_columns:
         return x.T @ x
-    out = np.empty((n_columns, n_columns))
+    out = np.empty((n_columns, n_columns), dtype=x.dtype)
     for first in range(0, n_columns, width):
         columns = slice(first, first + width)
         out[columns, first:] = x[:, columns].T @ x[:, first:]
     return np.triu(out)
+
+
+def propose_splits(topics, weights, column, rho, due, most, keys, workers):
+    """Topics whose division raises the bound, and those that were tried in vain.
+
+    Parameters
+    ----------
+    topics : BatchTopics, before the update by the batch
+    weights : (n_topics,) beta after it
+    column : function that gives the expected tokens of topic k in the corpus before it, (n_features,)
+    rho : its step size
+    due : (n_topics,) bool, topics to try; of more than TRIED the largest
+    most : splits to return, > 0
+    keys : function that gives the key of the random numbers for topic k
+    workers : Workers
+
+    Returns
+    -------
+    splits : list of Split
+    refused : numbers of topics
+    """
+    splits, refused = [], []
+    order = np.argsort(-weights, kind="stable")
+    tried = order[due[order]][:TRIED].tolist()
+
+    def divided(k):
+        return divide(topics, k, float(weights[k]), column(k), rho, keys(k))
+
+    for first in range(0, len(tried), SIDE_BY_SIDE):
+        some = tried[first : first + SIDE_BY_SIDE]
+        for k, split in zip(some, workers.map_here(divided, [(k,) for k in some])):
+            if split is not None and topics.is_gain(split.gain, split.error):
+                splits.append(split)
+                if len(splits) == most:
+                    return splits, refused
+            else:
+                refused.append(k)
+    return splits, refused
+
+
+def divide(topics, k, weight, column, rho, key):
+    """Divide topic k; None if the batch lacks it.
+
+    The column after the update is divided word by word, what the corpus had before the batch as what the batch
+    has of it: as the parts' means would share a token of the word.
+
+    Parameters
+    ----------
+    topics, rho, key : as in propose_splits
+    weight : of the topic after the update
+    column : (n_features,) its expected tokens before it
+    """
+    batch, alpha, eta = topics.batch, topics.concentration, topics.topic_word_prior
+    cells, n = topics.cells(k), batch.n_documents
+    whole = topics.part(cells, weight, (1.0 - rho) * column)
+    whole.column[batch.words] += rho * topics.scale * whole.words
+    bound, log_whole, _ = topics.posterior(whole.column)
+    if whole.words.sum() < FEWEST_TOKENS:
+        return None
+    given = cells, n, log_whole, weight, alpha, eta, len(column), 2, key
+    parts = propose_parts(*given, sample_weight=batch.sample_weight)
+    columns = divided_columns(whole.column, batch.words, parts.columns, eta)
+    posteriors = [topics.posterior(part) for part in columns]
+    log_words = np.array([log for _, log, _ in posteriors])
+    tokens, mixing = divide_cells(cells, n, log_words, parts.weights, alpha)
+    first, second = (
+        topics.part(cells, float(parts.weights[p]), columns[p], tokens[:, p]) for p in range(2)
+    )
+    change = mixing - topics.proportions_change(first, second)
+    gains = (tokens * log_words[:, cells.word].T).sum(axis=1) - cells.tokens * log_whole[cells.word]
+    change += np.bincount(cells.document, weights=gains, minlength=n)
+    gain, error = topics.estimate(change, whole.documents, whole.column.sum())
+    gain += posteriors[0][0] + posteriors[1][0] - bound
+    return Split(k, tokens, first, second, gain, error)
+
+
+def divided_columns(column, words, parts, topic_word_prior):
+    """Divide tokens of all words among parts that have other tokens of some of them.
+
+    A token goes to the parts in proportion to their tokens times the probability of its word in their means.
+
+    Parameters
+    ----------
+    column : (n_features,) tokens to divide
+    words : (n_words,) the words that tokens of parts are known of
+    parts : (n_parts, n_words) these
+    topic_word_prior : eta
+
+    Returns
+    -------
+    columns : (n_parts, n_features)
+    """
+    totals = parts.sum(axis=1)
+    rates = totals / (totals + len(column) * topic_word_prior)
+    shares = np.empty((len(parts), len(column)))
+    shares[:] = (rates / rates.sum())[:, None]
+    found = rates[:, None] * (parts + topic_word_prior)
+    shares[:, words] = found / found.sum(axis=0)
+    columns = shares * column
+    columns[0] = column - columns[1:].sum(axis=0)
+    return columns

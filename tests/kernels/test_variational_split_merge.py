@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._variational_split_merge import dirichlet_terms, divide_cells, list_cells, pair_mixing
+from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from tests.kernels.tools import for_both_precisions
 from tests.reference import variational_split_merge as reference
 
@@ -50,47 +50,20 @@ def test_cells_of_a_topic_are_those_of_the_reference(topic, dtype):
     assert_allclose(found[2], expected[2], rtol=1e-14)
 
 
-def mixing_of(cell1, tokens1, cell2, tokens2, document1):
-    mixing = np.zeros(12)
-    pair_mixing(cell1, tokens1, cell2, tokens2, document1, mixing)
-    return mixing
-
-
-def test_mixing_of_a_pair_is_that_of_the_reference():
-    *given, present = batch(np.float64)
-    lists = [list_cells(*given, topic, present) for topic in range(5)]
-    for one in lists:
-        for other in lists:
-            cells = one[0], one[2], other[0], other[2], one[1]
-            assert_allclose(mixing_of(*cells), reference.pair_mixing(*cells, 12), rtol=1e-12, atol=1e-12)
-    # Topics that share no cell mix nothing.
-    assert_array_equal(mixing_of(*cells[:2], cells[0] + 1000, *cells[3:]), 0.0)
-
-
-@pytest.mark.parametrize("max_iter", [1, 3, 50])
-@pytest.mark.parametrize(
-    ("prior1", "prior2", "start"), [(0.3, 0.2, 0.6), (1e-6, 2.0, 0.01), (5.0, 1e-12, 1.0)]
-)
-def test_division_is_that_of_the_reference(prior1, prior2, start, max_iter):
-    *given, present = batch(np.float64)
-    cell, document, tokens = list_cells(*given, 2, present)
-    word = given[1][cell]
-    difference = np.random.default_rng(1).normal(0, 2, 30)
-    arguments, mixing = (
-        (document, word, tokens, difference, prior1, prior2, start, max_iter, 1e-9),
-        np.zeros(12),
-    )
-    first = divide_cells(*arguments, mixing)
-    expected = reference.divide_cells(*arguments, 12)
-    assert_allclose(first, expected[0], rtol=1e-9)
-    assert_allclose(mixing, expected[1], rtol=1e-9, atol=1e-9)
-    # It is what the halves would lose as a pair.
-    pair = mixing_of(cell, first, cell, tokens - first, document)
-    assert_allclose(mixing, pair, rtol=1e-9, atol=1e-9)
-
-
-def test_division_of_nothing():
-    none = np.empty(0, dtype=np.int32)
-    mixing = np.zeros(0)
-    first = divide_cells(none, none, np.empty(0), np.empty(0), 1.0, 1.0, 0.5, 10, 1e-3, mixing)
-    assert len(first) == 0
+@for_both_precisions
+def test_mixing_of_pairs_is_that_of_the_reference(dtype):
+    indptr, word, count, share, expectation, rows, present = batch(dtype)
+    lists = [
+        reference.list_cells(indptr, word, count, share, expectation, rows, k, present) for k in range(5)
+    ]
+    tokens = np.array([np.bincount(d, weights=c, minlength=12) for _, d, c in lists]).T.copy()
+    pairs = np.array([(i, j) for i in range(5) for j in range(5) if i != j])
+    given = indptr, word, count, share, expectation, rows, tokens, 1e-12, pairs
+    mixing = pairs_mixing(*given, 0, 12)
+    for (i, j), found in zip(pairs.tolist(), mixing.T):
+        (cell1, document1, tokens1), (cell2, _, tokens2) = lists[i], lists[j]
+        expected = reference.pair_mixing(cell1, tokens1, cell2, tokens2, document1, 12)
+        assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert np.abs(mixing).sum(axis=0).min() > 0.1
+    assert_array_equal(pairs_mixing(*given, 2, 9), mixing[2:9])
+    assert pairs_mixing(*given[:-1], pairs[:0], 0, 12).shape == (12, 0)

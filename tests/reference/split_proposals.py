@@ -30,8 +30,9 @@ def divide_cells(document, word, tokens, log_words, prior, max_iter, tol, n_docu
     return divided, mixing
 
 
-def drawn(weight, stream):
-    return int(np.searchsorted(np.cumsum(weight), stream.uniform() * weight.sum(), side="right"))
+def drawn(weight, order, stream):
+    ordered = weight[order]
+    return order[np.searchsorted(np.cumsum(ordered), stream.uniform() * ordered.sum(), side="right")]
 
 
 def seeds(c, times, log_topic, n_parts, stream):
@@ -40,7 +41,7 @@ def seeds(c, times, log_topic, n_parts, stream):
     for _ in range(n_parts):
         if residual is None or residual.sum() == 0:
             residual = times * lengths
-        seed = drawn(residual, stream)
+        seed = drawn(residual, np.argsort(lengths, kind="stable"), stream)
         found.append(np.log((np.exp(log_topic) + c[seed] / lengths[seed]) / 2))
         closeness = np.array([(c @ (log_topic - log_seed)) for log_seed in found]).min(axis=0)
         residual = times * np.maximum(closeness, 0.0)

@@ -1,7 +1,7 @@
-"""Cells of topics, their mixing and their division (twin of sktopic._kernels._variational_split_merge)."""
+"""Cells of topics and their mixing (twin of sktopic._kernels._variational_split_merge)."""
 
 import numpy as np
-from scipy.special import digamma, expit, gammaln, xlogy
+from scipy.special import digamma, gammaln, xlogy
 
 TRACE = 1e-14
 
@@ -25,20 +25,3 @@ def pair_mixing(cell1, tokens1, cell2, tokens2, document1, n_documents):
     one, two = tokens1[i], tokens2[j]
     lost = xlogy(one + two, one + two) - xlogy(one, one) - xlogy(two, two)
     return np.bincount(document1[i], weights=lost, minlength=n_documents)
-
-
-def divide_cells(document, word, tokens, difference, prior1, prior2, start, max_iter, tol, n_documents):
-    first = np.empty(len(tokens))
-    for d in np.unique(document):
-        own = document == d
-        total = tokens[own].sum()
-        part = start * total
-        for _ in range(max_iter):
-            ahead = digamma(prior1 + part) - digamma(prior2 + total - part)
-            first[own] = tokens[own] * expit(difference[word[own]] + ahead)
-            part, before = first[own].sum(), part
-            if abs(part - before) < tol:
-                break
-    rest = tokens - first
-    mixing = xlogy(tokens, tokens) - xlogy(first, first) - xlogy(rest, rest)
-    return first, np.bincount(document, weights=mixing, minlength=n_documents)

@@ -1,0 +1,198 @@
+"""Merges and drops of the last pass over a corpus, judged by sums over all its documents."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import gammaln
+
+from sktopic._arrays import BLOCK_ENTRIES, by_blocks
+from sktopic._statistics import TopicWordStatistics, frozen_columns
+from sktopic.hdp._corpus_topics import merged, start_without
+from sktopic.hdp._variational_split_merge import (
+    LEAST_GAIN,
+    BatchTopics,
+    candidate_pairs,
+    documents_mixing,
+)
+
+# Pairs for each topic that the last pass looks at.
+PARTNERS = 6
+# Successive numbers of topics that the first batch would rather not drop, and no larger ones are tried.
+ENOUGH = 3
+
+
+class FinalMoves:
+    """What moves change in the bound of a corpus, gathered in a pass over it with topics held fixed.
+
+    The candidates are chosen by the first batch: pairs of topics, and numbers of the smallest topics, without
+    which documents are inferred once more. Nothing is estimated, and no standard error is needed: merges of
+    disjoint pairs change the bound by the sum of what each does, and dropping topics by what is found. Both at
+    once would not, so that what gains more is done.
+
+    Parameters
+    ----------
+    topics : CorpusTopics, which stay what they are until `make`
+    infer : DocumentInference
+    """
+
+    def __init__(self, topics, infer):
+        self.topics, self._infer = topics, infer
+        given = topics.statistics
+        self._sums = TopicWordStatistics.empty(given.n_features, topics.n_topics)
+        if given.frozen is not None:
+            held = frozen_columns(given.frozen)
+            self._sums.frozen = given.frozen
+            self._sums.store[:, held], self._sums.totals[held] = given.store[:, held], given.totals[held]
+        self._pairs, self._n_documents = None, 0.0
+
+    def add(self, batch_counts, workers):
+        """Look at the documents of a BatchCounts."""
+        counts = batch_counts.expected
+        topics = BatchTopics(counts, self.topics.alpha, self.topics.eta, scale=1.0, confidence=0.0)
+        if self._pairs is None:
+            self._choose(topics, workers)
+        if len(self._pairs):
+            self._merged += documents_change(topics, self.topics.weights, self._pairs, workers)
+        bounded = self._bounded(counts, workers)
+        for i, n in enumerate(self._numbers):
+            self._dropped[i] += self._change_without(n, bounded, workers)
+        self._sums.add(counts, batch_counts.words, 1.0, workers)
+        self._n_documents += batch_counts.n_documents
+
+    def _choose(self, topics, workers):
+        corpus, batch = self.topics, topics.batch
+        free, sizes = ~corpus.are_frozen(), corpus.tokens()
+        self._pairs = candidate_pairs(topics, sizes, free, free, PARTNERS)
+        order = np.argsort(sizes, kind="stable")
+        self._by_size, self._posteriors = order[free[order]], []
+        self._numbers, best = [], 0.0
+        scale, lower = corpus.total_samples / batch.total_weight, 0
+        counts = self._bounded(topics.counts, workers)
+        for n in numbers_to_drop(min(len(self._by_size), corpus.n_topics - 1)):
+            gain = scale * self._change_without(n, counts, workers)
+            gain += self._topics_change(n)
+            self._numbers.append(n)
+            best, lower = (gain, 0) if gain > best else (best, lower + 1)
+            if lower == ENOUGH:
+                break
+        self._merged, self._dropped = np.zeros(len(self._pairs)), np.zeros(len(self._numbers))
+
+    def _bounded(self, counts, workers):
+        """The documents as the bound is highest, if they read topics in another way."""
+        infer = self._infer.with_bound()
+        if infer == self._infer:
+            return counts
+        return infer(counts.batch, self.topics, workers, counts.tokens)
+
+    def _change_without(self, n, counts, workers):
+        """What the bound of the documents of a batch gains without the n smallest topics."""
+        without = self._infer.without(counts, self._left(n), workers)
+        return float(counts.batch.sum(without.bounds() - counts.bounds()))
+
+    def _topics_change(self, n):
+        """What the bound gains by posteriors of topics and by the weights without the n smallest topics."""
+        corpus, lost = self.topics, self._by_size[:n]
+        for k in lost[len(self._posteriors) :]:
+            posterior = corpus.statistics.of_topics([k]).posterior_bound(corpus.total_samples, corpus.eta)
+            self._posteriors.append(posterior)
+        rest = corpus.weight_left()
+        weights = (corpus.gamma - 1.0) * math.log((rest + corpus.weights[lost].sum()) / rest)
+        return weights - sum(self._posteriors[:n])
+
+    def _left(self, n):
+        """Whether each topic is left without the n smallest."""
+        return ~np.isin(np.arange(self.topics.n_topics), self._by_size[:n])
+
+    def make(self, workers):
+        """Let the topics be those of the pass, after the moves that raise the bound.
+
+        Returns
+        -------
+        made : list of (kind, topic, other, gain)
+        kept, into : as of CorpusTopics.merge
+        """
+        corpus, scale = self.topics, self.topics.total_samples / self._n_documents
+        drops = scale * self._dropped + [self._topics_change(n) for n in self._numbers]
+        self._sums.scale[0] = 1.0 / self._n_documents
+        corpus.statistics = self._sums
+        gains = scale * self._merged + words_change(corpus, self._pairs, workers)
+        merges, taken = [], set()
+        for i in np.argsort(-gains, kind="stable"):
+            pair = self._pairs[i].tolist()
+            if gains[i] > LEAST_GAIN and taken.isdisjoint(pair):
+                merges.append((*pair, float(gains[i])))
+                taken.update(pair)
+        best = int(drops.argmax()) if len(drops) else None
+        if best is None or drops[best] <= max(LEAST_GAIN, sum(gain for *_, gain in merges)):
+            kept, into, made = corpus.merge(merges)
+            return made, kept, into
+        n, kept = self._numbers[best], self._left(self._numbers[best])
+        made = [("drop", corpus.ids[k], -1, float(drops[best]) / n) for k in self._by_size[:n]]
+        corpus.keep(kept)
+        return made, kept, np.arange(len(kept))
+
+
+def make_all(topics, infer, batch_counts, workers):
+    """Moves by a batch that is the corpus, until none raises the bound, which are returned; changes topics."""
+    made = []
+    while True:
+        final = FinalMoves(topics, infer)
+        final.add(batch_counts, workers)
+        some, kept, into = final.make(workers)
+        if not some:
+            return made
+        made += some
+        counts = batch_counts.expected
+        start = start_without(counts.batch, merged(counts.tokens, into), kept)
+        batch_counts = replace(batch_counts, expected=infer(counts.batch, topics, workers, start))
+
+
+def numbers_to_drop(most):
+    """1 to 8, 12, 16, 24, ... up to most."""
+    numbers = [*range(1, 9), *(m * 2**i for i in range(30) for m in (12, 16))]
+    return [n for n in numbers if n <= most]
+
+
+def documents_change(topics, weights, pairs, workers):
+    """What the bound of the documents of a batch gains by their proportions and the topics of their tokens when
+    pairs of topics become one, by weight, (n_pairs,).
+
+    Parameters
+    ----------
+    topics : BatchTopics
+    weights : (n_topics,) beta
+    pairs : (n_pairs, 2)
+    """
+    batch, tokens = topics.batch, topics.tokens
+    size = max(1, BLOCK_ENTRIES // len(pairs))
+    bounds = [*range(0, batch.n_documents, size), batch.n_documents]
+    priors = topics.concentration * weights
+    joint = priors[pairs].sum(axis=1)
+    n_documents = np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
+
+    def change(first, last):
+        n = tokens[first:last]
+        alone = gammaln(priors + n) - gammaln(priors)
+        gains = gammaln(joint + n[:, pairs].sum(axis=2)) - gammaln(joint) - alone[:, pairs].sum(axis=2)
+        return n_documents[first:last] @ (gains - documents_mixing(topics, pairs, first, last))
+
+    return sum(workers.map_here(change, list(pairwise(bounds))))
+
+
+def words_change(corpus, pairs, workers):
+    """What the bound gains by the topics' words when pairs of topics become one, (n_pairs,).
+
+    That is at the best posteriors of topics, where it is the log of the marginal likelihood of their words.
+    """
+    eta, n = corpus.eta, corpus.statistics.n_features
+
+    def likelihood(*topics):
+        column = sum(corpus.expected_counts(k) for k in topics)
+        words = by_blocks(lambda x: gammaln(eta + x) - gammaln(eta), column).sum()
+        return float(words) + gammaln(n * eta) - gammaln(n * eta + column.sum())
+
+    alone = np.array(workers.map_here(likelihood, [(k,) for k in range(corpus.n_topics)]))
+    together = workers.map_here(likelihood, pairs.tolist())
+    return np.array(together) - alone[pairs].sum(axis=1)
