@@ -23,9 +23,9 @@ from sktopic._topic_names import check_pairs
 
 FORMAT = "sktopic model"
 # Raised when files change such that older versions cannot read them; a later version reads all before it.
-SCHEMA = 2
+SCHEMA = 3
 # Parameters that files of the schemas before do not have: their models have the default.
-LATER_PARAMETERS = {2: {"components_init"}}
+LATER_PARAMETERS = {2: {"components_init"}, 3: {"split_merge"}}
 KEYS = {"format", "schema", "class", "versions", "parameters", "fitted", "names", "output"}
 # Attributes that scikit-learn sets: the names of features, the container of set_output ...
 NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
@@ -228,7 +228,7 @@ def _parameters(archive, encoded, cls, schema):
     given, wanted = _object(encoded, "parameters"), set(cls._get_param_names())
     for later, names in LATER_PARAMETERS.items():
         if schema < later:
-            wanted -= names
+            wanted -= names - given.keys()  # other classes may have had one of this name
     sparse = {name for name, value in given.items() if type(value) is dict and value.keys() == {"sparse"}}
     parts = {f"{name}/{part}" for name in sparse for part in PARTS}
     if not parts <= stored:

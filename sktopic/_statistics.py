@@ -223,6 +223,21 @@ class TopicWordStatistics:
             divided.totals[k] = divided.store[:, k].sum()
         return divided
 
+    def divided(self, topics, shares):
+        """A copy in which parts of some topics are topics of their own, behind the others; without average.
+
+        topics : (n_new,) the topic that each is a part of; shares : (n_features, n_new) its part of that
+        """
+        n = len(self.totals)
+        divided = self.of_topics(slice(None), n_spare=len(topics))
+        divided.store[:, n:] = self.store[:, topics] * shares
+        for k in np.unique(topics):
+            left = self.store[:, k] - divided.store[:, n + np.flatnonzero(topics == k)].sum(axis=1)
+            divided.store[:, k] = np.maximum(left, 0.0)
+            divided.totals[k] = divided.store[:, k].sum()
+        divided.totals[n:] = divided.store[:, n:].sum(axis=0)
+        return divided
+
     def multiply(self, factor):
         """Multiply every entry, in the store itself."""
         self.store *= factor

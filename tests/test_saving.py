@@ -76,7 +76,7 @@ def test_any_zip_program_and_numpy_can_read_a_file(path):
         assert_array_equal(arrays["fitted/_store"], model._store)
     header, arrays = content_of(path)
     assert header["class"] == "OnlineEMLDA"
-    assert header["schema"] == 2
+    assert header["schema"] == 3
     assert header["versions"]["sktopic"] == sktopic.__version__
     assert header["parameters"].keys() == model.get_params().keys()
     assert {name.partition("/")[2] for name in arrays} == set(model._fitted_arrays)
@@ -98,9 +98,10 @@ def test_data_of_arrays_are_aligned(path):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 def test_all_that_training_sets_is_declared(estimator, path):
-    """An attribute that is new in a class has to be declared there; with early stopping, too."""
+    """An attribute that is new in a class has to be declared there; with early stopping and moves, too."""
     model = clone(estimator)
     more = {"max_iter": 2, "early_stopping": True, "doc_topic_prior": "auto", "topic_word_prior": "auto"}
+    more["split_merge"] = True
     for name, value in more.items():
         try:
             clone(model).set_params(**{name: value}).fit(X)
@@ -332,8 +333,8 @@ def test_arguments_are_checked(path):
 def headers():
     """Changes of a header, and what the error says; a change of None is a key that is removed."""
     yield {"format": "another"}, "not of a topic model"
-    yield {"schema": 3}, "written by sktopic 0.* under schema 3, and this version reads those up to 2"
-    yield {"schema": 3, "class": "LaterLDA", "more": 1}, "under schema 3"
+    yield {"schema": 4}, "written by sktopic 0.* under schema 4, and this version reads those up to 3"
+    yield {"schema": 4, "class": "LaterLDA", "more": 1}, "under schema 4"
     yield {"schema": "1"}, "schema is '1'"
     yield {"schema": True}, "schema is True"
     yield {"schema": 0}, "schema is 0"

@@ -24,7 +24,7 @@ from sktopic.hdp._corpus_topics import (
     trials_of_new,
 )
 from sktopic.hdp._final_moves import FinalMoves, make_all
-from sktopic.hdp._minibatch import GrowingHDP
+from sktopic.hdp._minibatch import MOVE, GrowingHDP
 from sktopic.hdp._moves import Moves, moves_work
 
 # What CorpusTopics calls by the letters of the literature.
@@ -32,7 +32,6 @@ PARAMETERS = {"alpha": "doc_concentration", "gamma": "topic_concentration", "eta
 # Standard errors by which the gain of a move has to be above zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 MOVE_KEY = 0x6D6F7665
-MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other", "i8"), ("gain", "f8")])
 
 
 class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP):
@@ -436,5 +435,4 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self._ids, self._trials, self._next_id = topics.ids, topics.trials, topics.next_id
         for name, parameter in PARAMETERS.items():
             setattr(self, f"{parameter}_", getattr(topics, name))
-        noted = np.array([(self.n_samples_seen_, *move) for move in moves], dtype=MOVE)
-        self.move_history_ = np.concatenate([self.move_history_, noted])
+        self._note_moves(moves)

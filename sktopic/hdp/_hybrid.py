@@ -1,19 +1,55 @@
 """The online hybrid of variational and Gibbs inference for the HDP (Burkhardt and Kramer, 2017)."""
 
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import StrOptions
-from sktopic._document_steps import GibbsInference, GibbsStep
-from sktopic._fitted_arrays import FLOAT, NUMBER
+from sktopic._document_steps import GibbsInference, GibbsStep, WithPriorStatistics
+from sktopic._documents import DocumentBatch
+from sktopic._fitted_arrays import FLOAT, INT, NUMBER
 from sktopic._lanes import LaneModel
 from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
+from sktopic._statistics import frozen_columns
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
-from sktopic.hdp._minibatch import MinibatchHDP
+from sktopic.hdp._minibatch import MOVE, MinibatchHDP
 from sktopic.hdp._root import Root
 from sktopic.hdp._table_step import TableStep
+from sktopic.hdp._window import Window
+from sktopic.hdp._window_moves import Judge, WindowMoves
+
+# Documents of the first window; each is twice as large as the one before it, up to the whole corpus or so
+# many tokens.
+FIRST_WINDOW, MOST_TOKENS = 250, 1 << 22
+# Operations that moves take for a token of the window, roughly.
+MOVE_WORK = 2000
+# Sweeps over a document before those of doc_burn_in: after few of them small topics are still in documents
+# where they do not belong, and look as if they were not needed.
+MIXING_SWEEPS = 16
+WINDOW_KEY = 0x77696E646F77
+# What topic_word_prior=None stands for with moves, which have no number of topics that it might follow from.
+DEFAULT_TOPIC_WORD_PRIOR = 0.05
+
+
+@dataclass
+class DrawnCounts:
+    """Expected counts of a batch, and the topics that its clumps were drawn to last."""
+
+    expected: WithPriorStatistics
+    batch: DocumentBatch
+    topic: np.ndarray
+
+    def work(self):
+        return self.expected.work()
+
+    def add_to(self, target, words, factor, workers):
+        self.expected.add_to(target, words, factor, workers)
+
+    def prior_statistics(self):
+        return self.expected.prior_statistics()
 
 
 class HybridHDP(LaneModel, MinibatchHDP):
@@ -21,14 +57,16 @@ class HybridHDP(LaneModel, MinibatchHDP):
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
     topic that many documents use is more probable in the next. Choose it where topics are of very different
-    sizes. At most n_components topics are used. Topics without tokens lose their weight, but similar topics
-    are not merged: n_components_, the number in use, is no estimate of their true number; that of
-    `CollapsedGibbsHDP` is.
+    sizes. By default at most n_components topics are used. Topics without tokens lose their weight, but
+    similar topics are not merged: n_components_, the number in use, is no estimate of their true number; that
+    of `CollapsedGibbsHDP` is. With split_merge=True n_components is only the start, on which the number that
+    is found hardly depends.
 
     Parameters
     ----------
     n_components : int, default=100
-        Largest number of topics (truncation), K in the literature.
+        Largest number of topics (truncation), K in the literature. With split_merge=True, the number of
+        random topics that training starts from; it may then be anything later.
     sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
         How documents are sampled. All draw topics from the same distribution. 'collapsed' sums the tables out
         and has expected counts of tables and of tokens. The two others sample table indicators, and count
@@ -52,9 +90,14 @@ class HybridHDP(LaneModel, MinibatchHDP):
     reuse_topics : bool, default=True
         Whether a topic that fell out of use may be used again: topic_concentration is then shared out among
         all n_components topics. Otherwise it belongs to topics beyond those, and the topic stays unused.
+    split_merge : bool, default=False
+        Whether topics are split, merged and dropped as the documents that were seen last say (see Notes);
+        needs sampler='collapsed'.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
-        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``.
+        training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``. With
+        split_merge=True it is the parameter of the topics' Dirichlet prior, > 0, on which their number
+        depends: smaller values make more of them. None is then 0.05.
     learning_decay : float, default=0.65
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -70,7 +113,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
+        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0; 16 more with
+        split_merge=True, since after few sweeps small topics are in more documents than they should be.
     doc_sweeps : int, default=3
         Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=10
@@ -124,6 +168,10 @@ class HybridHDP(LaneModel, MinibatchHDP):
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where X had any.
+    move_history_ : ndarray of shape (n_moves,), structured
+        With split_merge=True, the moves in their order: n_samples (documents seen before the batch), kind
+        ('split', 'merge' or 'drop'), topic and other (identities: of the topic that was split, that stayed
+        or that was dropped, and of the one that was made or went; or -1), and gain in nats.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, only once `sktopic.inspection.name_topics` was called.
     n_iter_ : int
@@ -149,6 +197,24 @@ class HybridHDP(LaneModel, MinibatchHDP):
     expected tables of a topic with alpha = b1 r and n tokens in a document are alpha (psi(alpha + n) -
     psi(alpha)). Tables are counted from tokens; a count c becomes tokens as in `OnlineEMLDA`.
 
+    Moves are judged by the topics that the tokens of a window of documents were drawn to last. The first
+    window is of 250 documents after the first batch, each one twice as large as the one before it, up to the
+    size of the corpus, or until it has 2 ** 22 tokens; documents of a smaller one stand for the corpus, each
+    for as many. At its end each topic is compared with the two that explain its words best, and merged with
+    one where both are better as one; small topics are dropped where their tokens are better in the others;
+    then, but for the last of several passes of `fit`, Gibbs sampling restricted to two sides (Jain and Neal,
+    2004), which starts from two of its documents that are far from each other, looks for parts of each topic,
+    and for parts of those. What is compared is the probability of the words and topics of the window's
+    tokens, with proportions and tables of documents summed out and the share of a topic at the root
+    integrated out (Laplace), divided by the probability of the sides, each token's given all others; a move
+    has to gain five nats. So one number judges a split and the merge that would undo it. What is stored of a
+    topic that is split is divided among the parts, word by word, in proportion to their tokens in the window
+    plus their share of a token, and its tables by their shares: sums are kept. Those of merged topics are
+    added, those of dropped ones forgotten. This is a search and no Markov chain. It finds about a third of
+    the topics that `CollapsedGibbsHDP` has on KOS, since averages over batches forget small ones, and takes
+    several times as long as training without moves. Up to 32 bytes for each token of the window are part of
+    the fitted state, and a batch is in memory as a whole.
+
     Departures from the paper. There is no option of a topic that is new to the root (equation 17): all
     n_components exist there, with reuse_topics=True by shares of topic_concentration. A document's first
     sweep seats its tokens one after the other instead of at random. Both concentrations are learned, and the
@@ -163,6 +229,9 @@ class HybridHDP(LaneModel, MinibatchHDP):
 
     C. Chen, L. Du and W. Buntine, "Sampling table configurations for the hierarchical Poisson-Dirichlet
     process", ECML PKDD 2011: table indicators.
+
+    S. Jain and R. M. Neal, "A split-merge Markov chain Monte Carlo procedure for the Dirichlet process
+    mixture model", Journal of Computational and Graphical Statistics 13, 2004.
 
     Y. W. Teh, M. I. Jordan, M. J. Beal and D. M. Blei, "Hierarchical Dirichlet processes", Journal of the
     American Statistical Association 101, 2006: the model, and the likelihood of concentrations.
@@ -183,6 +252,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
         "sampler": [StrOptions({"collapsed", "sparse_table_indicator", "table_indicator"})],
         "root_weight": [StrOptions({"mean", "paper"})],
         "reuse_topics": ["boolean"],
+        "split_merge": ["boolean"],
     }
 
     _fitted_arrays = {  # noqa: RUF012
@@ -190,6 +260,18 @@ class HybridHDP(LaneModel, MinibatchHDP):
         "_tables": (FLOAT, "topics"),
     }
     _fitted_values = {**MinibatchHDP._fitted_values, "_growth": NUMBER}  # noqa: RUF012
+    # With split_merge=True alone; those of the window are as in Window, and its size is that of the next.
+    _optional_arrays = {  # noqa: RUF012
+        **LaneModel._optional_arrays,
+        "_window_word": (np.dtype(np.int32), "window tokens"),
+        "_window_topic": (np.dtype(np.int32), "window tokens"),
+        "_window_size": (FLOAT, "window tokens"),
+        "_window_length": (INT, "window documents"),
+        "_window_document_weight": (FLOAT, "window documents"),
+        "_window_used": (INT, 2),
+        "_window_target": (FLOAT, 1),
+        "move_history_": (MOVE, None),
+    }
 
     # Numbers of tables are summed over groups of documents.
     _wants_prior_statistics = True
@@ -205,6 +287,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
         topic_concentration_prior: tuple[float, float] = (1.0, 0.01),
         doc_concentration_prior: tuple[float, float] = (1.0, 0.01),
         reuse_topics: bool = True,
+        split_merge: bool = False,
         topic_word_prior: float | None = None,
         learning_decay: float = 0.65,
         learning_offset: float = 1.0,
@@ -233,6 +316,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
         self.topic_concentration_prior = topic_concentration_prior
         self.doc_concentration_prior = doc_concentration_prior
         self.reuse_topics = reuse_topics
+        self.split_merge = split_merge
         self.topic_word_prior = topic_word_prior
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
@@ -253,9 +337,32 @@ class HybridHDP(LaneModel, MinibatchHDP):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _check_settings(self):
+        super()._check_settings()
+        if self.split_merge and self.sampler != "collapsed":
+            raise ValueError(f"split_merge=True with sampler={self.sampler!r}: 'collapsed' is allowed.")
+        if self.split_merge and self.topic_word_prior is not None and self.topic_word_prior < SMALLEST:
+            raise ValueError(
+                f"split_merge=True with topic_word_prior={self.topic_word_prior!r}: at least {SMALLEST} is "
+                "allowed, or None."
+            )
+
+    def _check_continuation(self):
+        if not self.split_merge:
+            super()._check_continuation()
+
+    def _check_lanes(self):
+        super()._check_lanes()
+        if self.split_merge:
+            raise ValueError(
+                "split_merge=True has no rule for lanes, none of which sees a window of documents. Train in "
+                "lanes with split_merge=False, at the n_components that a fit of some documents has found."
+            )
+
     def _training_step(self):
         if self.sampler == "collapsed":
-            return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+            mixing = MIXING_SWEEPS if self.split_merge else 0
+            return GibbsStep(self.doc_burn_in + mixing, self.doc_sweeps)
         return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse_table_indicator")
 
     def _transform_step(self):
@@ -264,7 +371,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
     # The state
 
     def _default_topic_word_prior(self):
-        return default_topic_word_prior(self.n_components)
+        return DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
 
     def _initialize(self, n_features, seed):
         self._start_from(self._initial_statistics(n_features, seed))
@@ -274,6 +381,12 @@ class HybridHDP(LaneModel, MinibatchHDP):
         self._in_use = np.arange(n)
         self._adopt_settings()
         self._report_topics()
+
+    def _adopt_settings(self):
+        super()._adopt_settings()
+        if self.split_merge and "_window_target" not in vars(self):
+            self._begin_window(FIRST_WINDOW)
+            self.move_history_ = np.empty(0, dtype=MOVE)
 
     @property
     def _root(self):
@@ -296,15 +409,37 @@ class HybridHDP(LaneModel, MinibatchHDP):
         super()._report_topics()
         self._name_anew(self._in_use[is_new[self._in_use]])
 
+    @property
+    def _keeps_columns(self):
+        return not self.split_merge
+
     def _edit_columns(self, edit):
         super()._edit_columns(edit)
         self._tables = edit.sums(self._tables)
+        if not edit.keeps_columns:
+            self._ids = edit.left(self._ids)
+            self._in_use = np.arange(edit.n_left)
+        if "_window_target" in vars(self):  # the topics of its tokens are those before
+            self._begin_window(self._window_target[0])
 
     # Updates
 
+    @property
+    def _reads_whole_batches(self):
+        return self.split_merge
+
     def _document_step(self, batch, keys, update, workers):
         prior = self._doc_topic_prior(self._root_weights(update.total_samples))
-        return self._sampled(self._training_step(), batch, prior, keys, update, workers)
+        step = self._training_step()
+        if not self.split_merge:
+            return self._sampled(step, batch, prior, keys, update, workers)
+        topic = batch.unassigned()
+        counts = self._sampled(partial(step, assignments=topic), batch, prior, keys, update, workers)
+        return DrawnCounts(counts, batch, topic)
+
+    def _global_work(self, batch_counts, update):
+        work = super()._global_work(batch_counts, update)
+        return work + MOVE_WORK * int(self._window_used[0]) if self.split_merge else work
 
     def _update_topics(self, batch_counts, update, workers):
         total_weight = self._root_weights(update.total_samples).sum()
@@ -313,6 +448,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
             statistics = batch_counts.expected.prior_statistics()
             tables = statistics.topic_gains / batch_counts.n_documents
             self._update_root(tables, total_weight * statistics.total_gain / batch_counts.n_documents, update)
+            if self.split_merge:
+                self._look_at(batch_counts.expected, update)
 
     def _update_root(self, tables, growth, update):
         """Move the root towards that of a batch, and learn the concentrations."""
@@ -326,3 +463,60 @@ class HybridHDP(LaneModel, MinibatchHDP):
         if self.topic_concentration == "auto":
             given = self.topic_concentration_, *self.topic_concentration_prior
             self.topic_concentration_ = root.concentration(n, *given)
+
+    # Moves
+
+    @property
+    def _window(self):
+        return Window(*(getattr(self, f"_window_{field.name}") for field in fields(Window)))
+
+    @_window.setter
+    def _window(self, window):
+        for field in fields(Window):
+            setattr(self, f"_window_{field.name}", getattr(window, field.name))
+
+    def _begin_window(self, target):
+        """Begin a window of so many documents."""
+        self._window, self._window_target = Window.empty(), np.array([target], dtype=np.float64)
+
+    def _look_at(self, drawn, update):
+        """Let the documents of a batch enter the window; at its end, split and merge topics."""
+        self._window = window = self._window.with_batch(drawn.batch, drawn.topic)
+        enough = min(self._window_target[0], update.total_samples)
+        if window.n_documents >= enough or window.n_tokens >= MOST_TOKENS:
+            self._window_target = 2.0 * self._window_target
+            self._move(window, update)
+
+    def _move(self, window, update):
+        """Move topics as the window says."""
+        n, ids = self._n_trained, self._ids
+        prior = self._doc_topic_prior(self._root_weights(update.total_samples))
+        movable = np.ones(n, dtype=bool)
+        movable[frozen_columns(self._statistics.frozen)] = False
+        judge = Judge(self.topic_concentration_, self.topic_word_prior_, self.n_features_in_)
+        key = self._key(WINDOW_KEY, update.number)
+        moves = WindowMoves(window.topics(n, update.total_samples), prior, movable, judge, key)
+        moves.merge()
+        moves.drop()
+        edit = moves.edit()
+        self._edit_columns(edit)
+        if not update.is_last_pass:  # what is new then has not been judged
+            moves.split()
+            root, *parts = moves.division()
+            self._divide(edit.columns[root], *parts)
+        ids = np.concatenate([ids, self._ids[edit.n_left :], [-1]])  # -1: there is no other topic
+        self._note_moves([(kind, ids[topic], ids[other], gain) for kind, topic, other, gain in moves.made])
+
+    def _divide(self, topics, share, of_words):
+        """Let parts of topics be topics of their own, behind the others.
+
+        topics : (n_new,) columns; share : (n_new,) of their tables; of_words : (n_features, n_new) of what is
+        stored of each word
+        """
+        n_new, tables = len(topics), self._tables[topics] * share
+        self._statistics = self._statistics.divided(topics, of_words)
+        left = self._tables - np.bincount(topics, tables, minlength=len(self._tables))
+        self._tables = np.append(np.maximum(left, 0.0), tables)
+        self._ids = np.append(self._ids, self._next_id + np.arange(n_new))
+        self._next_id += n_new
+        self._in_use = np.arange(len(self._ids))

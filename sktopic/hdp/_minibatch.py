@@ -15,6 +15,8 @@ from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
+# An entry of move_history_.
+MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other", "i8"), ("gain", "f8")])
 # Expected tokens in the corpus from which on a topic is in use.
 FEWEST_TOKENS = 1.0
 
@@ -126,6 +128,11 @@ class MinibatchHDP(MinibatchTopicModel):
         self._ids[columns] = self._next_id + np.arange(len(columns))
         self._next_id += len(columns)
         self.topic_ids_ = self._ids[self._in_use]
+
+    def _note_moves(self, moves):
+        """Enter tuples (kind, topic, other, gain) into move_history_."""
+        noted = np.array([(self.n_samples_seen_, *move) for move in moves], dtype=MOVE)
+        self.move_history_ = np.concatenate([self.move_history_, noted])
 
     def _statistics_in_use(self):
         statistics = self._statistics

@@ -1,0 +1,17 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def draw_sides(
+    first: NDArray[np.int64],  # (n_documents + 1,)
+    word: NDArray[np.int32],  # (n_tokens,)
+    size: NDArray[np.float64],  # (n_tokens,)
+    document_weight: NDArray[np.float64],  # (n_documents,)
+    side: NDArray[np.int8],  # (n_tokens,) IN/OUT
+    prior: float,
+    share: float,
+    topic_word_prior: float,
+    n_features: int,
+    n_sweeps: int,
+    key: int,
+) -> tuple[float, float, float, tuple[float, float]]:
+    """log_ratio, log_q, share, tables of both sides."""

@@ -1,0 +1,340 @@
+"""Splits, merges and drops of topics, judged by the tokens that they have in a window of documents.
+
+There is one question for splits and merges: are the two parts of some tokens one topic or two? What two gain
+is the logarithm of
+
+    b0 sqrt(2 pi (1 / T_0 + 1 / T_1)) R / prod_i p(s_i | all other sides)
+
+(see _kernels._topic_sides): the likelihood ratio with the prior of one more topic, their shares at the root
+integrated out around the mode, and with what is uncertain of the sides. A topic is split where the parts
+that Gibbs sampling finds gain, and two topics are merged where what they have loses by being apart. A small
+topic is compared with all others in the same way.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from sktopic._editing import TopicEdit
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._kernels._topic_sides import draw_sides
+from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
+
+# What a move gains at least, in nats: one draw of the topics of tokens is not more precise.
+LEAST_GAIN = 5.0
+# Sweeps over the tokens of a topic that is tried to be split.
+SPLIT_SWEEPS = 5
+# Topics that each is compared with.
+MERGE_CANDIDATES = 2
+# Tokens of the largest topic that is tried to be dropped.
+LARGEST_DROPPED = 500
+# Numbers that are computed at once, and the least that is divided by.
+BLOCK, SMALLEST = 1 << 21, 1e-300
+# Share of the topic itself in what two sides start from, and rounds in which documents choose one.
+SMOOTHING, START_ROUNDS = 0.5, 3
+# Tells the streams of a topic apart.
+START_KEY = 0x7374617274
+
+
+@dataclass(frozen=True)
+class WindowTopic:
+    """A topic in a window.
+
+    Attributes
+    ----------
+    root : number of the topic that it is a part of
+    share : what share of that it is
+    prior : a, its parameter of the documents' proportions
+    tokens : TopicTokens
+    """
+
+    root: int
+    share: float
+    prior: float
+    tokens: TopicTokens
+
+    def part(self, tokens, share):
+        return WindowTopic(self.root, self.share * share, self.prior * share, tokens)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What two topics gain over one, in nats.
+
+    Attributes
+    ----------
+    topic_concentration, topic_word_prior, n_features : b0, beta and the number of words
+    """
+
+    topic_concentration: float
+    topic_word_prior: float
+    n_features: int
+
+    def __call__(self, tokens, side, prior, share, n_sweeps, key):
+        """The gain and the share of side 0, after some sweeps over the sides, which change."""
+        given = prior, share, self.topic_word_prior, self.n_features, n_sweeps, key
+        log_ratio, log_q, share, tables = draw_sides(*tokens.arguments(), side, *given)
+        if min(tables) <= 0.0:
+            return -math.inf, share
+        spread = math.log(2.0 * math.pi * (1.0 / tables[0] + 1.0 / tables[1]))
+        return math.log(self.topic_concentration) + 0.5 * spread + log_ratio - log_q, share
+
+    def log_alone(self, tokens, n_tables, doc_concentration):
+        """log probability of tokens as a topic of their own, but for what any topic has to do with.
+
+        Its weight at the root is integrated out around its mode; a document has one table of a small topic.
+        n_tables are those of all topics.
+        """
+        bounds, weights, eta = tokens.bounds(), tokens.weights(), self.topic_word_prior
+        document_weight = tokens.document_weight[tokens.document[bounds[:-1]]]
+        tables, n = document_weight.sum(), np.add.reduceat(tokens.size, bounds[:-1])
+        prior = doc_concentration * tables / (self.topic_concentration + n_tables)
+        words = np.bincount(tokens.word, weights)
+        words = words[words > 0.0]
+        log_p = math.log(self.topic_concentration) + 0.5 * math.log(2.0 * math.pi / tables)
+        log_p += document_weight @ (gammaln(prior + n) - gammaln(prior))
+        log_p += (gammaln(eta + words) - gammaln(eta)).sum()
+        return float(log_p + gammaln(eta * self.n_features) - gammaln(eta * self.n_features + words.sum()))
+
+    # Splits
+
+    def find_sides(self, tokens, prior, key):
+        """Sides of the tokens of a topic that may make good topics: gain, sides and the share of side 0."""
+        if len(tokens) < 2 or tokens.document[0] == tokens.document[-1]:
+            return -math.inf, None, 0.5
+        side = self._first_sides(tokens, key)
+        gain, share = self(tokens, side, prior, 0.5, SPLIT_SWEEPS, key)
+        return gain, side, share
+
+    def _first_sides(self, tokens, key):
+        """Two documents far from each other, and each document with the nearer of them."""
+        bounds, weights = tokens.bounds(), tokens.weights()
+        starts = bounds[:-1]
+        u, lengths = uniforms(combine_keys(key, START_KEY), 2), np.add.reduceat(weights, starts)
+        topic = np.bincount(tokens.word, weights, self.n_features) + self.topic_word_prior
+        topic /= topic.sum()
+
+        def words_of(own):
+            counts = np.bincount(tokens.word[own], weights[own], self.n_features)
+            return SMOOTHING * topic + (1.0 - SMOOTHING) * counts / counts.sum()
+
+        def words_of_document(document):
+            return words_of(slice(bounds[document], bounds[document + 1]))
+
+        first = words_of_document(_drawn(u[0], lengths))
+        unlike = topic[tokens.word] / first[tokens.word]  # at most 1 / SMOOTHING, of words it does not have
+        second = words_of_document(_drawn(u[1], np.add.reduceat(weights * unlike, starts) ** 2))
+        for _ in range(START_ROUNDS):
+            votes = np.add.reduceat(tokens.size * np.log(second / first)[tokens.word], starts)
+            side = np.repeat((votes > 0.0).astype(np.int8), np.diff(bounds))
+            if side.min() == side.max():
+                break
+            first, second = words_of(side == 0), words_of(side == 1)
+        return side
+
+    # Merges
+
+    def candidates(self, topics):
+        """Pairs of topics (first < second) that may be one: each with those that explain its words best."""
+        if len(topics) < 2:
+            return []
+        counts = word_counts(topics, self.n_features)
+        log_phi = counts.toarray() + self.topic_word_prior
+        log_phi = np.log(log_phi / log_phi.sum(axis=1, keepdims=True))
+        explained = counts @ log_phi.T  # of row's words by column
+        np.fill_diagonal(explained, -np.inf)
+        n = min(MERGE_CANDIDATES, len(topics) - 1)
+        nearest = np.argsort(-explained, axis=1, kind="stable")[:, :n]
+        pairs = {(min(a, b), max(a, b)) for a, row in enumerate(nearest.tolist()) for b in row}
+        return sorted(pairs)
+
+
+def _drawn(u, weights):
+    """The index that a uniform number chooses with probabilities in proportion to weights."""
+    sums = np.cumsum(weights)
+    return min(int(np.searchsorted(sums, u * sums[-1], side="right")), len(weights) - 1)
+
+
+class WindowMoves:
+    """Moves of the topics of a window.
+
+    Parameters
+    ----------
+    topics : list of TopicTokens
+    prior : (n_topics,) parameters of the documents' proportions
+    movable : (n_topics,) bool, whether topics may be merged, dropped and split
+    judge : Judge
+    key : of the streams
+
+    Attributes
+    ----------
+    topics : dict of WindowTopic by their numbers
+    made : list of tuples (kind, number, other number, gain)
+    """
+
+    def __init__(self, topics, prior, movable, judge, key):
+        self._judge, self._key = judge, key
+        self._n = self._next = len(topics)
+        self.topics = {k: WindowTopic(k, 1.0, float(prior[k]), tokens) for k, tokens in enumerate(topics)}
+        self._movable = set(np.flatnonzero(movable).tolist())
+        self.made = []
+
+    def merge(self):
+        """Merge pairs of topics that are better as one, in rounds in which each is in one at most."""
+        gains = {}
+        while True:
+            numbers = [k for k in sorted(self._movable) if len(self.topics[k].tokens)]
+            pairs = self._judge.candidates([self.topics[k].tokens for k in numbers])
+            for pair in ((numbers[a], numbers[b]) for a, b in pairs):
+                if pair not in gains:
+                    gains[pair] = self._gain_of_two(*pair)
+            merged = set()
+            for gain, pair in sorted((gain, pair) for pair, gain in gains.items()):
+                if gain < -LEAST_GAIN and not merged & set(pair):
+                    merged |= set(pair)
+                    self._unite(*pair, -gain)
+            if not merged:
+                return
+            gains = {pair: gain for pair, gain in gains.items() if not merged & set(pair)}
+
+    def _gain_of_two(self, first, second):
+        first, second = self.topics[first], self.topics[second]
+        tokens, side = joined([first.tokens, second.tokens])
+        side = side.astype(np.int8)
+        prior = first.prior + second.prior
+        gain, _ = self._judge(tokens, side, prior, first.prior / prior, 0, self._key)
+        return gain
+
+    def _unite(self, first, second, gain):
+        large, small = sorted((first, second), key=lambda k: -len(self.topics[k].tokens))
+        self.made.append(("merge", large, small, gain))
+        kept, gone = self.topics[large], self.topics.pop(small)
+        tokens, _ = joined([kept.tokens, gone.tokens])
+        self.topics[large] = WindowTopic(large, 1.0, kept.prior + gone.prior, tokens)
+        self._movable.remove(small)
+
+    def drop(self):
+        """Drop topics without tokens, and those whose tokens are better in the others; the smallest first."""
+        others = Others(self.topics, self._judge)
+        sizes = {k: len(topic.tokens) for k, topic in self.topics.items()}
+        for k in sorted(self._movable, key=lambda k: (sizes[k], k)):
+            if sizes[k] > LARGEST_DROPPED or len(self.topics) == 1:
+                return
+            gain = others.gain_of(k) if sizes[k] else 0.0
+            if gain < -LEAST_GAIN or not sizes[k]:
+                self.made.append(("drop", k, -1, 0.0 - gain))
+                others.drop(k)
+                del self.topics[k]
+                self._movable.remove(k)
+
+    def edit(self):
+        """The TopicEdit of merges and drops."""
+        into = np.arange(self._n)
+        for kind, number, other, _ in self.made:
+            if kind == "drop":
+                into[into == number] = -1
+            elif kind == "merge":
+                into[into == other] = number
+        return TopicEdit(into)
+
+    def split(self):
+        """Split topics that are better as two, and the parts again."""
+        waiting = [(k, combine_keys(self._key, k)) for k in sorted(self._movable)]
+        while waiting:
+            number, key = waiting.pop()
+            topic = self.topics[number]
+            gain, side, share = self._judge.find_sides(topic.tokens, topic.prior, key)
+            if gain <= LEAST_GAIN:
+                continue
+            parts = [(topic.tokens.part(side == s), share if s == 0 else 1.0 - share) for s in (0, 1)]
+            parts.sort(key=lambda part: -len(part[0]))
+            self.made.append(("split", number, self._next, gain))
+            for k, part in zip((number, self._next), parts):
+                self.topics[k] = topic.part(*part)
+                waiting.append((k, combine_keys(key, k)))
+            self._next += 1
+
+    def division(self):
+        """What the new topics are parts of: the numbers of these; the share of each; and that of each word.
+
+        A word's share is that of its tokens in the window, to which the topic's share is added as a token, so
+        that the window says nothing of words that it does not have.
+        """
+        new = [self.topics[k] for k in range(self._n, self._next)]
+        root = np.array([topic.root for topic in new], dtype=np.int64)
+        of_words = np.empty((self._judge.n_features, len(new)))
+        for k in np.unique(root).tolist():
+            own = np.flatnonzero(root == k)
+            parts = [self.topics[k], *(new[i] for i in own)]
+            counts = word_counts([part.tokens for part in parts], self._judge.n_features).toarray()
+            counts += np.array([part.share for part in parts])[:, None]
+            of_words[:, own] = (counts[1:] / counts.sum(axis=0)).T
+        return root, np.array([topic.share for topic in new]), of_words
+
+
+class Others:
+    """What the other topics would say of the tokens of one, if it were not.
+
+    Parameters
+    ----------
+    topics : dict of WindowTopic by their numbers
+    judge : Judge
+    """
+
+    def __init__(self, topics, judge):
+        tokens = [topic.tokens for topic in topics.values()]
+        self._topics, self._judge = dict(topics), judge
+        self._column = {k: i for i, k in enumerate(topics)}
+        self._there = np.ones(len(tokens), dtype=bool)
+        self._prior = np.array([topic.prior for topic in topics.values()])
+        self._of_documents = document_counts(tokens)
+        counts = word_counts(tokens, judge.n_features).toarray().T + judge.topic_word_prior
+        self._phi = counts / counts.sum(axis=0)
+        self._tokens, self._topic = joined(tokens)
+        self._first = np.searchsorted(self._tokens.document, np.arange(self._of_documents.shape[0] + 1))
+        self._likelihood = np.empty(len(self._tokens))
+        n = max(1, BLOCK // len(tokens))
+        for rows in (slice(i, i + n) for i in range(0, len(self._tokens), n)):
+            self._likelihood[rows] = self._terms(self._tokens.part(rows)).sum(axis=1)
+
+    def _terms(self, tokens):
+        """(n_tokens, n_topics) up to a factor of the document: probabilities of the words with topics."""
+        documents, of_token = np.unique(tokens.document, return_inverse=True)
+        mass = self._of_documents[documents].toarray() + self._prior
+        return mass[of_token] * self._phi[tokens.word]
+
+    def drop(self, number):
+        self._there[self._column[number]] = False
+
+    def gain_of(self, number):
+        """By how much the topic is better than if its tokens were in the others, in nats.
+
+        What is uncertain of its tokens counts for it, as for two topics: the probability of where it has
+        tokens in the documents that it has.
+        """
+        topic, judge, k = self._topics[number], self._judge, self._column[number]
+        tokens, eta = topic.tokens, judge.topic_word_prior
+        bounds, weights = tokens.bounds(), tokens.weights()
+        documents = tokens.document[bounds[:-1]]
+        n = np.add.reduceat(tokens.size, bounds[:-1])
+        words, total = np.bincount(tokens.word, weights, judge.n_features), weights.sum()
+
+        there = self._there & (np.arange(len(self._there)) != k)
+        elsewhere = self._terms(tokens)[:, there].sum(axis=1)
+        here = topic.prior + np.repeat(n, np.diff(bounds)) - tokens.size
+        here *= (eta + words[tokens.word] - weights) / (eta * judge.n_features + total - weights)
+        gain = judge.log_alone(tokens, float(self._of_documents.nnz), self._prior.sum())
+        gain -= weights @ np.log(elsewhere * here / (here + elsewhere))
+
+        lengths = self._first[documents + 1] - self._first[documents]
+        rows = np.repeat(self._first[documents] - np.append(0, lengths[:-1].cumsum()), lengths)
+        rows += np.arange(len(rows))
+        n = np.repeat(n, lengths)[self._topic[rows] != k]
+        rows = rows[self._topic[rows] != k]
+        rest = self._tokens.part(rows)
+        here = (topic.prior + n) * (eta + words[rest.word]) / (eta * judge.n_features + total)
+        elsewhere = self._likelihood[rows] - (topic.prior + n) * self._phi[rest.word, k]
+        weights = rest.document_weight[rest.document] * rest.size
+        return float(gain + weights @ np.log1p(here / np.maximum(elsewhere, SMALLEST)))

@@ -1,0 +1,63 @@
+"""Two sides of a topic against the NumPy twin, the full joint probability and enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sktopic._kernels._topic_sides import draw_sides
+from tests.reference import topic_sides as reference
+
+ETA, N_FEATURES = 0.3, 9
+
+
+def tokens(seed=0, n=60, n_documents=7, whole=True):
+    """document, word, size, document_weight, side."""
+    rng = np.random.default_rng(seed)
+    document = np.sort(np.append(np.arange(n_documents), rng.integers(0, n_documents, n - n_documents)))
+    word = rng.integers(0, N_FEATURES - 1, n).astype(np.int32)
+    size = np.ones(n) if whole else rng.choice([0.25, 1.0, 3.0], n)
+    weight = np.ones(n_documents) if whole else rng.choice([0.5, 1.0, 2.0], n_documents)
+    return document, word, size, weight, rng.integers(0, 2, n).astype(np.int8)
+
+
+def drawn(document, word, size, weight, side, prior, share, n_sweeps, key):
+    first = np.searchsorted(document, np.arange(len(weight) + 1))
+    side = side.copy()
+    found = draw_sides(first, word, size, weight, side, prior, share, ETA, N_FEATURES, n_sweeps, key)
+    return side, *found
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("n_sweeps", [0, 3])
+def test_sides_are_those_of_the_reference(n_sweeps, whole):
+    given = *tokens(whole=whole), 2.5, 0.4
+    side, *found = drawn(*given, n_sweeps, 5)
+    expected_side, *expected = reference.draw_sides(*given, ETA, N_FEATURES, n_sweeps, 5)
+    assert_array_equal(side, expected_side)
+    for one, other in zip(found, expected):
+        assert_allclose(one, other, rtol=1e-10)
+
+
+def test_ratio_is_the_change_of_the_full_joint_probability():
+    given = *tokens(1, whole=False), 1.7, 0.3
+    side, log_ratio, _, share, _ = drawn(*given, 2, 9)
+    document, word, size, weight, _, prior, _ = given
+    two = reference.Sides(document, word, size, weight, side, prior, share, ETA, N_FEATURES).log_joint()
+    one = reference.Sides(document, word, size, weight, 0 * side, prior, 1.0 - 1e-13, ETA, N_FEATURES)
+    assert log_ratio == pytest.approx(two - one.log_joint(), abs=1e-8)
+
+
+def test_sides_are_drawn_from_the_conditionals_of_their_joint_probability():
+    """In all states of six tokens; what the kernel draws is what the reference does (see above)."""
+    document, word = np.array([0, 0, 1, 1, 1, 2]), np.array([0, 1, 0, 1, 2, 0], dtype=np.int32)
+    for states in product((0, 1), repeat=6):
+        sides = reference.Sides(document, word, np.ones(6), np.ones(3), states, 1.3, 0.4, ETA, N_FEATURES)
+        for i in range(6):
+            p, logs = sides.conditional(i), []
+            for side in (0, 1):
+                sides.side[i] = side
+                logs.append(sides.log_joint())
+            sides.side[i] = states[i]
+            assert np.log(p) == pytest.approx(logs[1] - np.logaddexp(*logs), abs=1e-10)

@@ -1,0 +1,188 @@
+"""HybridHDP with splits and merges: how many topics it ends with, what a move leaves, and what goes on."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln
+
+import sktopic
+from sktopic.datasets import make_bars
+from sktopic.hdp import HybridHDP
+from sktopic.hdp._window import TopicTokens
+from sktopic.hdp._window_moves import Judge, WindowMoves
+
+
+@cache
+def bars():
+    return make_bars(900, doc_length=60, random_state=0)  # of ten bars
+
+
+def make_model(n_components=5, **params):
+    settings = {"doc_concentration": 1.0, "topic_concentration": 3.0, "max_iter": 4, "batch_size": 100}
+    return HybridHDP(n_components, split_merge=True, random_state=0, **{**settings, **params})
+
+
+@cache
+def fitted(n_components):
+    return make_model(n_components).fit(bars().data)
+
+
+@pytest.mark.parametrize("n_components", [1, 40])
+def test_there_are_as_many_topics_as_bars_from_any_start(n_components):
+    model = fitted(n_components)
+    tokens = np.sort(model.topic_word_counts_.sum(axis=1))
+    assert np.sum(tokens.cumsum() > 0.01 * tokens.sum()) == 10
+    nearest = np.abs(model.components_[:, None] - bars().components).sum(axis=2).min(axis=0)
+    assert nearest.max() < 0.2
+
+
+def test_history_tells_where_topics_are_from():
+    model = fitted(1)
+    history = model.move_history_
+    there = {0}
+    for _, kind, topic, other, gain in history:
+        assert topic in there
+        if kind == "split":
+            assert other not in there and gain > 0.0
+            there.add(other)
+        else:
+            there.remove(topic if kind == "drop" else other)
+    assert set(model.topic_ids_) <= there
+    assert {"split", "merge"} <= set(history["kind"])
+
+
+def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
+    X, fit = bars().data[:700], make_model(shuffle=False, max_iter=1, total_samples=700)
+    whole = fit.fit(X)
+    part = make_model(shuffle=False, max_iter=1, total_samples=700, n_jobs=2)
+    part.partial_fit(X[:200]).save(tmp_path / "model")
+    loaded = sktopic.load(tmp_path / "model").partial_fit(X[200:400])  # in the middle of a window
+    loaded.partial_fit(X[400:])
+    assert len(whole.move_history_) > 3
+    assert_array_equal(loaded.components_, whole.components_)
+    assert_array_equal(loaded.move_history_, whole.move_history_)
+
+
+def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
+    changes, edit, divide = [], HybridHDP._edit_columns, HybridHDP._divide
+
+    def sums(model):
+        return model._store.sum(axis=1) * model._store_scale, model._tables.sum()
+
+    def watched(method):
+        def call(self, *given):
+            before, n = sums(self), self._n_trained
+            method(self, *given)
+            dropped = method is edit and (given[0].into < 0).any()
+            if n != self._n_trained and not dropped:
+                changes.append((before, sums(self)))
+                assert_allclose(self._store.sum(axis=0), self._store_totals, rtol=1e-12)
+                assert self._store.min() >= 0.0 and self._tables.min() >= 0.0
+
+        return call
+
+    monkeypatch.setattr(HybridHDP, "_edit_columns", watched(edit))
+    monkeypatch.setattr(HybridHDP, "_divide", watched(divide))
+    make_model(30, max_iter=2).fit(bars().data[:600])
+    assert len(changes) >= 2
+    for before, after in changes:
+        for one, other in zip(before, after):
+            assert_allclose(one, other, rtol=1e-10)
+
+
+def test_a_split_is_divided_as_its_tokens_in_the_window_are():
+    document = np.repeat(np.arange(40), 10)
+    word = np.where(document < 20, np.arange(400) % 3, 3 + np.arange(400) % 2).astype(np.int32)
+    tokens = TopicTokens(word, np.ones(400), document, np.ones(40))
+    moves = WindowMoves([tokens], np.array([1.0]), np.array([True]), Judge(1.0, 0.1, 6), 0)
+    moves.split()
+    root, share, of_words = moves.division()
+    assert_array_equal(root, [0])
+    part = np.bincount(moves.topics[1].tokens.word, minlength=6)
+    assert sorted([set(part[:3] > 0), set(part[3:5] > 0)], key=str) == [{False}, {True}]
+    all_words = np.bincount(word, minlength=6)
+    assert_allclose(of_words[:, 0], (part + share) / (all_words + 1.0), rtol=1e-12)
+    assert of_words[5, 0] == share[0] == pytest.approx(0.5, abs=0.01)  # a word that is not there
+
+
+def test_two_topics_of_the_same_words_become_one_and_a_split_is_the_reverse():
+    rng = np.random.default_rng(0)
+    document, side = np.repeat(np.arange(60), 8), rng.integers(0, 2, 480).astype(bool)
+    word = rng.integers(0, 20, 480).astype(np.int32)
+    tokens = TopicTokens(word, np.ones(480), document, np.ones(60))
+    parts = [tokens.part(side), tokens.part(~side)]
+    moves = WindowMoves(parts, np.array([0.5, 0.5]), np.ones(2, dtype=bool), Judge(1.0, 0.1, 20), 0)
+    moves.merge()
+    assert [move[0] for move in moves.made] == ["merge"]
+    moves.split()
+    assert len(moves.made) == 1  # nothing is found
+
+
+def test_a_topic_alone_is_judged_by_its_full_likelihood():
+    rng = np.random.default_rng(1)
+    document = np.sort(rng.integers(0, 6, 30))
+    tokens = TopicTokens(rng.integers(0, 9, 30).astype(np.int32), np.ones(30), document, np.ones(6))
+    b0, eta, n_features, n_tables, b1 = 2.0, 0.3, 9, 50.0, 4.0
+    found = Judge(b0, eta, n_features).log_alone(tokens, n_tables, b1)
+    words, lengths = np.bincount(tokens.word, minlength=9), np.bincount(document)
+    lengths = lengths[lengths > 0]
+    a = b1 * len(lengths) / (b0 + n_tables)
+    expected = np.log(b0) + 0.5 * np.log(2 * np.pi / len(lengths))
+    expected += (gammaln(a + lengths) - gammaln(a)).sum()
+    expected += gammaln(eta + words).sum() - 9 * gammaln(eta) + gammaln(9 * eta) - gammaln(9 * eta + 30)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
+    model = make_model(20, max_iter=1).fit(bars().data[:500])
+    assert model._window.n_tokens > 0
+    model.freeze_topics([0, 1])
+    frozen, identities = model.components_[:2].copy(), model.topic_ids_[:2].copy()
+    model.merge_topics([[2, 3]])
+    assert model._window.n_tokens == 0
+    n_before = len(model.move_history_)
+    model.partial_fit(bars().data)
+    assert len(model.move_history_) > n_before
+    rows = [list(model.topic_ids_).index(identity) for identity in identities]
+    assert_array_equal(model.components_[rows], frozen)
+
+
+def test_documents_count_as_often_as_they_weigh():
+    tokens, twice = (TopicTokens(*arrays) for arrays in _weighted_and_copied())
+    side = (np.arange(len(tokens)) % 3 == 0).astype(np.int8)
+    judge = Judge(1.5, 0.2, 12)
+    ratio = judge(tokens, side.copy(), 1.2, 0.4, 0, 0)[1]
+    assert ratio == pytest.approx(judge(twice, np.concatenate([side, side]), 1.2, 0.4, 0, 0)[1], rel=1e-12)
+    assert judge.log_alone(tokens, 70.0, 2.0) == pytest.approx(judge.log_alone(twice, 70.0, 2.0), abs=1e-8)
+
+
+def _weighted_and_copied():
+    """Documents that count twice, and the same documents there twice."""
+    rng = np.random.default_rng(2)
+    document, word = np.sort(rng.integers(0, 8, 50)), rng.integers(0, 12, 50).astype(np.int32)
+    yield word, np.ones(50), document, np.full(8, 2.0)
+    yield np.tile(word, 2), np.ones(100), np.append(document, document + 8), np.ones(16)
+
+
+def test_lanes_are_refused():
+    with pytest.raises(ValueError, match="rule for lanes"):
+        make_model()._check_lanes()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [({"sampler": "table_indicator"}, "'collapsed' is allowed"), ({"topic_word_prior": 0.0}, "at least")],
+)
+def test_options_without_moves_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        make_model(**params).fit(bars().data[:100])
+
+
+def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():
+    model = make_model(20, max_iter=1).fit(bars().data[:400])
+    model.set_params(split_merge=False, n_components=model._n_trained)
+    n = model.move_history_.copy()
+    model.partial_fit(bars().data[:400])
+    assert_array_equal(model.move_history_, n)
