@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
+from scipy.stats import t
 
 import sktopic
 
@@ -166,6 +167,22 @@ class Pool:
 def spread(values):
     """Median, third and seventh decile."""
     return np.quantile(np.array(values, dtype=float), [0.5, 0.3, 0.7], axis=0)
+
+
+def interval(values):
+    """Mean, and the bounds of its interval of 95 percent (Student's t)."""
+    mean, n = np.mean(values), len(values)
+    reach = t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    return mean, mean - reach, mean + reach
+
+
+def print_estimates(runs, seconds_of, jobs):
+    """Print how long runs take by seconds_of(run), and all of them."""
+    seconds = [seconds_of(run) for run in runs]
+    for run, each in zip(runs, seconds):
+        print(f"{each / 3600:6.2f} h  {json.dumps(run)}", flush=True)
+    total = sum(seconds) / 3600
+    print(f"{total:6.2f} h  {len(runs)} runs; in {jobs} processes {total / jobs:.2f} h", flush=True)
 
 
 def panels(titles, most_columns=3):

@@ -34,12 +34,17 @@ class Trace:
         return self.seconds >= self._next
 
     def note(self, score, **more):
-        """score() is called, and the clock does not see it."""
+        """score(), and what else can be called, is called, and the clock does not see it."""
         now, before = self.seconds, time.process_time()
+        more = {name: value() if callable(value) else value for name, value in more.items()}
         self.rows.append({"seconds": round(now, 3), "score": score(), **more})
         self._outside += time.process_time() - before
         while self._next <= now:
             self._next *= self._factor
+
+    def end(self):
+        """Let the run stop at the next check."""
+        self._limit = -np.inf
 
     def check(self):
         if self.seconds > self._limit:
@@ -52,35 +57,35 @@ def note(trace, model, test):
     trace.note(lambda: completion(model, test), topics=int(model.n_components_), documents=seen)
 
 
-def traced(model, trace, test, hook):
-    """The model, of a class that notes its scores whenever hook, a method, returns."""
+def traced(model, trace, test, hook, noting=note):
+    """The model, of a class that notes its scores, by noting, whenever hook, a method, returns."""
     kind = type(model)
 
     def run(self, *arguments, **keywords):
         result = getattr(kind, hook)(self, *arguments, **keywords)
         if trace.due():
-            note(trace, self, test)
+            noting(trace, self, test)
         trace.check()
         return result
 
     return type(kind.__name__, (kind,), {hook: run, "__init__": kind.__init__})(**model.get_params())
 
 
-def trace_of(model, hook, counts, test, seconds, **rhythm):
+def trace_of(model, hook, counts, test, seconds, noting=note, **rhythm):
     """The trace of a fit that is stopped after some seconds."""
     trace = Trace(seconds, **rhythm)
-    model = traced(model, trace, test, hook)
+    model = traced(model, trace, test, hook, noting)
     with suppress(Stop):
         model.fit(counts)
-    note(trace, model, test)
+    noting(trace, model, test)
     return trace.rows
 
 
-def tomotopy_trace(train, test, seconds):
+def tomotopy_trace(train, test, seconds, seed=SEED, start=2):
     """Its HDP with its defaults, PEER_SWEEPS at most."""
     import tomotopy
 
-    model = tomotopy.HDPModel(seed=SEED)
+    model = tomotopy.HDPModel(initial_k=start, seed=seed)
     words = [str(i) for i in range(train.shape[1])]
     for row in train:
         model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
@@ -106,7 +111,7 @@ def tomotopy_score(model, n_features, test):
     return completion(components, test, model.alpha * shares / shares.sum())
 
 
-def gensim_trace(train, test, seconds):
+def gensim_trace(train, test, seconds, seed=SEED, start=150):
     """Its HdpModel with its defaults, PEER_CHUNKS at most."""
     from gensim.matutils import Sparse2Corpus
     from gensim.models import HdpModel
@@ -117,17 +122,17 @@ def gensim_trace(train, test, seconds):
         for first in range(0, train.shape[0], 256)
     ]
     trace = Trace(seconds or np.inf)
-    model = HdpModel(chunks[0], names, random_state=SEED)
+    model = HdpModel(chunks[0], names, T=start, random_state=seed)
     model.m_D = train.shape[0]  # it is the length of the corpus that the model was made with
     try:
         for i in range(1, PEER_CHUNKS):
             model.update_chunk(chunks[i % len(chunks)])
             if trace.due():
-                trace.note(lambda: gensim_score(model, test), chunks=i + 1)
+                trace.note(lambda: gensim_score(model, test), topics=start, chunks=i + 1)
             trace.check()
     except Stop:
         pass
-    trace.note(lambda: gensim_score(model, test), chunks=i + 1)
+    trace.note(lambda: gensim_score(model, test), topics=start, chunks=i + 1)
     return trace.rows
 
 
@@ -139,3 +144,5 @@ def gensim_score(model, test):
 
 
 PEER_TRACES = {"tomotopy": tomotopy_trace, "gensim": gensim_trace}
+# Topics that they begin with, or have at most, by default.
+PEER_STARTS = {"tomotopy": 2, "gensim": 150}

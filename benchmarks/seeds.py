@@ -23,8 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from _corpora import load
-from _study import Pool, Study, new_parser
-from scipy.stats import t
+from _study import Pool, Study, interval, new_parser
 from sklearn.metrics import roc_auc_score
 
 from sktopic.lda import (
@@ -129,13 +128,6 @@ def measure(corpus, method, seed):
         "score without seeds": round(plain.score(X_test), 5),
         "seconds": round(time.perf_counter() - start, 1),
     }
-
-
-def interval(values):
-    """Mean, and the bounds of its interval of 95 percent."""
-    mean, n = np.mean(values), len(values)
-    reach = t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    return mean, mean - reach, mean + reach
 
 
 def runs_of(study, what):

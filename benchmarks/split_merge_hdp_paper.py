@@ -1,31 +1,38 @@
-"""The experiments of Bryant and Sudderth (2012) again, and all HDPs side by side.
+"""The experiments of Bryant and Sudderth (2012) again.
 
-    python benchmarks/split_merge_hdp_paper.py [--short] [--jobs 2]
-                                               [--parts bars nips arxiv bound moves steps weights models]
+    python benchmarks/split_merge_hdp_paper.py [--short] [--jobs 2] [--estimate]
+                                               [--parts bars nips arxiv bound moves steps weights]
 
 Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
 pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
-and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works. --estimate tries
+each method of nips and arxiv for some seconds and prints how long all runs would take.
 
 bars    figure 2 (a, d, g): 2000 documents of 20 bars, from eight numbers of topics, five corpora and seeds
-nips    figure 2 (b, e, h): 1392 papers, twenty passes
+nips    figure 2 (b, e, h): 1392 papers, until 1.5 million documents have been seen, as in the paper
 arxiv   figure 2 (c, f, i): 490 000 abstracts as a stream, in the place of the New York Times
 bound   the bound and the held-out score, with moves and without, ten passes
 moves   what share of a pass over the papers split and merge moves take
 steps   the document step against vectorised NumPy
 weights the maximisation over weights of topics, by a fixed point and by L-BFGS
-models  all HDPs of the library on five corpora with their defaults, and those of tomotopy and gensim
 
-oHDP-SM is DirectAssignmentHDP, oHDP the same without moves, bHDP that with learning_method='batch', oHDP-CRF
-is OnlineVariationalHDP. Concentrations are learned, learning_decay is 0.5, batches have 200 documents and
-2000 in the stream (the paper's have 10 000). Methods for batches see the first of five parts of arXiv only.
+oHDP-SM is DirectAssignmentHDP with its defaults; "oHDP-SM, paper" makes the choices of the paper (PAPER):
+moves that gain anything are made, and the last pass does no more than others. oHDP has no moves, bHDP is that
+with learning_method='batch', oHDP-CRF is OnlineVariationalHDP, and CGS is CollapsedGibbsHDP without moves.
+Where the model can, concentrations are learned, and but for oHDP-SM topic_word_prior, from the starts that
+are its defaults; they are written down with each score. learning_decay is 0.5 and learning_offset 1. Batches
+have 200 documents, and 2000 in the stream (the paper's have 10 000). Methods for batches see the first of
+five parts of arXiv only. Batch inference goes on until its bound has risen by less than BOUND_RISE while the
+time grew by two fifths. nips and arxiv have three seeds, which also order the stream; a run ends after
+SECONDS if not before.
 
 Scores are those of document_completion: one Gibbs fold-in for all, a fifth of the words hidden of at most
-500 test documents. tomotopy's topics get a prior in proportion to their tokens times its concentration,
-gensim's the better of its learned prior (hdp_to_lda) and 1 / topics. Times are processor time of training in
-a process of one thread, without scoring.
+500 test documents. Times are processor time of training in a process of one thread, without scoring.
+Intervals are of 95 percent over seeds (Student's t, of differences seed by seed); a claim is confirmed or
+refuted where its interval has zero outside, and else open.
 """
 
+import functools
 import json
 import time
 from contextlib import ExitStack, suppress
@@ -34,8 +41,8 @@ from unittest import mock
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, new_parser, panels, styles
-from _traces import PEER_TRACES, SEED, Stop, Trace, completion, note, trace_of, traced
+from _study import Pool, Study, finish, interval, new_parser, panels, print_estimates, styles
+from _traces import SEED, Stop, Trace, completion, trace_of, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
 
@@ -49,57 +56,61 @@ from sktopic.hdp._corpus_topics import fit_weights
 from sktopic.hdp._moves import Moves
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
-BARS_FIXED = (20, 50)
+BARS_RUNS = {"oHDP-SM": BARS_STARTS, "oHDP-SM, paper": BARS_STARTS, "oHDP": (20, 50)}
 BARS_SEEDS = range(5)
-NIPS_PASSES, BOUND_PASSES = 20, 10
+BOUND_PASSES = 10
 BOUND_RUNS = ((True, 100), (False, 100), (False, 300))
+SEEDS = range(3)
+# As many as the paper's runs on NIPS saw.
+NIPS_DOCUMENTS = 1_500_000
+# Of methods for batches on the stream.
+LEAST_PASSES = 100
+ARXIV_DOCUMENTS = 490_000
 ARXIV_FILES = tuple(f"arxiv_{i}" for i in range(5))
-# Seconds of processor time for a run.
-SECONDS = {"nips": 400, "arxiv": 600, "models": 200}
-FIXED_NUMBER = {"split_merge": False}
+# Most seconds of processor time for a run.
+SECONDS = {"nips": 7200, "arxiv": 3600}
+TRIAL_SECONDS = 20
+# Nats a token, of batch inference.
+BOUND_RISE = 1e-4
 LEARNED = {"topic_word_prior": "auto"}
+PAPER = {**LEARNED, "move_acceptance": "any", "final_moves": False}
+FIXED_NUMBER = {**LEARNED, "split_merge": False}
 METHODS = {
     "oHDP-SM": (hdp.DirectAssignmentHDP, {}),
+    "oHDP-SM, paper": (hdp.DirectAssignmentHDP, PAPER),
     "oHDP": (hdp.DirectAssignmentHDP, FIXED_NUMBER),
     "bHDP": (hdp.DirectAssignmentHDP, {**FIXED_NUMBER, "learning_method": "batch"}),
-    "oHDP-SM, learned eta": (hdp.DirectAssignmentHDP, LEARNED),
     "oHDP-CRF": (hdp.OnlineVariationalHDP, {}),
     "HybridHDP": (hdp.HybridHDP, {}),
-    "CGS": (hdp.CollapsedGibbsHDP, {"max_iter": 10**6, "evaluate_every": 0}),
+    "CGS": (hdp.CollapsedGibbsHDP, {"split_merge": False, "evaluate_every": 0}),
 }
+# Those of figure 2, and ours.
 NIPS_RUNS = (
-    ("oHDP-SM", 100),
-    ("oHDP-SM", 300),
-    ("oHDP-SM, learned eta", 100),
+    ("oHDP-SM, paper", 100),
+    ("oHDP-SM, paper", 300),
     ("oHDP", 300),
     ("oHDP", 1000),
     ("bHDP", 300),
     ("bHDP", 1000),
     ("oHDP-CRF", 300),
-    ("HybridHDP", 300),
     ("CGS", 300),
+    ("oHDP-SM", 100),
+    ("oHDP-SM", 300),
+    ("HybridHDP", 300),
 )
 ARXIV_RUNS = (
-    ("oHDP-SM", 200),
-    ("oHDP-SM, learned eta", 200),
+    ("oHDP-SM, paper", 200),
     ("oHDP", 300),
     ("oHDP", 500),
+    ("oHDP-SM", 200),
     ("oHDP-CRF", 300),
     ("HybridHDP", 300),
     ("bHDP", 300),
     ("CGS", 300),
 )
+RUNS_ON_TEXT = {"nips": NIPS_RUNS, "arxiv": ARXIV_RUNS}
 BATCH_METHODS = ("bHDP", "CGS")
-MODELS = (
-    "HybridHDP",
-    "CollapsedGibbsHDP",
-    "DirectAssignmentHDP",
-    "OnlineVariationalHDP",
-    "OnlineEMHDP",
-    "TruncationFreeHDP",
-)
-PEERS = ("tomotopy", "gensim")
-CORPORA = ("kos", "nips1740", "reuters21578", "20news", "arxiv_0")
+PARAMETERS = ("topic_concentration", "doc_concentration", "topic_word_prior")
 STEP_ITERATIONS = 20
 
 
@@ -114,7 +125,33 @@ def documents_of(corpus, short):
 
 def hook_of(method):
     """The method that a trace is taken behind: of an update, or a sweep."""
-    return "_after_sweep" if method in ("CGS", "CollapsedGibbsHDP") else "_update"
+    return "_after_sweep" if method == "CGS" else "_update"
+
+
+def note(trace, model, test, **more):
+    """Let a trace have score, topics, documents seen, and parameters as they are now."""
+    batch = isinstance(model, hdp.CollapsedGibbsHDP)
+    seen = model.n_samples_seen_ * (model.n_iter_ if batch else 1)
+    parameters = {name: float(value) for name in PARAMETERS if (value := getattr(model, f"{name}_", None))}
+    trace.note(
+        lambda: completion(model, test),
+        topics=int(model.n_components_),
+        documents=int(seen),
+        **parameters,
+        **more,
+    )
+
+
+def noting_bound(train):
+    """A note that has the bound of the corpus too, and ends the run when that no longer rises."""
+
+    def noting(trace, model, test):
+        note(trace, model, test, bound=lambda: float(model.elbo(train) / train.sum()))
+        bounds = [row["bound"] for row in trace.rows[-2:]]
+        if len(bounds) == 2 and bounds[1] - bounds[0] < BOUND_RISE:
+            trace.end()
+
+    return noting
 
 
 # The runs.
@@ -138,31 +175,35 @@ def measure_bars(short, method, n_components, seed):
     return {"trace": trace, "truth": completion(bars.components + 1e-12, test, bars.doc_topic_prior)}
 
 
-def measure_nips(short, method, n_components):
+def whole_trace(method, n_components, seed, train, test, seconds):
+    """The trace of a run whose corpus is in memory."""
+    kind, settings = METHODS[method]
+    passes = max(-(-NIPS_DOCUMENTS // train.shape[0]), LEAST_PASSES)
+    model = kind(n_components, **settings, max_iter=passes, random_state=seed)
+    noting = noting_bound(train) if method == "bHDP" else note
+    rhythm = {"factor": 1.4} if method == "bHDP" else {}
+    return trace_of(model, hook_of(method), train, test, seconds, noting, **rhythm)
+
+
+def measure_nips(short, method, n_components, seed, seconds=SECONDS["nips"]):
     train, test = documents_of("nips1740", short)
-    kind, settings = METHODS[method]
-    if method != "CGS":
-        settings = {**settings, "max_iter": 2 if short else NIPS_PASSES}
-    model = kind(n_components, **settings, random_state=SEED)
-    return {"trace": trace_of(model, hook_of(method), train, test, 10 if short else SECONDS["nips"])}
+    return {"trace": whole_trace(method, n_components, seed, train, test, 10 if short else seconds)}
 
 
-def measure_arxiv(short, method, n_components):
+def measure_arxiv(short, method, n_components, seed, seconds=SECONDS["arxiv"]):
     _, test = documents_of(ARXIV_FILES[0], short)
-    kind, settings = METHODS[method]
-    seconds = 10 if short else SECONDS["arxiv"]
+    seconds = 10 if short else seconds
     if method in BATCH_METHODS:
         train, _ = documents_of(ARXIV_FILES[0], short)
-        if method == "bHDP":
-            settings = {**settings, "max_iter": NIPS_PASSES}
-        model = kind(n_components, **settings, random_state=SEED)
-        return {"trace": trace_of(model, hook_of(method), train, test, seconds)}
-    trace = Trace(seconds)
-    settings = {**settings, "batch_size": 100 if short else 2000, "random_state": SEED}
-    model = traced(kind(n_components, **settings), trace, test, hook_of(method))
+        return {"trace": whole_trace(method, n_components, seed, train, test, seconds)}
+    kind, settings = METHODS[method]
+    settings = {**settings, "batch_size": 100 if short else 2000, "random_state": seed}
+    order, trace = np.random.RandomState(seed), Trace(seconds)
+    model = traced(kind(n_components, **settings), trace, test, hook_of(method), note)
     with suppress(Stop):
-        for name in ARXIV_FILES:
-            model.partial_fit(documents_of(name, short)[0])
+        for name in order.permutation(ARXIV_FILES):
+            train, _ = documents_of(name, short)
+            model.partial_fit(train[order.permutation(train.shape[0])])
     note(trace, model, test)
     return {"trace": trace.rows}
 
@@ -349,15 +390,6 @@ def sparse_sums(batch):
     return sums
 
 
-def measure_models(short, corpus, method):
-    train, test = documents_of(corpus, short)
-    seconds = 10 if short else SECONDS["models"]
-    if method in PEERS:
-        return {"trace": PEER_TRACES[method](train, test, seconds)}
-    model = getattr(hdp, method)(random_state=SEED)
-    return {"trace": trace_of(model, hook_of(method), train, test, seconds)}
-
-
 PARTS = {
     "bars": measure_bars,
     "nips": measure_nips,
@@ -366,19 +398,16 @@ PARTS = {
     "moves": measure_moves,
     "steps": measure_steps,
     "weights": measure_weights,
-    "models": measure_models,
 }
 
 
 def runs_of(part):
     """What there is to measure for a part."""
     if part == "bars":
-        yield from ((part, "oHDP-SM", n, seed) for n, seed in product(BARS_STARTS, BARS_SEEDS))
-        yield from ((part, "oHDP", n, seed) for n, seed in product(BARS_FIXED, BARS_SEEDS))
-    if part == "nips":
-        yield from ((part, *run) for run in NIPS_RUNS)
-    if part == "arxiv":
-        yield from ((part, *run) for run in ARXIV_RUNS)
+        for method, starts in BARS_RUNS.items():
+            yield from ((part, method, n, seed) for n, seed in product(starts, BARS_SEEDS))
+    if part in RUNS_ON_TEXT:
+        yield from ((part, *run, seed) for seed, run in product(SEEDS, RUNS_ON_TEXT[part]))
     if part == "bound":
         yield from (
             (part, c, eta, *run) for c, eta, run in product(("kos", "nips1740"), (0.1, 0.02), BOUND_RUNS)
@@ -389,8 +418,20 @@ def runs_of(part):
         yield from ((part, corpus, n) for corpus, n in product(("arxiv_0", "nips1740"), (100, 300)))
     if part == "weights":
         yield from ((part, corpus, n) for corpus, n in product(("arxiv_0", "nips1740"), (100, 300)))
-    if part == "models":
-        yield from ((part, corpus, method) for corpus, method in product(CORPORA, (*MODELS, *PEERS)))
+
+
+def expected_seconds(run):
+    """Of processor time: of a run on text, for --estimate."""
+    return min(trial(*run[:3]), SECONDS[run[0]])
+
+
+@functools.cache
+def trial(part, method, n_components):
+    """What a run would take, by what its first seconds do."""
+    measured = measure_nips if part == "nips" else measure_arxiv
+    end = measured(False, method, n_components, SEED, seconds=TRIAL_SECONDS)["trace"][-1]
+    is_stream = part == "arxiv" and method not in BATCH_METHODS
+    return end["seconds"] * (ARXIV_DOCUMENTS if is_stream else NIPS_DOCUMENTS) / end["documents"]
 
 
 # Tables and pictures, from what the cache has.
@@ -403,48 +444,66 @@ def found(cache, part):
 
 
 def draw_figure(study):
-    """Figure 2: a column for each corpus."""
-    titles = [f"{corpus}: {what}" for what in ("score", "topics", "score by topics") for corpus in FIGURE]
-    figure, axes = panels(titles)
+    """Figure 2: a column for each corpus; a line for the middle of the seeds, a shade from least to most."""
+    shown = [corpus for corpus in FIGURE if found(study.cache, corpus)]
+    titles = [f"{corpus}: {what}" for what in ("score", "topics", "score by topics") for corpus in shown]
+    figure, axes = panels(titles, max(len(shown), 1))
     looks = styles(METHODS)
-    for corpus, (axis, label) in FIGURE.items():
-        seen = set()
-        for run, row in found(study.cache, corpus):
-            method, trace = run[0], row["trace"]
-            x = [point[axis] for point in trace]
-            y, topics = ([point[name] for point in trace] for name in ("score", "topics"))
-            look = {**looks[method], "marker": "", "linewidth": 0.9, "label": method}
-            if method in seen:
-                look["label"] = None
-            seen.add(method)
-            axes[f"{corpus}: score"].plot(x, y, **look)
-            axes[f"{corpus}: topics"].plot(x, topics, **look)
-            axes[f"{corpus}: score by topics"].plot(topics, y, **{**look, "label": None})
+    for corpus in shown:
+        groups, named = {}, set()
+        for (*what, _), row in found(study.cache, corpus):
+            groups.setdefault(tuple(what), []).append(row["trace"])
+        for (method, _), traces in groups.items():
+            look = {**looks[method], "marker": "", "linewidth": 0.9}
+            label = method if method not in named else None
+            named.add(method)
+            grid = common_grid(traces)
+            values = {name: on_grid(traces, name, grid) for name in ("score", "topics")}
+            for name, of_seeds in values.items():
+                middle = np.median(of_seeds, axis=0)
+                axes[f"{corpus}: {name}"].plot(grid, middle, **look, label=label)
+                low, high = of_seeds.min(axis=0), of_seeds.max(axis=0)
+                shade = {"alpha": 0.2, "color": look["color"], "linewidth": 0}
+                axes[f"{corpus}: {name}"].fill_between(grid, low, high, **shade)
+            for topics, score in zip(values["topics"], values["score"]):
+                axes[f"{corpus}: score by topics"].plot(topics, score, **look)
         top = axes[f"{corpus}: score"].get_ylim()[1]
         low = top - (1.0 if corpus == "bars" else 1.2)
         scale = "linear" if corpus == "bars" else "log"
-        axes[f"{corpus}: score"].set(
-            xlabel=label, ylabel="nats per hidden word", xscale=scale, ylim=(low, top)
-        )
-        axes[f"{corpus}: topics"].set(xlabel=label, ylabel="topics in use", xscale=scale, yscale="log")
+        across = {"xlabel": "documents seen", "xscale": scale}
+        axes[f"{corpus}: score"].set(**across, ylabel="nats per hidden word", ylim=(low, top))
+        axes[f"{corpus}: topics"].set(**across, ylabel="topics in use", yscale="log")
         axes[f"{corpus}: score by topics"].set(
             xlabel="topics in use", ylabel="nats per hidden word", xscale="log", ylim=(low, top)
         )
     finish(figure, study.path("_paper.png"), 7)
 
 
-FIGURE = {
-    "bars": ("documents", "documents seen"),
-    "nips": ("seconds", "seconds of training"),
-    "arxiv": ("seconds", "seconds of training"),
-}
+def common_grid(traces):
+    """Numbers of documents seen at which all traces have values."""
+    first = max(trace[0]["documents"] for trace in traces)
+    last = min(trace[-1]["documents"] for trace in traces)
+    return np.geomspace(first, max(last, first), 60)
+
+
+def on_grid(traces, name, grid):
+    """The values of traces (n_traces, n_places), between notes by straight lines."""
+    return np.array(
+        [
+            np.interp(grid, [row["documents"] for row in trace], [row[name] for row in trace])
+            for trace in traces
+        ]
+    )
+
+
+FIGURE = ("bars", "nips", "arxiv")
 
 
 def write_bars(study):
     """Where runs on bars end, by their start."""
     table = []
     rows = found(study.cache, "bars")
-    for method, starts in (("oHDP-SM", BARS_STARTS), ("oHDP", BARS_FIXED)):
+    for method, starts in BARS_RUNS.items():
         for n in starts:
             ends = [(row["trace"][-1], row["truth"]) for run, row in rows if run[:2] == (method, n)]
             if ends:
@@ -457,14 +516,80 @@ def write_bars(study):
 
 
 def write_ends(study, part):
-    """Where runs on text end, best first."""
+    """Where runs on text end, best first: means over seeds."""
+    groups, table = {}, []
+    for (*what, _), row in found(study.cache, part):
+        groups.setdefault(tuple(what), []).append(row["trace"][-1])
+    for (method, n), ends in groups.items():
+        scores = [f"{x:.4f}" for x in interval([end["score"] for end in ends])]
+        topics = [str(end["topics"]) for end in ends]
+        learned = [f"{np.mean([end.get(name, np.nan) for end in ends]):.3g}" for name in PARAMETERS]
+        means = [f"{np.mean([end[name] for end in ends]):.0f}" for name in ("seconds", "documents")]
+        table.append([method, n, len(ends), *scores, " ".join(topics), *learned, *means])
+    table.sort(key=lambda line: -float(line[3]))
+    head = ["method", "topics at the start (or at most)", "seeds", "score", "95 percent interval from", "to"]
+    head += ["topics in use, by seed", "gamma", "alpha", "eta", "seconds", "documents seen"]
+    study.write(part, head, table)
+
+
+# Claims: what should be above what, (method, topics) each; and in which respect.
+CLAIMS = {
+    "moves lead to better predictions than more topics do": [
+        ("nips", "score", ("oHDP-SM, paper", 300), ("oHDP", 300)),
+        ("nips", "score", ("oHDP-SM, paper", 300), ("oHDP", 1000)),
+        ("nips", "score", ("oHDP-SM, paper", 100), ("oHDP", 1000)),
+        ("nips", "score", ("oHDP-SM, paper", 300), ("bHDP", 300)),
+        ("nips", "score", ("oHDP-SM, paper", 300), ("bHDP", 1000)),
+    ],
+    "with moves the model goes on improving": [
+        ("nips", "late rise", ("oHDP-SM, paper", 300), ("oHDP", 300)),
+        ("nips", "late rise", ("oHDP-SM, paper", 100), ("oHDP", 1000)),
+        ("arxiv", "late rise", ("oHDP-SM, paper", 200), ("oHDP", 500)),
+    ],
+    "oHDP-CRF does worse than all of these on few documents": [
+        ("nips", "score", (name, n), ("oHDP-CRF", 300)) for name, n in (("oHDP", 300), ("bHDP", 300))
+    ],
+    "collapsed Gibbs sampling does worse than all of these": [
+        ("nips", "score", (name, n), ("CGS", 300)) for name, n in (("oHDP-SM, paper", 300), ("bHDP", 300))
+    ],
+    "on a long stream moves predict better than a fixed truncation": [
+        ("arxiv", "score", ("oHDP-SM, paper", 200), ("oHDP", n)) for n in (300, 500)
+    ],
+    "a fixed truncation overfits, moves do not": [
+        ("arxiv", "end less best", ("oHDP-SM, paper", 200), ("oHDP", 500)),
+    ],
+}
+
+
+def respect(name, trace):
+    """A number of a trace: its last score, what that gained in the second half, or lost since the best."""
+    end = trace[-1]["score"]
+    if name == "score":
+        return end
+    if name == "end less best":
+        return end - max(row["score"] for row in trace)
+    half = trace[-1]["documents"] / 2
+    return end - np.interp(half, [row["documents"] for row in trace], [row["score"] for row in trace])
+
+
+def write_claims(study):
+    """Each claim with the interval of its differences and a verdict."""
     table = []
-    for (method, n), row in found(study.cache, part):
-        end = row["trace"][-1]
-        table.append([method, n, f"{end['score']:.4f}", end["topics"], end["seconds"], end["documents"]])
-    table.sort(key=lambda line: -float(line[2]))
-    head = ["method", "topics at the start (or at most)", "score", "topics in use", "seconds"]
-    study.write(part, [*head, "documents seen"], table)
+    for claim, trials in CLAIMS.items():
+        for corpus, name, above, below in trials:
+            rows = dict(found(study.cache, corpus))
+            pairs = [(rows.get((*above, seed)), rows.get((*below, seed))) for seed in SEEDS]
+            traces = [(one["trace"], other["trace"]) for one, other in pairs if one and other]
+            if traces:
+                mean, low, high = interval(
+                    [respect(name, one) - respect(name, other) for one, other in traces]
+                )
+                verdict = "confirmed" if low > 0 else "refuted" if high < 0 else "open"
+                compared = [f"{method}, {n}" for method, n in (above, below)]
+                cells = [f"{x:+.4f}" for x in (mean, low, high)]
+                table.append([claim, corpus, name, *compared, len(traces), *cells, verdict])
+    head = ["claim", "corpus", "of what", "of", "less that of", "seeds", "difference"]
+    study.write("claims", [*head, "95 percent interval from", "to", "verdict"], table)
 
 
 def write_small(study):
@@ -492,21 +617,13 @@ def write_small(study):
     study.write("weights", head, table)
 
 
-def cell_of(end):
-    return f"{end['score']:.3f} ({end.get('topics', 150)}, {end['seconds']:.0f} s)"
-
-
-def write_models(study):
-    """A row for each model, and for each corpus its score, topics and seconds."""
-    rows = {run: row["trace"][-1] for run, row in found(study.cache, "models")}
-    table = []
-    for method in (*MODELS, *PEERS):
-        cells = []
-        for corpus in CORPORA:
-            end = rows.get((corpus, method))
-            cells.append(cell_of(end) if end else "")
-        table.append([method, *cells])
-    study.write("models", ["model", *CORPORA], table)
+def write_texts(study):
+    """The tables of runs on text, once there are any."""
+    parts = [part for part in RUNS_ON_TEXT if found(study.cache, part)]
+    for part in parts:
+        write_ends(study, part)
+    if parts:
+        write_claims(study)
 
 
 def draw_all(study):
@@ -515,20 +632,22 @@ def draw_all(study):
     matplotlib.use("Agg")
     draw_figure(study)
     write_bars(study)
-    write_ends(study, "nips")
-    write_ends(study, "arxiv")
     write_small(study)
-    write_models(study)
+    write_texts(study)
 
 
 def main():
     parser = new_parser(__doc__, long=True)
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--estimate", action="store_true", help="print how long runs on text take, and stop")
     arguments = parser.parse_args()
     study = Study("split_merge_hdp", arguments)
     if not arguments.draw_only:
         runs = [run for part in arguments.parts for run in runs_of(part)]
         todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        if arguments.estimate:
+            print_estimates([run for run in todo if run[0] in RUNS_ON_TEXT], expected_seconds, arguments.jobs)
+            return
         with Pool(study, arguments.jobs, len(todo)) as pool:
             pool.measure(measure, [(run, study.short) for run in todo])
     draw_all(study)

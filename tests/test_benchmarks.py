@@ -77,10 +77,12 @@ def moment_matching(module, study):
 
 
 def split_merge_hdp(module, study):
-    for part in ("nips", "arxiv"):
-        module.write_ends(study, part)
-    for write in (module.write_bars, module.write_small, module.write_models):
+    for write in (module.write_bars, module.write_small, module.write_texts):
         write(study)
+
+
+def hdp_models(module, study):
+    module.write_tables(study)
 
 
 def seeds(module, study):
@@ -113,6 +115,7 @@ def uncertainty(module, study):
     [
         classifier,
         defaults,
+        hdp_models,
         hybrid_hdp,
         lanes,
         moment_matching,

@@ -56,11 +56,11 @@ def boosted_over_sampling():
 
 
 def seconds_of_hdps():
-    """Of KOS, from cells such as "-7.359 (100, 1 s)"."""
+    """Of KOS, from cells such as "-7.359 ± 0.002 (1 s)"."""
     figures = []
     for model in ("HybridHDP", "OnlineVariationalHDP"):
-        (row,) = rows("split_merge_hdp_models", model)
-        score, seconds = re.fullmatch(r"(\S+) \(\d+, (\d+) s\)", row["kos"]).groups()
+        (row,) = rows("hdp_models", model)
+        score, seconds = re.fullmatch(r"(\S+).* \((\d+) s\)", row["kos"]).groups()
         figures += [f"{float(score):.2f}", seconds]
     for model in ("HybridHDP", "OnlineEMLDA"):
         (row,) = rows("hybrid_hdp_truncation", "kos", model, "1000")

@@ -1,0 +1,314 @@
+"""How many topics the samplers of the HDP find, from few topics and from many, and how well they predict.
+
+    python benchmarks/hdp_topics.py [--short] [--jobs 2] [--parts chain fixed moving beside]
+                                    [--corpora kos nips1740 ...] [--estimate]
+
+Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. All of it goes
+to benchmarks/output/, or with --update to doc/benchmarks/ and benchmarks/runs/. --short takes some minutes
+with few documents, to see that all works; --estimate only prints how long the runs would take.
+Chains print their state as they go.
+
+chain   the truth: CollapsedGibbsHDP from 20 and 300 topics, on KOS also without its split and merge moves
+fixed   HybridHDP with at most 5 to 1000 topics, three seeds
+moving  HybridHDP(split_merge=True) from 1, 5, 20, 100 and 300 topics, three seeds
+beside  HybridHDP with at most as many topics as a moving one has found, the same seed and passes
+
+On a corpus all have the same concentrations, which are given (CONCENTRATIONS: near those that a chain draws
+where it is left to), and the same topic_word_prior, the default of CollapsedGibbsHDP. A topic is in use if it
+has a token; small ones come and go, so the topics that hold 99 percent of the tokens, largest first, are
+counted beside. Scores are those of document_completion on 500 test documents at most; seconds are processor
+time of training in a process of one thread, without scoring. Intervals are of 95 percent over seeds
+(Student's t).
+"""
+
+import functools
+import json
+import time
+from itertools import product
+
+import numpy as np
+from _corpora import N_TEST, load
+from _study import Pool, Study, finish, interval, new_parser, panels, print_estimates, styles
+from _traces import SEED, completion, trace_of
+
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
+
+# Of the root and of documents.
+CONCENTRATIONS = {
+    "kos": (45.0, 2.3),
+    "nips1740": (45.0, 5.0),
+}
+TOPIC_WORD_PRIOR = 0.05
+CORPORA = tuple(CONCENTRATIONS)
+IN_FULL = ("kos", "nips1740")
+SEEDS = range(3)
+CHAIN_STARTS = (20, 300)
+CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge": False}}
+FIXED = (5, 10, 20, 50, 100, 200, 300, 500, 1000)
+MOVING = "HybridHDP, moves"
+MOVING_STARTS = {True: (1, 5, 20, 100, 300), False: (5, 100)}  # by whether the corpus is tried in full
+PASSES = 20
+# Share of the tokens that the topics counted hold.
+HELD = 0.99
+
+
+def key_of(run):
+    return json.dumps(run)
+
+
+def holding(model, share=HELD):
+    """How many of the largest topics hold that share of the tokens."""
+    totals = np.sort(model.topic_word_counts_.sum(axis=1))[::-1].cumsum()
+    return int(np.searchsorted(totals, share * totals[-1])) + 1
+
+
+def note(trace, model, test):
+    trace.note(
+        lambda: completion(model, test),
+        topics=int(model.n_components_),
+        holding=holding(model),
+        passes=int(model.n_iter_),
+    )
+
+
+def noted_aloud(run):
+    """A note that is printed, too: chains take long."""
+
+    def both(trace, model, test):
+        note(trace, model, test)
+        print(run, trace.rows[-1], flush=True)
+
+    return both
+
+
+# The runs.
+
+
+def measure(run, short, chain_seconds):
+    """One run: a row of the cache."""
+    start = time.process_time()
+    row = measure_chain(run, short, chain_seconds) if run[0] == "chain" else MEASURED[run[0]](run, short)
+    return {"run": key_of(run), "seconds": round(time.process_time() - start, 2), **row}
+
+
+def documents_of(corpus, short):
+    train, test, _ = load(corpus)
+    return train[: 300 if short else None], test[: 50 if short else N_TEST]
+
+
+def given(corpus):
+    root, documents = CONCENTRATIONS[corpus]
+    return {
+        "topic_concentration": root,
+        "doc_concentration": documents,
+        "topic_word_prior": TOPIC_WORD_PRIOR,
+    }
+
+
+def measure_chain(run, short, seconds):
+    _, corpus, method, start, seed = run
+    train, test = documents_of(corpus, short)
+    settings = {**CHAINS[method], **given(corpus), "max_iter": 10**6, "evaluate_every": 0}
+    model = CollapsedGibbsHDP(start, **settings, random_state=seed)
+    seconds = 10 if short else seconds
+    trace = trace_of(model, "_after_sweep", train, test, seconds, noted_aloud(run), first=1, factor=1.2)
+    return {"trace": trace}
+
+
+def measure_hybrid(corpus, n_components, seed, short, **settings):
+    train, test = documents_of(corpus, short)
+    settings = {**settings, **given(corpus), "max_iter": 2 if short else PASSES}
+    model = HybridHDP(n_components, **settings, random_state=seed)
+    start = time.process_time()
+    model.fit(train)
+    end = {"seconds": round(time.process_time() - start, 3), "score": completion(model, test)}
+    counted = {"topics": int(model.n_components_), "holding": holding(model), "passes": model.n_iter_}
+    return {"trace": [{**end, **counted}]}
+
+
+def measure_fixed(run, short):
+    _, corpus, n_components, seed = run
+    return measure_hybrid(corpus, n_components, seed, short)
+
+
+def measure_moving(run, short):
+    _, corpus, start, seed = run
+    return measure_hybrid(corpus, start, seed, short, split_merge=True)
+
+
+def measure_beside(run, short):
+    _, corpus, _, seed, n_components = run
+    return measure_hybrid(corpus, n_components, seed, short)
+
+
+MEASURED = {"fixed": measure_fixed, "moving": measure_moving, "beside": measure_beside}
+PARTS = ("chain", *MEASURED)
+
+
+def runs_of(part, cache):
+    """What there is to measure for a part, cheap corpora first."""
+    for corpus in CORPORA:
+        if part == "chain":
+            methods = list(CHAINS) if corpus == "kos" else list(CHAINS)[:1]
+            yield from ((part, corpus, method, n, SEED) for method, n in product(methods, CHAIN_STARTS))
+        if part == "fixed":
+            yield from ((part, corpus, n, seed) for n, seed in product(FIXED, SEEDS))
+        if part == "moving":
+            starts = MOVING_STARTS[corpus in IN_FULL]
+            yield from ((part, corpus, n, seed) for n, seed in product(starts, SEEDS))
+    if part == "beside":
+        for (corpus, start, seed), end in ends(cache, "moving"):
+            yield part, corpus, start, seed, end["topics"]
+
+
+def expected_seconds(run, chain_seconds):
+    """Of processor time, on the machine of the published results: for --estimate."""
+    if run[0] == "chain":
+        return chain_seconds
+    train, _, _ = load(run[1])
+    n_components = run[2] if run[0] == "fixed" else 300
+    return PASSES * train.sum() * 1e-6 * (0.3 + 0.001 * n_components)
+
+
+# Tables and a picture, from what the cache has.
+
+
+def ends(cache, part):
+    """(run without its part, last note) of the runs that are there."""
+    rows = [(run[1:], cache.rows.get(key_of(run))) for run in runs_of(part, cache)]
+    return [(run, row["trace"][-1]) for run, row in rows if row]
+
+
+def all_ends(cache):
+    """(corpus, method, start, seed), last note."""
+    yield from ends(cache, "chain")
+    for part, method in (("fixed", "HybridHDP"), ("moving", MOVING)):
+        for (corpus, start, seed), end in ends(cache, part):
+            yield (corpus, method, start, seed), end
+
+
+def write_ends(study):
+    """A row for each run."""
+    table = []
+    for run, end in all_ends(study.cache):
+        counts = end["topics"], end["holding"]
+        table.append([*run, *counts, f"{end['score']:.4f}", f"{end['seconds']:.1f}", end["passes"]])
+    head = ["corpus", "method", "topics at the start (or at most)", "seed", "topics in use"]
+    head += ["topics that hold 99 %", "score", "seconds", "passes or sweeps"]
+    study.write("", head, table)
+
+
+def write_intervals(study):
+    """A row for each start, with intervals over seeds."""
+    groups = {}
+    for (*what, _), end in all_ends(study.cache):
+        groups.setdefault(tuple(what), []).append(end)
+    table = []
+    for what, found in groups.items():
+        cells = [cell_of([end[name] for end in found], digits) for name, digits in COLUMNS]
+        table.append([*what, len(found), *cells, f"{np.median([end['seconds'] for end in found]):.1f}"])
+    head = ["corpus", "method", "topics at the start (or at most)", "seeds", "topics in use"]
+    study.write("intervals", [*head, "topics that hold 99 %", "score", "median seconds"], table)
+
+
+COLUMNS = (("topics", 0), ("holding", 0), ("score", 3))
+
+
+def cell_of(values, digits):
+    """A mean with its interval."""
+    mean, low, high = interval(values)
+    return f"{mean:.{digits}f}" + (f" ({low:.{digits}f} to {high:.{digits}f})" if len(values) > 1 else "")
+
+
+def write_agreement(study):
+    """What starts and seeds leave of a difference, by corpus and method."""
+    table = []
+    for corpus, method in product(CORPORA, (*CHAINS, MOVING)):
+        found = [(run, end) for run, end in all_ends(study.cache) if run[:2] == (corpus, method)]
+        if len(found) > 1:
+            counts, scores = ([end[name] for _, end in found] for name in ("holding", "score"))
+            cells = [min(counts), max(counts), f"{max(counts) / min(counts):.2f}"]
+            cells += [f"{min(scores):.4f}", f"{max(scores):.4f}", f"{max(scores) - min(scores):.4f}"]
+            table.append([corpus, method, len(found), *cells])
+    head = ["corpus", "method", "runs", "fewest topics that hold 99 %", "most", "ratio", "lowest score"]
+    study.write("agreement", [*head, "highest", "difference"], table)
+
+
+def write_beside(study):
+    """Moving topics against as many that are given."""
+    moving, groups = dict(ends(study.cache, "moving")), {}
+    for (corpus, start, seed, _), end in ends(study.cache, "beside"):
+        own = moving[corpus, start, seed]
+        pair = own["score"] - end["score"], own["seconds"] / end["seconds"], own["topics"]
+        groups.setdefault((corpus, start), []).append(pair)
+    table = []
+    for what, pairs in groups.items():
+        gains, times, topics = zip(*pairs)
+        cells = [cell_of(topics, 0), cell_of(gains, 4), f"{np.median(times):.2f}"]
+        table.append([*what, len(pairs), *cells])
+    head = ["corpus", "topics at the start", "seeds", "topics found", "score less that with so many given"]
+    study.write("beside", [*head, "seconds over its seconds"], table)
+
+
+def draw_curve(study):
+    """Scores by the number of topics allowed, and how many there are by chains and by moves."""
+    fixed, others = ends(study.cache, "fixed"), list(all_ends(study.cache))
+    corpora = [corpus for corpus in CORPORA if any(run[0] == corpus for run, _ in others)]
+    figure, axes = panels(corpora)
+    looks = styles(("HybridHDP", *CHAINS, MOVING))
+    for corpus, axis in axes.items():
+        x = [n for n in FIXED if any(run[:2] == (corpus, n) for run, _ in fixed)]
+        scores = [[end["score"] for run, end in fixed if run[:2] == (corpus, n)] for n in x]
+        if x:
+            axis.plot(
+                x, [np.mean(of) for of in scores], label="HybridHDP, at most so many", **looks["HybridHDP"]
+            )
+            axis.fill_between(
+                x, [min(of) for of in scores], [max(of) for of in scores], alpha=0.15, linewidth=0
+            )
+        for method in (*CHAINS, MOVING):
+            found = [end for run, end in others if run[:2] == (corpus, method)]
+            points = [end["topics"] for end in found], [end["score"] for end in found]
+            axis.plot(*points, label=f"{method}, found", **{**looks[method], "linestyle": "", "marker": "o"})
+        axis.set(xlabel="topics", ylabel="nats per hidden word", xscale="log")
+    finish(figure, study.path(".png"), 2)
+
+
+def draw_all(study):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    write_tables(study)
+    draw_curve(study)
+
+
+def write_tables(study):
+    for write in (write_ends, write_intervals, write_agreement, write_beside):
+        write(study)
+
+
+def main():
+    parser = new_parser(__doc__, long=True)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
+    parser.add_argument(
+        "--chain-seconds", type=float, default=3600.0, help="processor time of each chain (3600)"
+    )
+    parser.add_argument("--estimate", action="store_true", help="print how long the runs take, and stop")
+    arguments = parser.parse_args()
+    study = Study("hdp_topics", arguments)
+    for part in () if arguments.draw_only else arguments.parts:
+        runs = [run for run in runs_of(part, study.cache) if run[1] in arguments.corpora]
+        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        if arguments.estimate:
+            expected = functools.partial(expected_seconds, chain_seconds=arguments.chain_seconds)
+            print_estimates(todo, expected, arguments.jobs)
+            continue
+        with Pool(study, arguments.jobs, len(todo)) as pool:
+            pool.measure(measure, [(run, study.short, arguments.chain_seconds) for run in todo])
+    if not arguments.estimate:
+        draw_all(study)
+
+
+if __name__ == "__main__":
+    main()
