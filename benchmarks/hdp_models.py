@@ -28,14 +28,14 @@ from sktopic import hdp
 CORPORA = ("kos", "nips1740", "reuters21578", "20news", "enron_inbox", "arxiv_0")
 SEEDS = range(3)
 SECONDS = 200
-MEMOIZED = {"learning_method": "memoized"}
 # Class and settings; without the numbers of topics.
 MODELS = {
     "HybridHDP": ("HybridHDP", {}),
     "HybridHDP, moves": ("HybridHDP", {"split_merge": True}),
     "CollapsedGibbsHDP": ("CollapsedGibbsHDP", {}),
     "DirectAssignmentHDP": ("DirectAssignmentHDP", {}),
-    "DirectAssignmentHDP, memoized": ("DirectAssignmentHDP", MEMOIZED),
+    "DirectAssignmentHDP, means": ("DirectAssignmentHDP", {"topic_expectation": "mean"}),
+    "DirectAssignmentHDP, memoized": ("DirectAssignmentHDP", {"learning_method": "memoized"}),
     "OnlineVariationalHDP": ("OnlineVariationalHDP", {}),
     "OnlineEMHDP": ("OnlineEMHDP", {}),
     "TruncationFreeHDP": ("TruncationFreeHDP", {}),
@@ -46,6 +46,7 @@ STARTS = {
     "HybridHDP, moves": 5,
     "CollapsedGibbsHDP": 300,
     "DirectAssignmentHDP": 100,
+    "DirectAssignmentHDP, means": 100,
     "DirectAssignmentHDP, memoized": 100,
     "OnlineVariationalHDP": 100,
     "OnlineEMHDP": 100,

@@ -267,11 +267,12 @@ def draw_curve(study):
                 x, [min(of) for of in scores], [max(of) for of in scores], alpha=0.15, linewidth=0
             )
         for method in (*CHAINS, MOVING):
-            found = [end for run, end in others if run[:2] == (corpus, method)]
-            points = [end["topics"] for end in found], [end["score"] for end in found]
-            axis.plot(*points, label=f"{method}, found", **{**looks[method], "linestyle": "", "marker": "o"})
+            points = [(end["topics"], end["score"]) for run, end in others if run[:2] == (corpus, method)]
+            if points:
+                look = {**looks[method], "linestyle": "", "marker": "o"}
+                axis.plot(*zip(*points), label=f"{method}, found", **look)
         axis.set(xlabel="topics", ylabel="nats per hidden word", xscale="log")
-    finish(figure, study.path(".png"), 2)
+    finish(figure, study.path(".png"), 1)
 
 
 def draw_all(study):

@@ -85,6 +85,10 @@ def hdp_models(module, study):
     module.write_tables(study)
 
 
+def hdp_topics(module, study):
+    module.write_tables(study)
+
+
 def seeds(module, study):
     module.write_tables(study)
 
@@ -116,6 +120,7 @@ def uncertainty(module, study):
         classifier,
         defaults,
         hdp_models,
+        hdp_topics,
         hybrid_hdp,
         lanes,
         moment_matching,

@@ -68,6 +68,21 @@ def seconds_of_hdps():
     return figures
 
 
+def topics_of_chains():
+    """Of KOS from 20 and from 300 topics: topics, those that hold 99 percent, and scores."""
+    chains = [rows("hdp_topics_intervals", "kos", "CollapsedGibbsHDP", start)[0] for start in ("20", "300")]
+    names = "topics in use", "topics that hold 99 %", "score"
+    return [chain[name] for name in names for chain in chains]
+
+
+def topics_of_truncations():
+    """Of KOS: the best number and its score; the largest, with topics in use, that hold 99 %, and score."""
+    fixed = rows("hdp_topics_intervals", "kos", "HybridHDP")
+    means = [[cell.split(" ")[0] for cell in row.values()] for row in fixed]
+    best, most = max(means, key=lambda row: float(row[6])), means[-1]
+    return [best[2], best[6], most[2], *most[4:7]]
+
+
 def seconds_over_those_of_ope():
     """Median of Online-VB, least and largest of the other methods, over the settings."""
     seconds = {}
@@ -259,6 +274,17 @@ SENTENCES = [
         "two passes with batches of 100 documents and at most 1000 topics, :class:`HybridHDP` reaches {} in "
         "{} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
         seconds_of_hdps,
+    ),
+    (
+        "doc/which_hdp.rst",
+        "chains from 20 and 300 topics end with {} and {} topics, of which {} and {} hold 99 percent of the "
+        "tokens, at scores of {} and {}.",
+        topics_of_chains,
+    ),
+    (
+        "doc/which_hdp.rst",
+        "it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, at {}.",
+        topics_of_truncations,
     ),
     (
         "doc/map_inference.rst",
