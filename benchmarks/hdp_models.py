@@ -1,6 +1,7 @@
 """All HDPs of the library side by side, and those of tomotopy and gensim.
 
-    python benchmarks/hdp_models.py [--short] [--jobs 2] [--corpora kos ...] [--estimate]
+    python benchmarks/hdp_models.py [--short] [--jobs 2] [--estimate] [--corpora kos ...]
+                                    [--models HybridHDP ...]
 
 Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. All of it goes
 to benchmarks/output/, or with --update to doc/benchmarks/ and benchmarks/runs/. --short takes some minutes
@@ -137,11 +138,13 @@ def write_tables(study):
 def main():
     parser = new_parser(__doc__, long=True)
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
+    parser.add_argument("--models", nargs="+", choices=STARTS, default=list(STARTS))
     parser.add_argument("--estimate", action="store_true", help="print how long the runs may take, and stop")
     arguments = parser.parse_args()
     study = Study("hdp_models", arguments)
     if not arguments.draw_only:
-        runs = [run for run in runs_of() if run[0] in arguments.corpora]
+        chosen = arguments.corpora, arguments.models
+        runs = [run for run in runs_of() if run[0] in chosen[0] and run[1] in chosen[1]]
         todo = [run for run in runs if key_of(run) not in study.cache.rows]
         if arguments.estimate:
             print_estimates(todo, lambda run: SECONDS, arguments.jobs)

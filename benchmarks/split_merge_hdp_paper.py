@@ -53,6 +53,7 @@ from sktopic._parallel import Workers
 from sktopic.datasets import make_bars
 from sktopic.hdp import _direct_assignment
 from sktopic.hdp._corpus_topics import fit_weights
+from sktopic.hdp._final_moves import FinalMoves
 from sktopic.hdp._moves import Moves
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
@@ -242,7 +243,8 @@ def measure_moves(short, n_components, max_iter):
 
 # What moves topics and their weights; none of it calls another.
 MOVING = (
-    *((Moves, name) for name in ("merge", "_drop", "propose_splits", "split")),
+    *((Moves, name) for name in ("merge", "propose_splits", "split")),
+    *((FinalMoves, name) for name in ("add", "make")),
     (_direct_assignment, "fit_weights"),
 )
 
