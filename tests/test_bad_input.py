@@ -391,6 +391,8 @@ BAD_PARAMETERS = {
     ],
     "reuse_topics": [2, None, "yes"],
     "split_merge": [2, None, "all"],
+    "move_acceptance": ["all", None, 1],
+    "final_moves": [2, None, "all"],
     "n_proposals": [0, -1, 1.5, None, 1001],
     "max_births": [-1, 1.5, "all", 1001],
     "min_birth_tokens": [-1, None, "all", np.nan],

@@ -15,6 +15,7 @@ from scipy.special import gammaln
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
+from sktopic._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
 from sktopic.hdp._corpus_topics import fit_concentration, fit_weights, start_without
@@ -29,7 +30,6 @@ from sktopic.hdp._variational_split_merge import (
     merge_gain,
     topic_of,
 )
-from sktopic._statistics_updates import BatchCounts
 from sktopic.metrics import document_completion
 from tests.reference import direct_assignment as reference
 
@@ -299,7 +299,11 @@ def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, scale, expectatio
 
 
 def test_tokens_of_earlier_batches_are_divided_as_the_parts_share_their_words():
-    parts, eta, column = np.array([[4.0, 0.0, 1.0], [0.0, 2.0, 1.0]]), 0.1, np.array([10.0, 3.0, 7.0, 5.0, 0.0])
+    parts, eta, column = (
+        np.array([[4.0, 0.0, 1.0], [0.0, 2.0, 1.0]]),
+        0.1,
+        np.array([10.0, 3.0, 7.0, 5.0, 0.0]),
+    )
     words = np.array([0, 3, 2])  # of five, those that the parts have tokens of
     columns = divided_columns(column, words, parts, eta)
     assert_allclose(columns.sum(axis=0), column, rtol=1e-15)

@@ -28,10 +28,10 @@ from sktopic.hdp import (
     TruncationFreeHDP,
     _collapsed_gibbs,
     _corpus_topics,
+    _final_moves,
     _restaurants,
     _stick_breaking,
     _table_step,
-    _final_moves,
     _variational_split_merge,
 )
 from sktopic.hdp._moves import Moves

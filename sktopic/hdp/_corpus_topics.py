@@ -218,7 +218,7 @@ class DocumentInference:
 
 
 def merged(tokens, into):
-    """Tokens (n_documents, n_topics) of topics after some have become part of others (see CorpusTopics.merge)."""
+    """Tokens (n_documents, n_topics) after some topics became part of others (see CorpusTopics.merge)."""
     tokens = tokens.copy()
     for k in np.flatnonzero(into != np.arange(len(into))):
         tokens[:, into[k]] += tokens[:, k]

@@ -65,10 +65,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         Which gains of the bound, estimated from a batch, make a move: those two standard errors above zero,
         or any above zero, as in the paper.
     final_moves : bool, default=True
-        Whether the last of several passes of `fit` holds topics fixed, gathers over the corpus what merges, or
-        doing without the smallest topics, would gain, and then makes the moves that raise its bound; after an
-        early stop there is one more pass for that. With learning_method='batch' that is repeated until none
-        does. `partial_fit` makes no such moves, nor does the paper.
+        Whether the last of several passes of `fit` holds topics fixed, gathers over the corpus what merges,
+        or doing without the smallest topics, would gain, and then makes the moves that raise its bound; after
+        an early stop there is one more pass for that. With learning_method='batch' that is repeated until
+        none does. `partial_fit` makes no such moves, nor does the paper.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Where inference of a document starts with learning_method='batch': from equal shares of all topics,
         from where it ended in the pass before, or from both, of which the better result is kept. None is
@@ -184,8 +184,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     Notes
     -----
-    What a move gains is estimated from a batch. Tokens of a topic that is split, those of earlier batches too,
-    are divided word by word, as the means of the parts share a token of the word. Where the corpus has
+    What a move gains is estimated from a batch. Tokens of a topic that is split, those of earlier batches
+    too, are divided word by word, as the means of the parts share a token of the word. Where the corpus has
     other tokens of a topic than the batch, according to its posterior, these count for a merge. Batches of a
     few hundred documents make moves reliable, and of one or two they make none. The settings of the paper are
     ``move_acceptance='any', final_moves=False, topic_word_prior='auto'``.
@@ -405,7 +405,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         confidence, key = CONFIDENCE[self.move_acceptance], self._key(MOVE_KEY, update.number)
         given = self._inference(), scale, confidence, self._n_topic_updates, key, workers
         moves = Moves(topics, *given)
-        moving = self.split_merge and self._n_topic_updates > 0  # topics are random before
+        # Topics are random before, and one document is no sample.
+        moving = self.split_merge and self._n_topic_updates > 0 and (batch.total_weight >= 2 or scale <= 1.0)
         if moving:
             counts = moves.merge(counts)
         before = topics.weights

@@ -28,8 +28,8 @@ class FinalMoves:
 
     The candidates are chosen by the first batch: pairs of topics, and numbers of the smallest topics, without
     which documents are inferred once more. Nothing is estimated, and no standard error is needed: merges of
-    disjoint pairs change the bound by the sum of what each does, and dropping topics by what is found. Both at
-    once would not, so that what gains more is done.
+    disjoint pairs change the bound by the sum of what each does, and dropping topics by what is found. Both
+    at once would not, so that what gains more is done.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class FinalMoves:
 
 
 def make_all(topics, infer, batch_counts, workers):
-    """Moves by a batch that is the corpus, until none raises the bound, which are returned; changes topics."""
+    """Moves by a batch that is the corpus, until none raises the bound; changes topics, returns the moves."""
     made = []
     while True:
         final = FinalMoves(topics, infer)
@@ -150,14 +150,15 @@ def make_all(topics, infer, batch_counts, workers):
 
 
 def numbers_to_drop(most):
-    """1 to 8, 12, 16, 24, ... up to most."""
-    numbers = [*range(1, 9), *(m * 2**i for i in range(30) for m in (12, 16))]
+    """1 to 16, 20, 24, 28, 32, 40, ... up to most."""
+    numbers = [*range(1, 17), *(m * 2**i for i in range(30) for m in (20, 24, 28, 32))]
     return [n for n in numbers if n <= most]
 
 
 def documents_change(topics, weights, pairs, workers):
-    """What the bound of the documents of a batch gains by their proportions and the topics of their tokens when
-    pairs of topics become one, by weight, (n_pairs,).
+    """What the bound of a batch's documents gains when pairs of topics become one, (n_pairs,).
+
+    By their proportions and the topics of their tokens, that is; each document as often as its weight says.
 
     Parameters
     ----------

@@ -96,8 +96,8 @@ def divide_cells(cells, n_documents, log_words, weights, concentration):
     Returns
     -------
     tokens : (n_cells, n_parts), which sum to those of the cells
-    mixing : (n_documents,) the sums over cells of c log c - sum over parts of c_p log c_p: what the entropy of
-        the tokens' topics gains
+    mixing : (n_documents,) the sums over cells of c log c - sum over parts of c_p log c_p: what the entropy
+        of the tokens' topics gains
     """
     mixing = np.zeros(n_documents)
     tokens = kernel.divide_cells(

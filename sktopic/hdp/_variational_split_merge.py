@@ -132,11 +132,11 @@ class BatchTopics:
         return change
 
     def estimate(self, change, tokens=None, total=None):
-        """The sum of the documents' changes over the corpus, of which they are a sample, and its standard error.
+        """The sum of the documents' changes over the corpus, which they sample, and its standard error.
 
-        tokens, total : (n_documents,) what the changes are about proportional to, and the sum of that over the
-            corpus: the ratio of both scatters less than the changes do. None: documents, of which the corpus
-            has as many as scale says.
+        tokens, total : (n_documents,) what the changes are about proportional to, and the sum of that over
+            the corpus: the ratio of both scatters less than the changes do. None: documents, of which the
+            corpus has as many as scale says.
         """
         batch, n = self.batch, self.batch.total_weight
         tokens, total = (np.ones(len(change)), self.scale * n) if tokens is None else (tokens, total)
@@ -223,8 +223,10 @@ def merge_gain(topics, one, other, mixing):
 
 
 def documents_mixing(topics, pairs, first, last):
-    """What the entropy of the tokens' topics loses in documents first to last when pairs become one topic each,
-    (last - first, n_pairs)."""
+    """What the entropy of the tokens' topics loses when pairs of topics become one, (last - first, n_pairs).
+
+    Of documents from the first up to the last.
+    """
     counts, batch = topics.counts, topics.batch
     return pairs_mixing(
         indptr=batch.indptr,
@@ -298,7 +300,7 @@ def candidate_pairs(topics, sizes, free, due, partners):
 def merge_estimates(topics, sizes):
     """What the bound gains when two topics become one, roughly, (n_topics, n_topics).
 
-    Topics of n and m tokens need h = (n + m) log(n + m) - n log n - m log m nats to say which tokens are whose.
+    It takes h = (n + m) log(n + m) - n log n - m log m nats to say which tokens of two topics are whose.
     Merged, they lose as much of that as their words differ, and save as much as their documents are the same:
     h (B_words - 1 + B_documents), where B = sum sqrt(p q) of two distributions is one for equal ones and zero
     where they do not overlap.
@@ -379,8 +381,8 @@ def propose_splits(topics, weights, column, rho, due, most, keys, workers):
 def divide(topics, k, weight, column, rho, key):
     """Divide topic k; None if the batch lacks it.
 
-    The column after the update is divided word by word, what the corpus had before the batch as what the batch
-    has of it: as the parts' means would share a token of the word.
+    The column after the update is divided word by word, what the corpus had before the batch as what the
+    batch has of it: as the parts' means would share a token of the word.
 
     Parameters
     ----------
@@ -401,9 +403,7 @@ def divide(topics, k, weight, column, rho, key):
     posteriors = [topics.posterior(part) for part in columns]
     log_words = np.array([log for _, log, _ in posteriors])
     tokens, mixing = divide_cells(cells, n, log_words, parts.weights, alpha)
-    first, second = (
-        topics.part(cells, float(parts.weights[p]), columns[p], tokens[:, p]) for p in range(2)
-    )
+    first, second = (topics.part(cells, float(parts.weights[p]), columns[p], tokens[:, p]) for p in range(2))
     change = mixing - topics.proportions_change(first, second)
     gains = (tokens * log_words[:, cells.word].T).sum(axis=1) - cells.tokens * log_whole[cells.word]
     change += np.bincount(cells.document, weights=gains, minlength=n)

@@ -73,7 +73,11 @@ def test_gain_of_parts_is_that_of_the_whole_bound():
     rng = np.random.default_rng(3)
     X = rng.integers(1, 6, (6, 8)).astype(float)
     alpha, eta, beta = 1.7, 0.2, np.array([0.5, 0.3, 0.2])  # the topic, the other, the rest
-    phi, log_words, settings = rng.dirichlet(np.ones(2), X.shape), rng.normal(-2, 1, 8), (3, 2, 2, 4, 20, 1e-9)
+    phi, log_words, settings = (
+        rng.dirichlet(np.ones(2), X.shape),
+        rng.normal(-2, 1, 8),
+        (3, 2, 2, 4, 20, 1e-9),
+    )
     c = X * phi[..., 0]
     parts = propose_with(c, log_words, beta[0], alpha, eta, 8, settings)
     given = c, np.ones(6), log_words, alpha * beta[0], eta, 8, *settings, KEY

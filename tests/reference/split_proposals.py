@@ -75,7 +75,19 @@ def bound(divided, shares, times, prior, topic_word_prior, n_features):
 
 
 def propose_parts(
-    c, times, log_words, prior, topic_word_prior, n_features, n_parts, n_starts, first, more, max_iter, tol, key
+    c,
+    times,
+    log_words,
+    prior,
+    topic_word_prior,
+    n_features,
+    n_parts,
+    n_starts,
+    first,
+    more,
+    max_iter,
+    tol,
+    key,
 ):
     """c: (n_documents, n_words) tokens of the topic, some in each document; prior: alpha beta.
 
