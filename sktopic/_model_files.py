@@ -25,7 +25,12 @@ FORMAT = "sktopic model"
 # Raised when files change such that older versions cannot read them; a later version reads all before it.
 SCHEMA = 3
 # Parameters that files of the schemas before do not have: their models have the default.
-LATER_PARAMETERS = {2: {"components_init"}, 3: {"split_merge"}}
+LATER_PARAMETERS = {
+    2: {"components_init"},
+    3: {"split_merge", "topic_expectation", "move_acceptance", "final_moves"},
+}
+# Fitted values that they have, and which nothing reads any more.
+FORMER_VALUES = {3: {"_cursor"}}
 KEYS = {"format", "schema", "class", "versions", "parameters", "fitted", "names", "output"}
 # Attributes that scikit-learn sets: the names of features, the container of set_output ...
 NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
@@ -206,7 +211,7 @@ def _model_of(archive, classes, mapped, verify):
             f"its class {header['class']!r:.80} is unknown; known are {', '.join(sorted(classes))}"
         )
     model = cls(**_parameters(archive, header["parameters"], cls, schema))
-    _set_fitted(model, archive, header["fitted"], mapped, verify)
+    _set_fitted(model, archive, header["fitted"], mapped, verify, schema)
     unread = [name for name in archive.declared if not _is_read(name, cls)]
     if unread:
         raise ValueError(f"a {cls.__name__} has no arrays {_some(unread)}")
@@ -265,8 +270,9 @@ def _sparse_parameter(archive, name, described):
         raise ValueError(f"the sparse matrix {name} is damaged: {error}") from error
 
 
-def _set_fitted(model, archive, encoded, mapped, verify):
-    fitted = _object(encoded, "fitted")
+def _set_fitted(model, archive, encoded, mapped, verify, schema):
+    former = {name for later, names in FORMER_VALUES.items() if schema < later for name in names}
+    fitted = {name: value for name, value in _object(encoded, "fitted").items() if name not in former}
     if fitted.keys() != model._fitted_values.keys():
         names = fitted.keys() ^ model._fitted_values.keys()
         raise ValueError(f"fitted values are missing or unknown: {_some(names)}")

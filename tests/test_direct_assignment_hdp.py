@@ -490,7 +490,7 @@ def test_batches_of_all_documents_find_the_bars_too(start):
 
 @pytest.mark.parametrize("batch_size", [1, 10, 200])
 def test_small_batches_and_remainders_do_no_harm(batch_size):
-    """No moves on the word of a single document; topics in use are not dropped on that of few."""
+    """No moves on the word of a single document, but of the last pass, which sees all."""
     bars = make_bars(201, random_state=0)
     test = make_bars(200, random_state=1).data
     models = [
@@ -499,7 +499,7 @@ def test_small_batches_and_remainders_do_no_harm(batch_size):
     scores = [document_completion(model, test) for model in models]
     assert scores[0] > scores[1] - 0.02
     if batch_size == 1:
-        assert len(models[0].move_history_) == 0
+        assert set(models[0].move_history_["n_samples"]) <= {201 * 5}
 
 
 def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
@@ -524,7 +524,7 @@ def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
 def test_merges_on_a_memory_map(tmp_path):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
-    model._trials["born"] -= 1000  # old enough to be merged
+    model._births -= 1000  # old enough to be merged
     joblib.dump(model, tmp_path / "model.joblib")
     mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
     for one in (model, mapped):
@@ -536,7 +536,7 @@ def test_merges_on_a_memory_map(tmp_path):
 def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
-    model._trials["born"] -= 1000
+    model._births -= 1000
     monkeypatch.setattr(_variational_split_merge, "TRIED", 200)
     before = pickle.dumps(model)
     # What follows when all has been computed.
@@ -552,7 +552,7 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
             model.partial_fit(bars[:100])
     assert len(tried) == 1
     other = pickle.loads(before)
-    for name in ("_store", "_store_totals", "_weights", "_ids", "_trials", "move_history_"):
+    for name in ("_store", "_store_totals", "_weights", "_ids", "_births", "_trials", "move_history_"):
         assert_array_equal(getattr(model, name), getattr(other, name), err_msg=name)
 
 

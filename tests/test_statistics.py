@@ -336,13 +336,14 @@ class TestOfTopics:
 
     def test_parts_of_topics_are_taken_out_of_them(self, statistics):
         counts, words = statistics.expected_counts(1.0), np.array([3, 17, 8])
-        tokens = 100.0 * np.array([0.25 * counts[words, 2], 0.5 * counts[words, 0]])
-        tokens[1, 1] = 1e9  # more than there is
+        tokens = np.zeros((2, N_FEATURES))
+        tokens[:, words] = 100.0 * np.array([0.25 * counts[words, 2], 0.5 * counts[words, 0]])
+        tokens[1, 17] = 1e9  # more than there is
         expected = np.hstack([counts, np.zeros((N_FEATURES, 2))])
         expected[words, 4], expected[words, 5] = 0.25 * counts[words, 2], 0.5 * counts[words, 0]
         expected[17, 5] = counts[17, 0]
         expected[:, [2, 0]] -= expected[:, [4, 5]]
-        self.assert_counts(statistics.split([2, 0], words, tokens, 100.0), expected)
+        self.assert_counts(statistics.split([2, 0], tokens, 100.0), expected)
         np.testing.assert_array_equal(statistics.expected_counts(1.0), counts)
 
     def test_topics_can_be_cleared_and_all_multiplied(self, statistics):

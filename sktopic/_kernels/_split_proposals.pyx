@@ -1,7 +1,7 @@
 """Topics divided into parts: which parts there might be, and what of each cell belongs to which.
 
-A topic has c tokens of each cell (document, word). Parts share them, c_p = c phi_p with shares phi that sum to
-one, by mean field with all other topics held fixed; their weights sum to that of the topic.
+A topic has c tokens of each cell (document, word). Parts share them, c_p = c phi_p with shares phi that sum
+to one, by mean field with all other topics held fixed; their weights sum to that of the topic.
 """
 
 import numpy as np
@@ -121,7 +121,7 @@ def divide_cells(
 ):
     """Divide a topic's tokens among parts whose topics are given.
 
-    A part gets the share of a cell that is proportional to exp(E[log phi_w] + psi(theta)), where theta = prior
+    A part's share of a cell is proportional to exp(E[log phi_w] + psi(theta)), where theta = prior
     + its tokens in the document; in the beginning, these are proportional to the prior.
 
     Parameters
@@ -230,7 +230,9 @@ cdef int seed_parts(
 cdef int divide_documents(
     const Topic* topic, Parts* parts, double* scratch, double* entropy, Py_ssize_t* done
 ) except -1 nogil:
-    """Divide all cells; sets own, columns, and, if asked for, the entropy of the shares. scratch: (4 * n_parts,)
+    """Divide all cells; sets own, columns, and, unless it is NULL, the entropy of the shares.
+
+    scratch : (4 * n_parts,)
     """
     cdef Py_ssize_t n_parts = topic.n_parts, d, i, p, first, n
     cdef double* prior = scratch + 2 * n_parts
@@ -422,7 +424,8 @@ def propose_parts(
         for d in range(n_documents):
             for i in range(begin[d], begin[d + 1]):
                 whole[word[i]] += times[d] * tokens[i]
-        topic.alone = proportions_bound(&topic, topic.prior, &length[0], 1) + words_bound(&topic, &whole[0], 1)
+        topic.alone = proportions_bound(&topic, topic.prior, &length[0], 1)
+        topic.alone += words_bound(&topic, &whole[0], 1)
         for start in range(n_starts):
             seed_stream(&stream, combine(key, start))
             seed_parts(&topic, &parts, &stream, &residual[0], &log_seed[0], &done)

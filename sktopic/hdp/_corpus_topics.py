@@ -21,21 +21,11 @@ WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
 NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
 # Part of a word's tokens, the loss of which lets a document start from equal shares of the topics left.
 LARGE_LOSS = 0.5
-# Of each topic: updates before it became what it is; how many splits of it, and merges with its likeliest
-# partners, have been refused since, and the update from which on the next are tried.
-TRIALS = np.dtype(
-    [("born", "i8"), ("splits", "i8"), ("split_due", "i8"), ("merges", "i8"), ("merge_due", "i8")]
-)
+# Of each topic: how many splits of it, and merges with its likeliest partners, have been refused since it
+# became what it is, and the update from which on the next are tried.
+TRIALS = np.dtype([("splits", "i8"), ("split_due", "i8"), ("merges", "i8"), ("merge_due", "i8")])
 # A topic waits 2 ** refused updates, but no more than this power of two.
 LONGEST_WAIT = 30
-
-
-def trials_of_new(n_topics, t):
-    """TRIALS of topics that t updates were before."""
-    trials = np.zeros(n_topics, dtype=TRIALS)
-    for name in ("born", "split_due", "merge_due"):
-        trials[name] = t
-    return trials
 
 
 @dataclass
@@ -47,6 +37,7 @@ class CorpusTopics:
     statistics : the topic-word statistics
     weights : (n_topics,) beta
     ids : (n_topics,) identities
+    births : (n_topics,) updates before the topic became what it is
     trials : (n_topics,) TRIALS
     next_id : of the next new topic
     total_samples : documents of the corpus, what a unit of the statistics stands for
@@ -56,6 +47,7 @@ class CorpusTopics:
     statistics: TopicWordStatistics
     weights: np.ndarray
     ids: np.ndarray
+    births: np.ndarray
     trials: np.ndarray
     next_id: int
     total_samples: float
@@ -132,7 +124,8 @@ class CorpusTopics:
     def keep(self, kept, statistics=None):
         """Give up the other topics; their weights are those of topics out of reach from now on."""
         self.statistics = self.statistics.of_topics(kept) if statistics is None else statistics
-        self.weights, self.ids, self.trials = self.weights[kept], self.ids[kept], self.trials[kept]
+        for name in ("weights", "ids", "births", "trials"):
+            setattr(self, name, getattr(self, name)[kept])
 
     def merge(self, merges):
         """Make topics of disjoint pairs one each, and give up those that are not in use.

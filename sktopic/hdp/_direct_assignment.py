@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._fitted_arrays import FLOAT
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._topic_posteriors import EvidenceLowerBound
@@ -21,9 +21,8 @@ from sktopic.hdp._corpus_topics import (
     DocumentInference,
     expected_topics,
     fit_weights,
-    trials_of_new,
 )
-from sktopic.hdp._final_moves import FinalMoves, make_all
+from sktopic.hdp._final_moves import FinalMoves, final_work, make_all
 from sktopic.hdp._minibatch import MOVE, GrowingHDP
 from sktopic.hdp._moves import Moves, moves_work
 
@@ -236,9 +235,11 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     _fitted_arrays = {  # noqa: RUF012
         **GrowingHDP._fitted_arrays,
         "_weights": (FLOAT, "topics"),
-        "_trials": (TRIALS, "topics"),
+        "_births": (INT, "topics"),
         "move_history_": (MOVE, None),
     }
+
+    _optional_arrays = {**GrowingHDP._optional_arrays, "_trials": (TRIALS, "topics")}  # noqa: RUF012
 
     # A batch is looked at as a whole.
     _reads_whole_batches = True
@@ -323,7 +324,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self._start_from(self._initial_statistics(n_features, seed))
         n = self.n_components
         self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
-        self._trials = trials_of_new(n, 0)
+        self._births, self._trials = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=TRIALS)
         self.move_history_ = np.empty(0, dtype=MOVE)
         self.topic_concentration_ = self.doc_concentration_ = 1.0
         self.topic_word_prior_ = self._default_topic_word_prior()
@@ -335,10 +336,16 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     def _edit_columns(self, edit):
         super()._edit_columns(edit)
-        self._weights, self._trials = edit.sums(self._weights), edit.left(self._trials)
+        trials = self._moves_tried()
+        self._weights, self._births = edit.sums(self._weights), edit.left(self._births)
+        self._trials = edit.left(trials)
+
+    def _moves_tried(self):
+        """TRIALS of the topics; none were counted in files of the schemas before 3."""
+        return vars(self).get("_trials", np.zeros(self._n_trained, dtype=TRIALS))
 
     def _corpus_topics(self, total_samples):
-        given = self._statistics, self._weights, self._ids, self._trials, self._next_id
+        given = self._statistics, self._weights, self._ids, self._births, self._moves_tried(), self._next_id
         parameters = {name: getattr(self, f"{parameter}_") for name, parameter in PARAMETERS.items()}
         return CorpusTopics(*given, total_samples, **parameters)
 
@@ -387,7 +394,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         counts = batch_counts.expected
         work = super()._global_work(batch_counts, update) + 40 * WEIGHT_ITERATIONS * counts.gamma.size
         if self.split_merge:
-            work += moves_work(counts, self.n_features_in_)
+            final = self._finishes and update.is_last_pass
+            work += final_work(counts) if final else moves_work(counts, self.n_features_in_)
         return work
 
     def _update_topics(self, batch_counts, update, workers):
@@ -433,7 +441,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     def _take_over(self, topics, moves):
         """Let the topics of the corpus be these, after some moves."""
         self._statistics, self._weights = topics.statistics, topics.weights
-        self._ids, self._trials, self._next_id = topics.ids, topics.trials, topics.next_id
+        self._ids, self._births, self._next_id = topics.ids, topics.births, topics.next_id
+        self._trials = topics.trials
         for name, parameter in PARAMETERS.items():
             setattr(self, f"{parameter}_", getattr(topics, name))
         self._note_moves(moves)

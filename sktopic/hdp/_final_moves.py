@@ -197,3 +197,8 @@ def words_change(corpus, pairs, workers):
     alone = np.array(workers.map_here(likelihood, [(k,) for k in range(corpus.n_topics)]))
     together = workers.map_here(likelihood, pairs.tolist())
     return np.array(together) - alone[pairs].sum(axis=1)
+
+
+def final_work(counts):
+    """Operations of the last pass for a batch, roughly: documents are inferred some times."""
+    return 100 * counts.work()

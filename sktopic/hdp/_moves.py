@@ -7,7 +7,7 @@ weights, and in the expected counts of the batch.
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
-from sktopic.hdp._corpus_topics import merged, start_without, trials_of_new
+from sktopic.hdp._corpus_topics import TRIALS, merged, start_without
 from sktopic.hdp._variational_split_merge import TRIED, BatchTopics, propose_merges, propose_splits
 
 # Passes, or updates, for which a topic is not merged after it was made or last changed.
@@ -43,7 +43,7 @@ class Moves:
     def merge(self, counts):
         """Merge topics where that raises the bound; returns what the documents of the batch then are."""
         corpus, batch_topics, t = self.topics, self.batch_topics(counts), self._t
-        free = t - corpus.trials["born"] >= min(GRACE_PASSES * self._scale, GRACE_UPDATES)
+        free = t - corpus.births >= min(GRACE_PASSES * self._scale, GRACE_UPDATES)
         free &= ~corpus.are_frozen()
         due, sizes = corpus.trials["merge_due"] <= t, corpus.tokens()
         given = corpus.weights, sizes, corpus.expected_counts, free, due
@@ -81,7 +81,8 @@ class Moves:
         n = len(splits)
         weights = np.append(corpus.weights, [split.second.weight for split in splits])
         ids = np.append(corpus.ids, corpus.next_id + np.arange(n))
-        trials = np.append(corpus.trials, trials_of_new(n, self._t))
+        births = np.append(corpus.births, np.full(n, self._t))
+        trials = np.append(corpus.trials, np.zeros(n, dtype=TRIALS))
         for i, split in enumerate(splits):
             k, new = split.topic, corpus.n_topics + i
             weights[k] = split.first.weight
@@ -89,11 +90,11 @@ class Moves:
             self.made.append(("split", ids[k], ids[new], split.gain))
             if split.second.column.sum() > split.first.column.sum():  # the larger keeps its identity
                 ids[k], ids[new] = ids[new], ids[k]
-            trials[k] = trials[new]
+            births[k], trials[k] = births[new], trials[new]
         divided = [split.topic for split in splits]
         parts = [split.second.column for split in splits]
         corpus.statistics = corpus.statistics.split(divided, parts, corpus.total_samples)
-        corpus.weights, corpus.ids, corpus.trials = weights, ids, trials
+        corpus.weights, corpus.ids, corpus.births, corpus.trials = weights, ids, births, trials
         corpus.next_id += n
         return np.column_stack([tokens, *(split.second.documents for split in splits)])
 
