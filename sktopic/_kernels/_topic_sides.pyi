@@ -15,3 +15,15 @@ def draw_sides(
     key: int,
 ) -> tuple[float, float, float, tuple[float, float]]:
     """log_ratio, log_q, share, tables of both sides."""
+
+def token_likelihoods(
+    first: NDArray[np.int64],  # (n_documents + 1,)
+    word: NDArray[np.int32],  # (n_tokens,)
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    topic: NDArray[np.int32],
+    count: NDArray[np.float64],
+    prior: NDArray[np.float64],  # (n_topics,)
+    phi: NDArray[np.float64],  # (n_features, n_topics)
+    likelihood: NDArray[np.float64],  # (n_tokens,) OUT
+) -> None:
+    """Fill likelihood."""

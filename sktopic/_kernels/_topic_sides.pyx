@@ -216,3 +216,43 @@ def draw_sides(
         log_ratio = log_documents(&tokens, &done) + log_words(&tokens, &seen[0], &done)
         find_tables(&tokens, tables)
     return log_ratio, log_q, tokens.prior[0] / prior, (tables[0], tables[1])
+
+
+def token_likelihoods(
+    const int64_t[::1] first,
+    const int32_t[::1] word,
+    const int64_t[::1] indptr,
+    const int32_t[::1] topic,
+    const double[::1] count,
+    const double[::1] prior,
+    const double[:, ::1] phi,
+    double[::1] likelihood,
+):
+    """Sum the probabilities of a document's words over topics, up to a factor of the document.
+
+    Parameters
+    ----------
+    first : (n_documents + 1,) bounds of the tokens of each document                               IN
+    word : (n_tokens,) row of each token's word                                                    IN
+    indptr, topic, count : tokens n_jk of documents in topics, in CSR                              IN
+    prior : (n_topics,) a_k                                                                        IN
+    phi : (n_features, n_topics)                                                                   IN
+    likelihood : (n_tokens,) sum_k (a_k + n_jk) phi_kw                                            OUT
+    """
+    cdef Py_ssize_t d, i, k, n_topics = prior.shape[0], done = 0
+    cdef double total
+    cdef double[::1] mass = np.array(prior)
+    cdef const double* row
+    with nogil:
+        for d in range(first.shape[0] - 1):
+            count_work(&done, (first[d + 1] - first[d]) * n_topics)
+            for i in range(indptr[d], indptr[d + 1]):
+                mass[topic[i]] += count[i]
+            for i in range(first[d], first[d + 1]):
+                row = &phi[word[i], 0]
+                total = 0.0
+                for k in range(n_topics):
+                    total += mass[k] * row[k]
+                likelihood[i] = total
+            for i in range(indptr[d], indptr[d + 1]):
+                mass[topic[i]] = prior[topic[i]]

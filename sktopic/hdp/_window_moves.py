@@ -19,7 +19,7 @@ from scipy.special import gammaln
 
 from sktopic._editing import TopicEdit
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._kernels._topic_sides import draw_sides
+from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
 
 # What a move gains at least, in nats: one draw of the topics of tokens is not more precise.
@@ -30,8 +30,8 @@ SPLIT_SWEEPS = 5
 MERGE_CANDIDATES = 2
 # Tokens of the largest topic that is tried to be dropped.
 LARGEST_DROPPED = 500
-# Numbers that are computed at once, and the least that is divided by.
-BLOCK, SMALLEST = 1 << 21, 1e-300
+# The least that is divided by.
+SMALLEST = 1e-300
 # Share of the topic itself in what two sides start from, and rounds in which documents choose one.
 SMOOTHING, START_ROUNDS = 0.5, 3
 # Tells the streams of a topic apart.
@@ -291,19 +291,13 @@ class Others:
         self._prior = np.array([topic.prior for topic in topics.values()])
         self._of_documents = document_counts(tokens)
         counts = word_counts(tokens, judge.n_features).toarray().T + judge.topic_word_prior
-        self._phi = counts / counts.sum(axis=0)
+        self._phi = np.ascontiguousarray(counts / counts.sum(axis=0))
         self._tokens, self._topic = joined(tokens)
         self._first = np.searchsorted(self._tokens.document, np.arange(self._of_documents.shape[0] + 1))
         self._likelihood = np.empty(len(self._tokens))
-        n = max(1, BLOCK // len(tokens))
-        for rows in (slice(i, i + n) for i in range(0, len(self._tokens), n)):
-            self._likelihood[rows] = self._terms(self._tokens.part(rows)).sum(axis=1)
-
-    def _terms(self, tokens):
-        """(n_tokens, n_topics) up to a factor of the document: probabilities of the words with topics."""
-        documents, of_token = np.unique(tokens.document, return_inverse=True)
-        mass = self._of_documents[documents].toarray() + self._prior
-        return mass[of_token] * self._phi[tokens.word]
+        table, types = self._of_documents, (np.int64, np.int32, np.float64)
+        csr = (array.astype(dtype) for array, dtype in zip((table.indptr, table.indices, table.data), types))
+        token_likelihoods(self._first, self._tokens.word, *csr, self._prior, self._phi, self._likelihood)
 
     def drop(self, number):
         self._there[self._column[number]] = False
@@ -322,7 +316,9 @@ class Others:
         words, total = np.bincount(tokens.word, weights, judge.n_features), weights.sum()
 
         there = self._there & (np.arange(len(self._there)) != k)
-        elsewhere = self._terms(tokens)[:, there].sum(axis=1)
+        mass = (self._of_documents[documents].toarray() + self._prior) * there
+        of_token = np.repeat(np.arange(len(documents)), np.diff(bounds))
+        elsewhere = np.einsum("ik,ik->i", mass[of_token], self._phi[tokens.word])
         here = topic.prior + np.repeat(n, np.diff(bounds)) - tokens.size
         here *= (eta + words[tokens.word] - weights) / (eta * judge.n_features + total - weights)
         gain = judge.log_alone(tokens, float(self._of_documents.nnz), self._prior.sum())

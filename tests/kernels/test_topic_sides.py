@@ -4,9 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._topic_sides import draw_sides
+from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
 from tests.reference import topic_sides as reference
 
 ETA, N_FEATURES = 0.3, 9
@@ -61,3 +62,15 @@ def test_sides_are_drawn_from_the_conditionals_of_their_joint_probability():
                 logs.append(sides.log_joint())
             sides.side[i] = states[i]
             assert np.log(p) == pytest.approx(logs[1] - np.logaddexp(*logs), abs=1e-10)
+
+
+def test_likelihoods_of_tokens_are_sums_over_topics():
+    rng = np.random.default_rng(3)
+    document, word, *_ = tokens(2)
+    phi, prior = rng.random((N_FEATURES, 5)), rng.random(5)
+    counts = sp.csr_array(rng.integers(0, 3, (7, 5)).astype(float))
+    found = np.empty(len(word))
+    first = np.searchsorted(document, np.arange(8))
+    arrays = counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data
+    token_likelihoods(first, word, *arrays, prior, phi, found)
+    assert_allclose(found, ((counts.toarray() + prior)[document] * phi[word]).sum(axis=1), rtol=1e-12)
