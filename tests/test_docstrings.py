@@ -21,9 +21,9 @@ OWN = {
     "DirectAssignmentHDP": "doc_concentration doc_concentration_ doc_concentration_prior doc_topic_prior_ "
     "learning_method n_components n_components_ split_merge topic_concentration topic_concentration_ "
     "topic_concentration_prior topic_ids_ topic_weights_ topic_word_prior topic_word_prior_",
-    "HybridHDP": "doc_concentration doc_concentration_ doc_topic_prior_ move_history_ n_components "
-    "n_components_ split_merge topic_concentration topic_concentration_ topic_ids_ topic_weights_ "
-    "topic_word_prior topic_word_prior_",
+    "HybridHDP": "doc_burn_in doc_concentration doc_concentration_ doc_topic_prior_ move_history_ "
+    "n_components n_components_ split_merge topic_concentration topic_concentration_ topic_ids_ "
+    "topic_weights_ topic_word_prior topic_word_prior_",
     "HybridLDA": "topic_word_prior topic_word_prior_",
     "LangevinLDA": "components_ learning_decay learning_offset topic_word_prior topic_word_prior_",
     "MomentMatchingLDA": "n_components n_components_",
