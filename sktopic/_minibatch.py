@@ -240,6 +240,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
                 self._adopt_settings()
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             monitor.begin(documents.n_documents)
+            memory = {}
             for reader, rows in documents.batches(int(self.batch_size)):
                 n_new = reader.total_weight(rows)
                 update = Update(
@@ -248,8 +249,10 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
                     is_last_pass=False,
                     is_whole_corpus=False,
                     total_samples=self.total_samples or self._corpus_size + n_new,
+                    memory=memory,
                 )
                 self._update(reader, rows, update, monitor, workers, n_new)
+            self._after_pass(memory)
         return self
 
     def _begin_weighted(self, X, sample_weight, check=None, *, streamed=False):
@@ -398,6 +401,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
                 if is_last and self._finishes:
                     with changing(self), complete_or_undone(self):
                         self._finish(memory, workers)
+            self._after_pass(memory)
             self.n_iter_ = epoch + 1
             stop = monitor.after_epoch()
             if evaluate is not None:
@@ -421,6 +425,9 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             self.n_samples_seen_ += batch_counts.n_documents
             self._corpus_size += n_new
         monitor.after_update(len(rows))
+
+    def _after_pass(self, memory):
+        """What a method does after a pass of fit, or a call of partial_fit; memory: that of its updates."""
 
     def _global_work(self, batch_counts, update):
         """Operations of a global step, roughly."""

@@ -76,10 +76,13 @@ class FitMonitor:
         return self._stalled >= self.estimator.n_iter_no_change
 
     def _notes(self):
-        """What is shown beside the documents: held-out score, and number of topics where that moves."""
+        """What is shown beside the documents: held-out score, number of topics and bound, where they move."""
         notes = [f"score {self.scores[-1]:.4f}"] if self.scores else []
         if self.estimator._infers_number_of_topics:
             notes.append(f"{self.estimator.n_components_} topics")
+        history = vars(self.estimator).get("training_history_", ())
+        if len(history):
+            notes.append(f"elbo {history['elbo'][-1]:.7g}")
         return ", ".join(notes)
 
 

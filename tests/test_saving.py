@@ -19,6 +19,7 @@ from sktopic import _model_files
 from sktopic._array_archive import write_archive
 from sktopic.datasets import make_bars
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP
+from sktopic.hdp._direct_assignment import MEMOIZED
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.lda._topic_word_prior import ENTRIES
 from sktopic.moment_matching import DegenerateDirichletLDA
@@ -114,6 +115,7 @@ def test_all_that_training_sets_is_declared(estimator, path):
     model.add_features(["more"])
     declared = {*model._fitted_arrays, *model._fitted_values, *model._optional_arrays, "feature_names_in_"}
     declared -= ENTRIES.keys()  # of a matrix (test_topic_word_prior.py)
+    declared -= MEMOIZED.keys()  # of another learning_method (test_memoized_hdp.py)
     assert vars(model).keys() - model.get_params().keys() == declared
     assert fingerprint(vars(saved_and_loaded(model, path))) == fingerprint(vars(model))
 

@@ -253,12 +253,20 @@ def fit_weights(tokens, weights, alpha, gamma, scale, sample_weight=None):
     -------
     weights : (n_topics,); what they leave to one belongs to all other topics.
     """
-    rest = max(gamma - 1.0, LEAST_REST * gamma)
-    for _ in range(WEIGHT_ITERATIONS):
-        prior = alpha * weights
-        gains = by_blocks(lambda n, prior=prior: digamma(prior + n), tokens) - digamma(prior)
+
+    def tables(prior):
+        gains = by_blocks(lambda n: digamma(prior + n), tokens) - digamma(prior)
         gains = np.maximum(gains, 0.0)  # rounding
-        tables = scale * prior * weighted_sum(gains, sample_weight)
+        return scale * prior * weighted_sum(gains, sample_weight)
+
+    return fixed_point_weights(tables, weights, alpha, gamma)
+
+
+def fixed_point_weights(tables_of, weights, alpha, gamma, max_iter=WEIGHT_ITERATIONS):
+    """The same from a function of prior = alpha * beta that returns the expected tables of each topic."""
+    rest = max(gamma - 1.0, LEAST_REST * gamma)
+    for _ in range(max_iter):
+        tables = tables_of(alpha * weights)
         left = min(max(rest / (tables.sum() + rest), SMALLEST_WEIGHT), LARGEST_REST)
         updated = np.maximum((1.0 - left) * tables / max(tables.sum(), 1e-300), SMALLEST_WEIGHT)
         updated *= (1.0 - left) / updated.sum()

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._concurrency import changing
+from sktopic._fitted_arrays import FLOAT, INT, damaged
+from sktopic._interrupt import complete_or_undone
 from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import LARGEST, SMALLEST
+from sktopic._statistics_updates import RunningSum
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
@@ -23,6 +26,9 @@ from sktopic.hdp._corpus_topics import (
     fit_weights,
 )
 from sktopic.hdp._final_moves import FinalMoves, final_work, make_all
+from sktopic.hdp._memoized._corpus import MemoizedCorpus
+from sktopic.hdp._memoized._summaries import STORED, are_consistent, edited, restored, stored
+from sktopic.hdp._memoized._training import MemoizedTraining
 from sktopic.hdp._minibatch import MOVE, GrowingHDP
 from sktopic.hdp._moves import Moves, moves_work
 
@@ -31,6 +37,24 @@ PARAMETERS = {"alpha": "doc_concentration", "gamma": "topic_concentration", "eta
 # Standard errors by which the gain of a move has to be above zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 MOVE_KEY = 0x6D6F7665
+# A pass with learning_method='memoized'.
+PASS = np.dtype(
+    [
+        ("n_samples", "f8"),
+        ("elbo", "f8"),
+        ("n_components", "i8"),
+        ("doc_concentration", "f8"),
+        ("topic_concentration", "f8"),
+        ("topic_word_prior", "f8"),
+    ]
+)
+# ... and all that it leaves beside what the others do.
+MEMOIZED = {
+    **{f"_summary_{name}": declared for name, declared in STORED.items()},
+    "training_history_": (PASS, None),
+}
+MEMOIZED_START = "better"
+MEMOIZED_KEY = 0x6D656D6F
 
 
 class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP):
@@ -48,18 +72,23 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         on 2000 documents of distinct topics not at all, on texts still. Five passes over 2930 blog entries
         lead from 20 topics to 21 and from 100 to 30, ten over 1392 papers from 5 to 24, from 20 to 27 and
         from 100 to 60. Compare `score`, or `elbo` on the same documents.
-    learning_method : {'online', 'batch'}, default='online'
+    learning_method : {'online', 'batch', 'memoized'}, default='online'
         Whether an update of `fit` sees batch_size documents and takes a step, or all documents and takes the
         whole step, which needs more passes: each splits max_splits topics at most. That is coordinate ascent:
         with concentrations that are given, topic_concentration above 10 / 9, and documents that do not start
         'cold', no pass lowers the bound of the corpus at the documents' present state (`elbo` infers them
-        anew). `partial_fit` always works online.
+        anew). `partial_fit` then works online. With 'memoized', each batch leaves sums behind that its next
+        visit replaces (Hughes and Sudderth, 2013): topics are those of the whole corpus after each batch,
+        moves are judged on the whole corpus after each pass, and no other step lowers its bound. It takes
+        memory (see Notes), and more passes than the default: 50 for topics that settle. `partial_fit` visits
+        each of its batches once, adds them to the corpus, and makes no moves. After an interruption the
+        state is that of the last complete pass, or call of `partial_fit`.
     split_merge : bool, default=True
         Whether topics are split and merged. A topic is merged only four passes or fifty updates after it was
         made or last changed; one for which a split, or the likeliest merges, were refused r times since then
         waits 2 ** r updates before it is tried again.
     max_splits : int, default=3
-        Topics that a batch may split.
+        Topics that a batch may split. With learning_method='memoized' 0 is none, and others are no limit.
     move_acceptance : {'significant', 'any'}, default='significant'
         Which gains of the bound, estimated from a batch, make a move: those two standard errors above zero,
         or any above zero, as in the paper. Twenty passes over 1392 papers from 5 topics end with 25 topics
@@ -70,15 +99,15 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         an early stop there is one more pass for that. With learning_method='batch' that is repeated until
         none does. `partial_fit` makes no such moves, nor does the paper.
     document_start : {'cold', 'warm', 'better'} or None, default=None
-        Where inference of a document starts with learning_method='batch': from equal shares of all topics,
-        from where it ended in the pass before, or from both, of which the better result is kept. None is
-        'better'. Online, where passes see documents anew, it is 'cold', and nothing else is allowed.
+        Where inference of a document starts with learning_method='batch' or 'memoized': from equal shares of
+        all topics, from where it ended in the pass before, or from both, of which the better result is kept.
+        None is 'better'. Online, where passes see documents anew, it is 'cold', and nothing else is allowed.
     topic_expectation : {'geometric', 'mean'}, default='geometric'
         What inference of a document takes for the probabilities of words in topics, in training, `transform`
         and `score`: exp E[log phi] under the topics' posteriors, as mean-field inference does, or E[phi], as
         if topics were integrated out (as in CVB0). With 'mean', scores on texts are higher by 0.1 nats per
         word, but 'geometric' is what the bound asks for, and finds the number of distinct topics from more
-        starts.
+        starts. With learning_method='memoized' training takes 'geometric' in any case.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the weights of topics, in [1e-12, 1e12], gamma in the literature. With 'auto' it is
         learned.
@@ -91,6 +120,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     topic_word_prior : float, 'auto' or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, eta in the literature. On long documents
         smaller values make more topics. None is 0.1; with 'auto' it is learned from that start.
+        With learning_method='memoized' None is 'auto', from 0.5.
     learning_decay : float, default=0.5
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
         in [0, 1]. Values in (0.5, 1] make training converge.
@@ -156,10 +186,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     n_components_ : int
         Topics in use: those with at least one expected token in the corpus.
     move_history_ : structured ndarray of shape (n_moves,)
-        The moves since training began: n_samples (documents seen before the batch, or by the end of the last
+        The moves since training began: n_samples (documents seen before the batch, or up to the end of the
         pass), kind ('split', 'merge' or 'drop'), topic (the identity that is kept, or dropped), other (that
-        which begins or ends, or -1), gain (of the bound, in nats). A topic that is left with less than one
-        expected token is removed without an entry.
+        which begins or ends, or -1), gain (of the bound, in nats; moves on trial share theirs equally). A
+        topic that is left with less than one expected token is removed without an entry.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -176,6 +206,11 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
         Held-out score after each pass, with early stopping.
+    training_history_ : structured ndarray of shape (n_passes,)
+        With learning_method='memoized' alone, a row for each pass, or call of `partial_fit`: n_samples
+        (documents seen so far), elbo (the bound of the corpus at the documents' present state, in nats, with
+        the log densities of the concentrations that are learned), n_components, doc_concentration,
+        topic_concentration and topic_word_prior.
 
     See Also
     --------
@@ -190,6 +225,13 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     few hundred documents make moves reliable, and of one or two they make none. The settings of the paper are
     ``move_acceptance='any', final_moves=False, topic_word_prior='auto'``.
 
+    With learning_method='memoized' nothing is estimated from a batch: pairs of topics that may be merged and
+    parts of topics are chosen before a pass, what they change in each batch is summed up during it, and moves
+    are made that raise the bound of the corpus (without the density of the number of topics). Splits that
+    lower it at first may be on trial for up to six passes; meanwhile the fitted model is that of before, and
+    it stays so if the bound is not higher by then. Shares of a topic in a word of a document that are below
+    1e-6 are dropped, so that the sums are sparse.
+
     The bound prefers fewer topics than predictions do: on texts, held-out scores may be higher without moves.
 
     With ``topic_expectation='mean'`` the share of topic k in a token of word w is proportional to
@@ -198,9 +240,12 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     inferred with geometric means. What passes with learning_method='batch' then never lower is the bound with
     topics as parameters, under a Dirichlet prior of which they are the mode.
 
-    Memory: at most about three times 8 bytes times n_features times topics, for each document of a batch some
-    200 bytes for each topic (with learning_method='batch' the corpus is the batch), and 16 bytes for each
-    pair of topics.
+    Memory of learning_method='memoized', in the fitted model, too: 16 bytes for each topic that a word has in
+    a batch, 12 for each topic that a document has; with moves up to some four times as much while it trains.
+
+    Memory otherwise: at most about three times 8 bytes times n_features times topics, for each document of a
+    batch some 200 bytes for each topic (with learning_method='batch' the corpus is the batch), and 16 bytes
+    for each pair of topics.
 
     References
     ----------
@@ -209,6 +254,9 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     M. Bryant and E. B. Sudderth, "Truly nonparametric online variational inference for hierarchical Dirichlet
     processes", NIPS 2012: equations 2 to 8, section 3.
+
+    M. C. Hughes and E. B. Sudderth, "Memoized online variational inference for Dirichlet process mixture
+    models", NIPS 2013.
 
     Examples
     --------
@@ -223,7 +271,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **GrowingHDP._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
-        "learning_method": [StrOptions({"online", "batch"})],
+        "learning_method": [StrOptions({"online", "batch", "memoized"})],
         "split_merge": ["boolean"],
         "max_splits": [Interval(Integral, 0, None, closed="left")],
         "move_acceptance": [StrOptions(set(CONFIDENCE))],
@@ -239,8 +287,11 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         "_births": (INT, "topics"),
         "move_history_": (MOVE, None),
     }
-
-    _optional_arrays = {**GrowingHDP._optional_arrays, "_trials": (TRIALS, "topics")}  # noqa: RUF012
+    _optional_arrays = {  # noqa: RUF012
+        **GrowingHDP._optional_arrays,
+        **MEMOIZED,
+        "_trials": (TRIALS, "topics"),
+    }
 
     # A batch is looked at as a whole.
     _reads_whole_batches = True
@@ -249,7 +300,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self,
         n_components: int = 20,
         *,
-        learning_method: Literal["online", "batch"] = "online",
+        learning_method: Literal["online", "batch", "memoized"] = "online",
         split_merge: bool = True,
         max_splits: int = 3,
         move_acceptance: Literal["significant", "any"] = "significant",
@@ -315,11 +366,30 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
                 f"document_start={self.document_start!r}: with learning_method='online', None or 'cold' is "
                 "allowed."
             )
+        if self.learning_method == "memoized" and self.total_samples is not None:
+            raise ValueError(
+                f"total_samples={self.total_samples!r}: with learning_method='memoized', whose corpus is "
+                "what it has seen, None is allowed."
+            )
+
+    def _check_continuation(self):
+        super()._check_continuation()
+        if (self.learning_method == "memoized") != self._is_memoized:
+            raise ValueError(
+                f"learning_method={self.learning_method!r}: a model goes on with 'memoized' if, and only if, "
+                "it began with it. Call fit, or set it back."
+            )
 
     # The state
 
+    @property
+    def _is_memoized(self):
+        """Whether the statistics are sums over batches that have left summaries."""
+        return "training_history_" in vars(self)
+
     def _default_topic_word_prior(self):
-        return 0.1
+        # Where it is learned with all documents, a larger start ends where the bound is higher.
+        return 0.5 if self.learning_method == "memoized" else 0.1
 
     def _initialize(self, n_features, seed):
         self._start_from(self._initial_statistics(n_features, seed))
@@ -329,8 +399,30 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self.move_history_ = np.empty(0, dtype=MOVE)
         self.topic_concentration_ = self.doc_concentration_ = 1.0
         self.topic_word_prior_ = self._default_topic_word_prior()
+        if self.learning_method == "memoized":
+            self.training_history_ = np.empty(0, dtype=PASS)
         self._adopt_settings()
         self._report_topics()
+
+    def _adopt_settings(self):
+        now = self.topic_word_prior_
+        super()._adopt_settings()
+        if "eta" in self._learned():
+            self.topic_word_prior_ = now
+
+    def _learned(self):
+        """The names of the parameters that are learned."""
+        given = {name: getattr(self, parameter) for name, parameter in PARAMETERS.items()}
+        if self.learning_method == "memoized" and given["eta"] is None:
+            given["eta"] = "auto"
+        return [name for name, value in given.items() if value == "auto"]
+
+    def _concentration_priors(self):
+        """Their shapes and rates."""
+        return {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}
+
+    def _statistics_update(self):
+        return RunningSum() if self._is_memoized else super()._statistics_update()
 
     def _topic_weights(self):
         return self._weights
@@ -340,6 +432,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         trials = self._moves_tried()
         self._weights, self._births = edit.sums(self._weights), edit.left(self._births)
         self._trials = edit.left(trials)
+        if "_summary_bounds" in vars(self):
+            self._set_summaries([edited(summary, edit) for summary in self._summaries()])
 
     def _moves_tried(self):
         """TRIALS of the topics; none were counted in files of the schemas before 3."""
@@ -348,7 +442,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     def _corpus_topics(self, total_samples):
         given = self._statistics, self._weights, self._ids, self._births, self._moves_tried(), self._next_id
         parameters = {name: getattr(self, f"{parameter}_") for name, parameter in PARAMETERS.items()}
-        return CorpusTopics(*given, total_samples, **parameters)
+        return CorpusTopics(*given, self._unit(total_samples), **parameters)
 
     # Documents
 
@@ -356,7 +450,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         return DocumentInference(self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation)
 
     def _inference_topics(self):
-        given = self._statistics_in_use(), self.total_samples_, self.topic_word_prior_
+        given = self._statistics_in_use(), self._unit(self.total_samples_), self.topic_word_prior_
         return expected_topics(self.topic_expectation, *given)
 
     def _transform_step(self):
@@ -376,20 +470,24 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         return [infer(batch, topics, workers, dtype=np.float64).bound()]
 
     def _bounds_of_topics(self):
-        posteriors = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
+        unit = self._unit(self.total_samples_)
+        posteriors = self._statistics.posterior_bound(unit, self.topic_word_prior_)
         return [posteriors, self._corpus_topics(self.total_samples_).weights_bound()]
 
     # Updates
 
     @property
     def _finishes(self):
-        return self.split_merge and self.final_moves
+        return self.split_merge and self.final_moves and self.learning_method != "memoized"
 
     def _fits_whole_corpus(self):
         return self.learning_method == "batch"
 
     def _order_key(self, epoch):
-        return None if self._fits_whole_corpus() else super()._order_key(epoch)
+        if self._fits_whole_corpus():
+            return None
+        # Batches are the same in all passes where what they leave behind is replaced.
+        return super()._order_key(0 if self.learning_method == "memoized" else epoch)
 
     def _global_work(self, batch_counts, update):
         counts = batch_counts.expected
@@ -426,9 +524,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self._update_statistics(topics.statistics, replace(batch_counts, expected=counts), update, workers)
         tokens = moves.split(splits, counts)
         if self._n_topic_updates > 0 or update.is_whole_corpus:  # the very first batch has read random topics
-            learned = [name for name, parameter in PARAMETERS.items() if getattr(self, parameter) == "auto"]
-            priors = {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}
-            topics.learn(learned, priors, tokens, batch, scale, rho, workers)
+            given = self._learned(), self._concentration_priors(), tokens, batch, scale, rho, workers
+            topics.learn(*given)
         self._take_over(topics, moves.made)
         if update.is_whole_corpus:
             update.memory["tokens"] = tokens  # of the documents, for their next start
@@ -447,3 +544,63 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         for name, parameter in PARAMETERS.items():
             setattr(self, f"{parameter}_", getattr(topics, name))
         self._note_moves(moves)
+
+    # Passes whose batches leave summaries
+
+    def _summaries(self):
+        if "_summary_bounds" not in vars(self):
+            return []
+        arrays = {name: getattr(self, f"_summary_{name}") for name in STORED}
+        if not are_consistent(arrays, self.n_features_in_, self._n_trained):
+            raise damaged(self, "the sums that batches have left behind do not fit together")
+        return restored(arrays)
+
+    def _set_summaries(self, summaries):
+        for name, array in stored(summaries).items():
+            setattr(self, f"_summary_{name}", array)
+
+    def _update(self, reader, rows, update, monitor, workers, n_new=0):
+        if self.learning_method != "memoized":
+            super()._update(reader, rows, update, monitor, workers, n_new)
+            return
+        if "training" not in update.memory:
+            update.memory["training"] = self._memoized_training(workers)
+        update.memory["training"].visit(reader, rows)
+        monitor.after_update(len(rows))
+
+    def _memoized_training(self, workers):
+        """What goes on from the present state, and leaves it as it is."""
+        topics = self._corpus_topics(self.total_samples_)
+        topics.statistics = topics.statistics.duplicate()
+        corpus = MemoizedCorpus(topics, self._summaries(), self._learned(), self._concentration_priors())
+        start, key = self.document_start or MEMOIZED_START, self._key(MEMOIZED_KEY, self.n_batch_iter_)
+        infer = self._inference().with_bound()
+        moves = self.split_merge, self.max_splits > 0
+        return MemoizedTraining(corpus, infer, start, *moves, key, workers)
+
+    def _after_pass(self, memory):
+        if "training" not in memory:
+            return
+        training = memory["training"]
+        training.end_pass()
+        corpus = training.kept
+        n_seen, n_batches = training.seen()
+        arrays = stored(corpus.summaries)
+        with changing(self), complete_or_undone(self, waits=True):
+            self.n_batch_iter_ += n_batches
+            self.n_samples_seen_ += n_seen
+            self._corpus_size = self.total_samples_ = corpus.total_weight()
+            for name, array in arrays.items():
+                setattr(self, f"_summary_{name}", array)
+            if corpus.has_tokens:
+                self._n_topic_updates += n_batches
+                topics = replace(corpus.topics, statistics=corpus.topics.statistics.duplicate())
+                self._take_over(topics, training.made)
+                self._report_topics()
+                self._note_pass(training.bound)
+        corpus.summaries = restored(arrays)
+
+    def _note_pass(self, bound):
+        values = self.doc_concentration_, self.topic_concentration_, self.topic_word_prior_
+        row = np.array([(self.n_samples_seen_, bound, self.n_components_, *values)], dtype=PASS)
+        self.training_history_ = np.concatenate([self.training_history_, row])

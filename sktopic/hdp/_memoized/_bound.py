@@ -1,0 +1,170 @@
+"""The bound of a corpus from the summaries of its batches, and the parameters at which it is highest.
+
+Documents have the best parameters of their proportions that their tokens allow, theta = alpha beta + N, under
+the present alpha and beta; so have topics, lambda = eta + S. Then the bound is a sum of three parts:
+
+- of topics, those of the marginal likelihood of their tokens S under a Dirichlet prior
+- of documents, the same of their tokens N of topics
+- the entropy of what the tokens are assigned to
+
+and the density of beta. Each is a sum over topics, too.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, polygamma
+
+from sktopic._arrays import row_blocks
+from sktopic._kernels._memoized import sum_gains
+from sktopic._prior import LARGEST_LEARNED, SMALLEST_LEARNED
+from sktopic._sample_weight import weighted_sum
+
+NEWTON_ITERATIONS, NEWTON_TOL = 20, 1e-6
+LARGEST_STEP, HALVINGS = 1.0, 20
+
+
+@dataclass
+class DocumentTopics:
+    """Tokens of topics in documents.
+
+    Attributes
+    ----------
+    topic, tokens, weight : (n_entries,), the last being the weight of the document
+    lengths, sample_weight : (n_documents,)
+    n_topics : of the corpus
+    """
+
+    topic: np.ndarray
+    tokens: np.ndarray
+    weight: np.ndarray
+    lengths: np.ndarray
+    sample_weight: np.ndarray
+    n_topics: int
+
+    @classmethod
+    def of(cls, summaries):
+        """Those of all documents of some BatchSummary."""
+        weight = [s.sample_weight[s.document()] for s in summaries]
+        lengths = [
+            np.bincount(s.document(), weights=s.document_tokens, minlength=s.n_documents) for s in summaries
+        ]
+        return cls(
+            np.concatenate([s.document_topic for s in summaries]),
+            np.concatenate([s.document_tokens for s in summaries]),
+            np.concatenate(weight),
+            np.concatenate(lengths),
+            np.concatenate([s.sample_weight for s in summaries]),
+            summaries[0].n_topics,
+        )
+
+    def gains(self, prior, order=0):
+        """Sums of f(prior + N) - f(prior) of each topic, f being a derivative of log Gamma of this order."""
+        return sum_gains(self.topic, self.tokens, self.weight, prior, order)
+
+    def bound(self, alpha, weights):
+        """What the bound of the corpus has of the documents' proportions."""
+        lengths = gammaln(alpha) - gammaln(alpha + self.lengths)
+        return float(self.gains(alpha * weights).sum() + weighted_sum(lengths, self.sample_weight))
+
+    def tables(self, prior):
+        """Expected tables of each topic: prior * sum of psi(prior + N) - psi(prior)."""
+        return prior * np.maximum(self.gains(prior, 1), 0.0)  # rounding
+
+
+@dataclass
+class TopicTokens:
+    """Tokens of words in topics, those that there are.
+
+    Attributes
+    ----------
+    topic, tokens : (n_entries,)
+    totals : (n_topics,)
+    n_features : words of the vocabulary
+    """
+
+    topic: np.ndarray
+    tokens: np.ndarray
+    totals: np.ndarray
+    n_features: int
+
+    @classmethod
+    def of(cls, tokens):
+        """Those of an array (n_features, n_topics)."""
+        found = [np.nonzero(tokens[rows]) for rows in row_blocks(tokens)]
+        topic = np.concatenate([k for _, k in found]).astype(np.int32)
+        entries = np.concatenate([tokens[rows][place] for rows, place in zip(row_blocks(tokens), found)])
+        return cls(topic, entries, tokens.sum(axis=0), len(tokens))
+
+    def bounds(self, eta):
+        """What the bound has of each topic under a prior of parameter eta, (n_topics,)."""
+        prior = self.n_features * eta
+        return self._gains(eta, 0) + gammaln(prior) - gammaln(prior + self.totals)
+
+    def derivative(self, eta, order):
+        """That of the sum of bounds in eta."""
+        prior, n = self.n_features * eta, self.n_features**order
+        change = polygamma(order - 1, prior) - polygamma(order - 1, prior + self.totals)
+        return self._gains(eta, order).sum() + n * change.sum()
+
+    def _gains(self, eta, order):
+        prior = np.full(len(self.totals), eta)
+        return sum_gains(self.topic, self.tokens, np.empty(0), prior, order)
+
+
+def best_topic_word_prior(topics, eta):
+    """eta at which the bounds of TopicTokens are highest, by Newton's method for its logarithm."""
+
+    def derivatives(x):
+        e = math.exp(x)
+        first, second = (topics.derivative(e, order) for order in (1, 2))
+        return e * first, e * first + e * e * second
+
+    limits = math.log(SMALLEST_LEARNED), math.log(LARGEST_LEARNED)
+    found = ascend(lambda x: topics.bounds(math.exp(x)).sum(), derivatives, math.log(eta), limits)
+    return math.exp(found)
+
+
+def best_concentration(documents, weights, alpha, shape, rate):
+    """alpha at which the documents' part and the density of log alpha are highest, likewise."""
+    lengths, sample_weight = documents.lengths, documents.sample_weight
+
+    def objective(x):
+        return documents.bound(math.exp(x), weights) + shape * x - rate * math.exp(x)
+
+    def derivatives(x):
+        a = math.exp(x)
+        first, second = (
+            weights**order @ documents.gains(a * weights, order)
+            + sample_weight @ (polygamma(order - 1, a) - polygamma(order - 1, a + lengths))
+            for order in (1, 2)
+        )
+        return a * first + shape - a * rate, a * first + a * a * second - a * rate
+
+    limits = math.log(SMALLEST_LEARNED), math.log(LARGEST_LEARNED)
+    return math.exp(ascend(objective, derivatives, math.log(alpha), limits))
+
+
+def ascend(objective, derivatives, x, limits):
+    """A maximum of a function of one number by Newton's method, with steps that never lower it.
+
+    derivatives : function that returns the first and the second
+    """
+    value = objective(x)
+    for _ in range(NEWTON_ITERATIONS):
+        slope, curvature = derivatives(x)
+        step = -slope / curvature if curvature < 0 else math.copysign(LARGEST_STEP, slope)
+        step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
+        for _ in range(HALVINGS):
+            moved = min(max(x + step, limits[0]), limits[1])
+            reached = objective(moved)
+            if reached >= value:
+                break
+            step /= 2
+        else:
+            return x
+        x, value = moved, reached
+        if abs(step) < NEWTON_TOL:
+            break
+    return x

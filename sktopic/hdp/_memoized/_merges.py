@@ -1,0 +1,194 @@
+"""Merges of topics, judged on the corpus: candidates before a pass, sums during it, and a decision after it.
+
+What a merge changes in the bound is known from the summaries but for the mixing of the two in cells, which
+visits sum up. Before that there are limits: x log x is convex, so that the mixing in cells is at most that in
+the sums over words, and at most that in the sums over documents.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import gammaln, xlogy
+
+from sktopic._kernels._memoized import mix_pairs
+from sktopic.hdp._memoized._bound import DocumentTopics
+from sktopic.hdp._variational_split_merge import products
+
+# Topics most similar to each that are looked at, and pairs whose sums are gathered, for each topic.
+NEIGHBOURS, PAIRS_PER_TOPIC = 8, 3
+# Nats, which rounding does not make.
+LEAST_GAIN = 1e-3
+
+
+@dataclass
+class TrackedMerges:
+    """Pairs of topics that may become one, and what visits find of them.
+
+    Attributes
+    ----------
+    pairs : (n_pairs, 2)
+    number : (n_topics, n_topics) int32, the pair of two topics, or -1
+    mixing : dict from batches to (n_pairs,) what the entropy of the batch would lose
+    """
+
+    pairs: np.ndarray
+    number: np.ndarray
+    mixing: dict = field(default_factory=dict)
+
+    @classmethod
+    def planned(cls, corpus):
+        """The most promising pairs of a MemoizedCorpus."""
+        pairs, sizes = similar_pairs(corpus), PairSizes.of(corpus)
+        certain = np.array([sizes.gains(*pair) for pair in pairs]).reshape(-1, 2)
+        least, most = certain.T
+        order = np.argsort(-least, kind="stable")
+        order = order[most[order] > LEAST_GAIN][: PAIRS_PER_TOPIC * corpus.n_topics]
+        pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)[order]
+        number = np.full((corpus.n_topics, corpus.n_topics), -1, dtype=np.int32)
+        for columns in (pairs.T, pairs.T[::-1]):
+            number[tuple(columns)] = np.arange(len(pairs))
+        return cls(pairs, number)
+
+    def see(self, b, cells):
+        """Sum up what the CellTopics of a batch say."""
+        self.mixing[b] = np.zeros(len(self.pairs))
+        if len(self.pairs):
+            weight = cells.batch.cell_weight()
+            given = cells.bounds, cells.topic, cells.tokens, weight, self.number
+            mix_pairs(*given, self.mixing[b])
+
+    def decided(self, corpus):
+        """What each pair would be as one topic: a list of Merge."""
+        if not len(self.pairs):
+            return []
+        sizes, totals = PairSizes.of(corpus), corpus.topics.statistics.totals
+        merges = []
+        for p, pair in enumerate(self.pairs.tolist()):
+            mixing = {b: float(sums[p]) for b, sums in self.mixing.items()}
+            large, small = pair if totals[pair[0]] >= totals[pair[1]] else pair[::-1]
+            merges.append(Merge(large, small, sizes.gain(*pair) - sum(mixing.values()), mixing))
+        return merges
+
+
+@dataclass
+class Merge:
+    """Two topics that become one.
+
+    Attributes
+    ----------
+    large, small : their numbers; the first is kept
+    gain : of the bound, in nats
+    mixing : dict from batches to what their entropy loses
+    """
+
+    large: int
+    small: int
+    gain: float
+    mixing: dict
+
+    @property
+    def topics(self):
+        return self.large, self.small
+
+
+@dataclass
+class PairSizes:
+    """The topics of a corpus, by topic: what two of them have in common.
+
+    Attributes
+    ----------
+    tokens, totals : (n_topics, n_features), and their sums
+    documents : (n_topics, n_documents) CSR of tokens; the weights of documents are beside
+    sample_weight : (n_documents,)
+    prior : (n_topics,) alpha * beta
+    eta : parameter of the topics' prior
+    """
+
+    tokens: np.ndarray
+    totals: np.ndarray
+    documents: sp.csr_array
+    sample_weight: np.ndarray
+    prior: np.ndarray
+    eta: float
+
+    @classmethod
+    def of(cls, corpus):
+        documents = DocumentTopics.of(corpus.summaries)
+        document = np.repeat(
+            np.arange(len(documents.lengths)),
+            np.concatenate([np.diff(s.bounds) for s in corpus.summaries]),
+        )
+        shape = corpus.n_topics, len(documents.lengths)
+        by_topic = sp.csr_array((documents.tokens, (documents.topic, document)), shape=shape)
+        tokens = np.ascontiguousarray(corpus.topics.statistics.store.T)
+        totals = tokens.sum(axis=1)
+        return cls(
+            tokens, totals, by_topic, documents.sample_weight, corpus.topics.prior(), corpus.topics.eta
+        )
+
+    def gain(self, i, j):
+        """What the bound gains when i and j become one, if no cell has both."""
+        return self._gain_of_topics(i, j) + self._gain_of_documents(*self._of_documents(i, j), i, j)
+
+    def gains(self, i, j):
+        """The least and the most that it gains, whatever the cells are."""
+        documents = self._of_documents(i, j)
+        most = self._gain_of_topics(i, j) + self._gain_of_documents(*documents, i, j)
+        by_word = mixing(*self._of_words(i, j)).sum()
+        first, second, weight = documents
+        by_document = (weight * mixing(first, second)).sum()
+        return most - float(min(by_word, by_document)), most
+
+    def _of_words(self, i, j):
+        """Tokens of both of the words that both have."""
+        first, second = self.tokens[i], self.tokens[j]
+        both = np.flatnonzero((first > 0.0) & (second > 0.0))
+        return first[both], second[both]
+
+    def _gain_of_topics(self, i, j):
+        eta, prior = self.eta, self.eta * self.tokens.shape[1]
+        n, m = self._of_words(i, j)
+        words = gammaln(eta + n + m) - gammaln(eta + n) - gammaln(eta + m) + gammaln(eta)
+        n, m = self.totals[[i, j]]
+        totals = gammaln(prior + n) + gammaln(prior + m) - gammaln(prior + n + m) - gammaln(prior)
+        return float(words.sum() + totals)
+
+    def _gain_of_documents(self, first, second, weight, i, j):
+        prior, other = self.prior[i], self.prior[j]
+        change = gammaln(prior + other + first + second) - gammaln(prior + other)
+        change -= gammaln(prior + first) - gammaln(prior) + gammaln(other + second) - gammaln(other)
+        return float((weight * change).sum())
+
+    def _of_documents(self, i, j):
+        """Tokens of both in the documents that have one of them, and the weights of these."""
+        parts = []
+        for k in (i, j):
+            some = slice(*self.documents.indptr[k : k + 2])
+            parts.append((self.documents.indices[some], self.documents.data[some]))
+        document, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+        n = len(parts[0][0])
+        first, second = np.zeros(len(document)), np.zeros(len(document))
+        first[place[:n]], second[place[n:]] = parts[0][1], parts[1][1]
+        return first, second, self.sample_weight[document]
+
+
+def mixing(first, second):
+    """(a + b) log(a + b) - a log a - b log b."""
+    both = first + second
+    return xlogy(both, both) - xlogy(first, first) - xlogy(second, second)
+
+
+def similar_pairs(corpus):
+    """Pairs (i, j), i < j, of topics that may change, where one is among the most similar to the other."""
+    free = corpus.free()
+    if len(free) < 2:
+        return []
+    tokens = corpus.topics.statistics.store[:, free]
+    similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
+    similarity = np.triu(similarity, 1) + np.triu(similarity, 1).T
+    np.fill_diagonal(similarity, -1.0)
+    n = min(NEIGHBOURS, len(free) - 1)
+    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
+    pairs = {tuple(sorted((i, int(j)))) for i in range(len(free)) for j in nearest[i]}
+    return [(int(free[i]), int(free[j])) for i, j in sorted(pairs)]

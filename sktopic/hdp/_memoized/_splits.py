@@ -1,0 +1,275 @@
+"""Splits of topics, judged on the corpus, which takes two passes.
+
+In the first, the cells of a topic are gathered from the documents that have most of it, and from these parts
+are proposed. In the second, the tokens of the topic are divided among the parts, whose words are held fixed,
+in all documents, and summed up; then the bound of the corpus says whether they are better.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import digamma, xlogy
+
+from sktopic._kernels._rng import combine_keys
+from sktopic._prior import SMALLEST
+from sktopic.hdp._memoized._bound import DocumentTopics, TopicTokens
+from sktopic.hdp._memoized._summaries import SMALLEST_SHARE, summed
+from sktopic.hdp._split_proposals import divide_cells, propose_parts
+from sktopic.hdp._variational_split_merge import Cells
+
+# Topics that are tried in a pass, documents that parts of each are proposed from, and numbers of parts that
+# are tried in turn: many at once climb where two do not.
+TRIED, TARGETS, PART_NUMBERS = 30, 150, (8, 2)
+# Tokens of the topic that are enough, in no fewer documents than these.
+TARGET_TOKENS, FEWEST_TARGETS = 30_000, 20
+# Parts with fewer tokens in these documents are none.
+FEWEST_TOKENS = 5.0
+WEIGHT_ITERATIONS = 10
+
+
+@dataclass
+class Waiting:
+    """Topics that were not split wait, twice as many passes each time.
+
+    Attributes
+    ----------
+    refusals : dict from identities of topics to how often they were not split
+    until : dict from identities to the pass from which on they are tried again
+    """
+
+    refusals: dict = field(default_factory=dict)
+    until: dict = field(default_factory=dict)
+
+    def refuse(self, identity, number):
+        """Note that a topic was not split in the pass of this number."""
+        self.refusals[identity] = self.refusals.get(identity, 0) + 1
+        self.until[identity] = number + 2 ** self.refusals[identity]
+
+    def are_over(self, ids, number):
+        """Whether topics may be tried, (n_topics,)."""
+        return np.array([self.until.get(identity, 0) <= number for identity in ids.tolist()], dtype=bool)
+
+    def forget(self, identity):
+        """Note that a topic is not what it was."""
+        self.refusals.pop(identity, None)
+        self.until.pop(identity, None)
+
+
+class GatheredCells:
+    """Cells of some topics from the documents that have most of them.
+
+    Parameters
+    ----------
+    corpus : MemoizedCorpus
+    topics : those to gather
+    """
+
+    def __init__(self, corpus, topics):
+        documents = DocumentTopics.of(corpus.summaries)
+        sizes = [s.n_documents for s in corpus.summaries]
+        self._first = np.concatenate([[0], np.cumsum(sizes)])
+        document = np.repeat(
+            np.arange(len(documents.lengths)), np.concatenate([np.diff(s.bounds) for s in corpus.summaries])
+        )
+        self._targets, self._parts = {}, {k: [] for k in topics}
+        for k in topics:
+            has = documents.topic == k
+            tokens = documents.tokens[has]
+            largest = np.argsort(-tokens, kind="stable")[:TARGETS]
+            enough = int(np.searchsorted(np.cumsum(tokens[largest]), TARGET_TOKENS)) + 1
+            largest = largest[: max(enough, FEWEST_TARGETS)]
+            self._targets[k] = np.sort(document[has][largest])
+
+    def see(self, b, cells):
+        """Take the cells of target documents from the CellTopics of a batch."""
+        first, last = self._first[b : b + 2]
+        for k, targets in self._targets.items():
+            wanted = np.zeros(last - first, dtype=bool)
+            wanted[targets[(targets >= first) & (targets < last)] - first] = True
+            if wanted.any():
+                found = cells_of_topic(cells, k, wanted)
+                found.document = np.searchsorted(targets, found.document + first).astype(np.int32)
+                found.word = cells.batch.words[found.word]
+                self._parts[k].append((found, weights_of(cells.batch)[wanted]))
+
+    def proposed(self, corpus, waiting, key, workers):
+        """A Proposal for each topic that was gathered, or None where it has too few tokens."""
+        given = []
+        for k, targets in self._targets.items():
+            tried = waiting.refusals.get(int(corpus.topics.ids[k]), 0)
+            n_parts = PART_NUMBERS[tried % len(PART_NUMBERS)]
+            given.append((corpus, k, self._parts[k], len(targets), n_parts, combine_keys(key, k)))
+        return dict(zip(self._targets, workers.map_here(propose, given)))
+
+
+def weights_of(batch):
+    return np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
+
+
+def cells_of_topic(cells, k, wanted=None):
+    """The Cells of a batch that have topic k, in all documents or in those that are wanted."""
+    batch, entry = cells.batch, np.flatnonzero(cells.topic == k)
+    cell = np.searchsorted(cells.bounds, entry, side="right") - 1
+    document = (np.searchsorted(batch.indptr, cell, side="right") - 1).astype(np.int32)
+    if wanted is not None:
+        some = wanted[document]
+        entry, cell, document = entry[some], cell[some], document[some]
+    return Cells(cell, document, batch.cell_word[cell], cells.tokens[entry])
+
+
+@dataclass
+class Proposal:
+    """Parts of a topic.
+
+    Attributes
+    ----------
+    topic, identity : number of the topic, and what it is called for ever
+    log_words : (n_parts, n_features) E[log phi] of the parts
+    shares : (n_parts,) of the topic's weight
+    """
+
+    topic: int
+    identity: int
+    log_words: np.ndarray
+    shares: np.ndarray
+
+
+@dataclass
+class Split:
+    """A topic that becomes several.
+
+    Attributes
+    ----------
+    topic : its number
+    weights, totals : (n_parts,) beta of the parts, and their tokens
+    gain : of the bound, in nats
+    found : dict from batches to PartSums
+    """
+
+    topic: int
+    weights: np.ndarray
+    totals: np.ndarray
+    gain: float
+    found: dict
+
+    @property
+    def topics(self):
+        return (self.topic,)
+
+
+def propose(corpus, k, found, n_documents, n_parts, key):
+    """n_parts parts of topic k according to its cells in some documents, or None."""
+    topics = corpus.topics
+    cells = [part for part, _ in found]
+    if not sum(len(part.tokens) for part in cells):
+        return None
+    words, word = np.unique(np.concatenate([part.word for part in cells]), return_inverse=True)
+    document = np.concatenate([part.document for part in cells])
+    tokens = np.concatenate([part.tokens for part in cells])
+    cells = Cells(None, document, word.astype(np.int32), tokens)
+    weight = np.concatenate([part for _, part in found])
+    geometric, n_features = topics.as_read("geometric"), len(topics.statistics.store)
+    log_words = digamma(geometric.store[words, k] + topics.eta) - geometric.norm[k]
+    given = cells, n_documents, log_words, topics.weights[k], topics.alpha, topics.eta, n_features
+    best = propose_parts(*given, n_parts, key, weight)
+    some = best.columns.sum(axis=1) >= FEWEST_TOKENS
+    if some.sum() < 2:
+        return None
+    columns, weights = best.columns[some], best.weights[some]
+    lambda_ = np.full((len(columns), n_features), topics.eta)
+    lambda_[:, words] += columns * (topics.statistics.totals[k] / columns.sum())
+    expected = digamma(lambda_) - digamma(lambda_.sum(axis=1, keepdims=True))
+    return Proposal(k, int(topics.ids[k]), expected, weights / weights.sum())
+
+
+@dataclass
+class PartSums:
+    """What a batch would leave behind of the parts of a topic (see BatchSummary).
+
+    Attributes
+    ----------
+    word, part, tokens : sums by word
+    document, document_part, document_tokens : sums by document
+    entropy : (n_parts,)
+    sample_weight : (n_documents,)
+    """
+
+    word: np.ndarray
+    part: np.ndarray
+    tokens: np.ndarray
+    document: np.ndarray
+    document_part: np.ndarray
+    document_tokens: np.ndarray
+    entropy: np.ndarray
+    sample_weight: np.ndarray
+
+
+def divided(proposal, cells, alpha, beta):
+    """PartSums of the CellTopics of a batch; alpha, beta : the concentration, and the weight of the topic."""
+    batch, n_parts = cells.batch, len(proposal.shares)
+    found, weight = cells_of_topic(cells, proposal.topic), weights_of(batch)
+    log_words = np.ascontiguousarray(proposal.log_words[:, batch.words])
+    tokens, _ = divide_cells(found, batch.n_documents, log_words, beta * proposal.shares, alpha)
+    tokens[tokens < SMALLEST_SHARE * found.tokens[:, None]] = 0.0
+    tokens *= (found.tokens / tokens.sum(axis=1))[:, None]
+    row, part = np.nonzero(tokens)
+    tokens, cell, document = tokens[row, part], found.cell[row], found.document[row]
+    by_document = summed(document, part, tokens, n_parts)
+    entropy = -xlogy(tokens, tokens / batch.cell_count[cell]) * weight[document]
+    by_word = summed(batch.words[found.word[row]], part, tokens * weight[document], n_parts)
+    entropy = np.bincount(part, weights=entropy, minlength=n_parts)
+    return PartSums(*by_word, *by_document, entropy, weight)
+
+
+class TrackedSplits:
+    """Proposals, and what visits find of them.
+
+    Attributes
+    ----------
+    proposals : list of Proposal
+    found : list, for each of them, of dicts from batches to PartSums
+    """
+
+    def __init__(self, proposals):
+        self.proposals, self.found = proposals, [{} for _ in proposals]
+
+    def see(self, b, cells, topics, workers):
+        """Divide the tokens of the CellTopics of a batch."""
+        given = [(p, cells, topics.alpha, float(topics.weights[p.topic])) for p in self.proposals]
+        for found, sums in zip(self.found, workers.map_here(divided, given)):
+            found[b] = sums
+
+    def decided(self, corpus):
+        """What each proposal comes to: a list of Split."""
+        return [self._decided(*given, corpus) for given in zip(self.proposals, self.found)]
+
+    def _decided(self, proposal, found, corpus):
+        topics, k, sums, n_parts = corpus.topics, proposal.topic, list(found.values()), len(proposal.shares)
+        tokens = np.zeros((len(topics.statistics.store), n_parts))
+        for s in sums:
+            tokens[s.word, s.part] += s.tokens
+        whole = tokens.sum(axis=1, keepdims=True)
+        gain = sum(TopicTokens.of(tokens).bounds(topics.eta)) - sum(TopicTokens.of(whole).bounds(topics.eta))
+        gain += sum(s.entropy.sum() for s in sums) - sum(s.entropy[k] for s in corpus.summaries)
+        parts, one = self._documents(sums, n_parts), corpus.documents_of_topic(k)
+        weights = best_shares(parts, topics.weights[k] * proposal.shares, topics.alpha)
+        gain += parts.gains(np.maximum(topics.alpha * weights, SMALLEST)).sum()
+        gain -= one.gains(topics.prior()[[k]]).sum()
+        return Split(k, weights, tokens.sum(axis=0), float(gain), found)
+
+    def _documents(self, sums, n_parts):
+        weight = np.concatenate([s.sample_weight[s.document] for s in sums])
+        part = np.concatenate([s.document_part for s in sums])
+        tokens = np.concatenate([s.document_tokens for s in sums])
+        return DocumentTopics(part.astype(np.int32), tokens, weight, np.empty(0), np.empty(0), n_parts)
+
+
+def best_shares(documents, weights, alpha):
+    """Weights of the parts of a topic, which sum to what they do, by the fixed point of fit_weights."""
+    total = weights.sum()
+    for _ in range(WEIGHT_ITERATIONS):
+        tables = np.maximum(documents.tables(alpha * weights), 1e-300)
+        weights = total * tables / tables.sum()
+        weights = np.maximum(weights, 1e-10 * total)
+        weights *= total / weights.sum()
+    return weights

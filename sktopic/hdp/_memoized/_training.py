@@ -1,0 +1,262 @@
+"""Passes over the batches of a corpus, and the moves that follow from them."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sktopic._kernels._rng import combine_keys
+from sktopic.hdp._memoized._corpus import MemoizedCorpus
+from sktopic.hdp._memoized._deletes import Delete
+from sktopic.hdp._memoized._merges import LEAST_GAIN, Merge, PairSizes, TrackedMerges
+from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
+from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
+
+# Passes that splits are on trial for, and topics that there may be more of then, at least.
+TRIAL_PASSES, MOST_PARTS = 6, 8
+# ... the first of them without merges, which would take back what documents have not had time to use.
+PASSES_WITHOUT_MERGES = 2
+# Topics that a pass tries to do without.
+DELETES_TRIED = 3
+
+
+class MemoizedTraining:
+    """One call of fit or partial_fit.
+
+    Parameters
+    ----------
+    corpus : MemoizedCorpus, which visits and moves change
+    infer : DocumentInference
+    start : 'cold', 'warm' or 'better', where inference of a document starts that was visited before
+    moves : whether topics are merged, split and dropped
+    splits : whether they are split then
+    key : of the streams of random numbers
+    workers : Workers
+
+    Attributes
+    ----------
+    made : list of tuples (kind, topic, other, gain): moves that the last pass has led to
+    kept : the MemoizedCorpus that is the best so far, while ``corpus`` may be on trial
+    bound : its bound
+    """
+
+    def __init__(self, corpus, infer, start, moves, splits, key, workers):
+        self.corpus, self.made = corpus, []
+        self._infer, self._start, self._moves, self._may_split = infer, start, moves, splits
+        self._key, self._workers = key, workers
+        self._waiting, self._waiting_to_drop = Waiting(), Waiting()
+        self._proposals, self._number = [], 0
+        self._first = len(corpus.summaries)
+        self._next = self._trial = None
+        self._refusals, self._next_trial = 0, 0
+        self.kept, self.bound = corpus, -np.inf
+
+    def _begin_pass(self):
+        """Plan what visits are to sum up."""
+        self._refused, self._next = {}, self._first
+        self._merges, self._splits, self._gathered, self._deletes = None, TrackedSplits([]), None, []
+        if self._trial is not None:
+            if self._number >= self._trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES:
+                self._merges = TrackedMerges.planned(self.corpus)
+        elif self._moves and self._number > 0:
+            self._deletes = self._planned_deletes()
+            self._merges = TrackedMerges.planned(self.corpus)
+            number = {identity: k for k, identity in enumerate(self.corpus.topics.ids.tolist())}
+            self._proposals = [
+                replace(proposal, topic=number[proposal.identity])
+                for proposal in self._proposals
+                if proposal.identity in number
+            ]
+            self._splits = TrackedSplits(self._proposals)
+            self._gathered = GatheredCells(self.corpus, self._tried())
+
+    def _tried(self):
+        """Topics that parts are proposed of."""
+        topics = self.corpus.topics
+        if not self._may_split:
+            return []
+        free = ~topics.are_frozen() & self._waiting.are_over(topics.ids, self._number)
+        free[[proposal.topic for proposal in self._proposals]] = False
+        order = np.argsort(-topics.weights, kind="stable")
+        return order[free[order]][:TRIED].tolist()
+
+    def seen(self):
+        """Documents, by weight, and batches of a pass."""
+        summaries = self.kept.summaries[self._first :]
+        return sum(float(summary.sample_weight.sum()) for summary in summaries), len(summaries)
+
+    def _planned_deletes(self):
+        """What is tried after a pass without merges and splits: small topics that do not wait."""
+        topics, free = self.corpus.topics, self.corpus.free()
+        if len(free) < 2 or any(kind != "drop" for kind, *_ in self.made):
+            return []
+        totals = topics.statistics.totals
+        tried = self._waiting_to_drop.are_over(topics.ids, self._number) & (totals < totals[free].mean())
+        order = free[np.argsort(totals[free], kind="stable")]
+        sizes = PairSizes.of(self.corpus)
+        return [Delete.planned(sizes, free, int(k)) for k in order[tried[order]][:DELETES_TRIED]]
+
+    def visit(self, reader, rows):
+        """Infer the documents of the next batch, and keep that if it is not worse than what was left."""
+        if self._next is None:
+            self._begin_pass()
+        corpus, b, batch = self.corpus, self._next, reader.batch(rows)
+        self._next += 1
+        before = corpus.summaries[b] if b < len(corpus.summaries) else None
+        cells = CellTopics.of(self._inferred(batch, before), self._workers)
+        summary = BatchSummary.of(cells)
+        if self._merges is not None:
+            self._merges.see(b, cells)
+        self._splits.see(b, cells, corpus.topics, self._workers)
+        if self._gathered is not None:
+            self._gathered.see(b, cells)
+        for delete in self._deletes:
+            delete.see(b, cells, reader, rows, corpus, self._infer, self._workers)
+        if before is not None and corpus.part(summary) < corpus.part(before):
+            self._refused[b] = summary
+        else:
+            corpus.replace(b, summary)
+
+    def _inferred(self, batch, before):
+        given = batch, self.corpus.topics, self._workers
+        if before is None or self._start == "cold":
+            return self._infer(*given)
+        infer = self._infer if self._start == "warm" else self._infer.better
+        return infer(*given, tokens=before.dense_documents())
+
+    def end_pass(self):
+        """Make the moves that raise the bound, and fit the parameters."""
+        self.made, self._number, self._next = [], self._number + 1, None
+        if not self.corpus.has_tokens:
+            return
+        self.corpus.recount()
+        if self._gathered is not None:
+            self._move()
+        elif self._merges is not None:
+            self._trial.made += self._merge(self._seen())
+        if self._moves:
+            self.corpus = self.corpus.without_empty()
+        self.corpus.fit()
+        bound = self.corpus.bound()
+        if self._trial is None:
+            self.kept, self.bound = self.corpus, bound
+        else:
+            self._judge_trial(bound)
+
+    def _move(self):
+        """Make moves with the documents as they were seen last, unless what was kept is better as it is."""
+        proposals, seen = self._proposed(), self._seen()
+        found = self._splits.decided(seen)
+        self.made = self._merge(seen, found)
+        if self.made or self._drop(seen):
+            pass
+        elif found and self._number >= self._next_trial:
+            self._begin_trial(seen, found)
+        changed = {identity for _, topic, other, _ in self.made for identity in (topic, other)}
+        tried = [proposal.identity for proposal in self._proposals]
+        for identity in changed:
+            self._waiting.forget(identity)
+        for identity in set(tried) - changed:
+            self._waiting.refuse(identity, self._number)
+        self._proposals = [proposal for proposal in proposals if proposal.identity not in changed]
+
+    def _seen(self):
+        """The corpus with the documents as they were seen last."""
+        return self.corpus.with_summaries(self._refused) if self._refused else self.corpus
+
+    def _merge(self, seen, splits=()):
+        """Make the merges, and the splits of a list, that raise the bound; returns the moves."""
+        merges, splits = self._decided([*self._merges.decided(seen), *splits])
+        if not (merges or splits):
+            return []
+        kept = self.corpus.bound() if self._refused else -np.inf
+        made = seen.move(merges, splits)
+        if self._refused and seen.bound() <= kept:
+            return []
+        self.corpus = seen
+        return made
+
+    def _drop(self, seen):
+        """Drop the topic of those tried without which the bound is highest, if any; returns whether."""
+        before = self.corpus.bound() - math.log(seen.topics.gamma)  # without the density of their number
+        best = None
+        for delete in self._deletes:
+            without, identity = delete.done(seen), int(seen.topics.ids[delete.topic])
+            gain = without.bound() - before
+            if gain <= LEAST_GAIN:
+                self._waiting_to_drop.refuse(identity, self._number)
+            elif best is None or gain > best[0]:
+                best = gain, identity, without
+        if best is None:
+            return False
+        gain, identity, self.corpus = best
+        self.made = [("drop", identity, -1, gain)]
+        return True
+
+    def _proposed(self):
+        """Parts of the topics whose cells were gathered."""
+        key = combine_keys(self._key, self._number)
+        found = self._gathered.proposed(self.corpus, self._waiting, key, self._workers)
+        for k, proposal in found.items():
+            if proposal is None:
+                self._waiting.refuse(int(self.corpus.topics.ids[k]), self._number)
+        return [proposal for proposal in found.values() if proposal is not None]
+
+    def _decided(self, found):
+        """Merges and splits that raise the bound, the best first, each topic in one."""
+        merges, splits, taken = [], [], set()
+        for move in sorted(found, key=lambda move: -move.gain):
+            topics = set(move.topics)
+            if move.gain > LEAST_GAIN and taken.isdisjoint(topics):
+                (merges if isinstance(move, Merge) else splits).append(move)
+                taken |= topics
+        return merges, splits
+
+    # Trials: documents that are inferred anew, and other parameters, may make up for what a split loses.
+
+    def _begin_trial(self, seen, splits):
+        """Split topics whatever the bound says, fewer after each failure, and go on from there."""
+        room, chosen = max(seen.n_topics // 2**self._refusals, MOST_PARTS), []
+        for split in sorted(splits, key=lambda split: -split.gain / split.totals.sum()):
+            room -= len(split.weights) - 1
+            if room >= 0:
+                chosen.append(split)
+        self.kept, tried = self.corpus, seen.with_summaries({})
+        self._trial = Trial(self.corpus, tried.move([], chosen), self._number + TRIAL_PASSES)
+        self.bound = self.corpus.bound()
+        self.corpus = tried
+
+    def _judge_trial(self, bound):
+        """Go on from where a trial has led if that is better, or else, at its end, from where it began."""
+        trial, lacking = self._trial, self.bound + LEAST_GAIN - bound
+        # As much as the last pass gained is the most that the next ones will.
+        reachable = (trial.until - self._number) * (bound - trial.bound)
+        trial.bound = bound
+        if lacking < 0.0:
+            gain = (bound - self.bound) / len(trial.made)
+            self.made = [(*move[:3], gain) for move in trial.made]
+            self.kept, self.bound, self._refusals = self.corpus, bound, 0
+        elif lacking > reachable:
+            self.corpus, self._refusals = trial.corpus, self._refusals + 1
+            self._next_trial = self._number + 2**self._refusals
+        else:
+            return
+        self._trial, self._proposals = None, []
+
+
+@dataclass
+class Trial:
+    """Splits that are tried for some passes.
+
+    Attributes
+    ----------
+    corpus : MemoizedCorpus before them
+    made : list of tuples (kind, topic, other, gain)
+    until : number of the last pass
+    bound : after the last pass
+    """
+
+    corpus: MemoizedCorpus
+    made: list
+    until: int
+    bound: float = -np.inf

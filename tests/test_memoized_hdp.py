@@ -1,0 +1,254 @@
+"""Memoized inference for the direct-assignment HDP: its bound from summaries, and moves on the corpus."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sktopic
+from sktopic._documents import DocumentReader, as_documents
+from sktopic._parallel import Workers
+from sktopic.datasets import make_bars, make_lda_documents
+from sktopic.hdp import DirectAssignmentHDP
+from sktopic.hdp._memoized import _splits
+from sktopic.hdp._memoized._corpus import MemoizedCorpus
+from sktopic.hdp._memoized._deletes import Delete
+from sktopic.hdp._memoized._merges import PairSizes, TrackedMerges
+from sktopic.hdp._memoized._splits import Proposal, TrackedSplits
+from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
+from tests.reference import memoized as reference
+
+CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
+X = sp.csr_array(CORPUS.data, dtype=np.float64)
+BARS = make_bars(200, random_state=0)
+LEARNED = {"alpha": (1.0, 1.0), "gamma": (1.0, 1.0)}
+
+
+def make_model(n_components=5, **params):
+    settings = {"learning_method": "memoized", "random_state": 0, "batch_size": 20, "shuffle": False}
+    return DirectAssignmentHDP(n_components, **{**settings, **params})
+
+
+def dense_phi(cells):
+    """Shares (n_documents, n_features, n_topics) of CellTopics of documents with 25 words."""
+    batch = cells.batch
+    phi = np.zeros((batch.n_documents, 25, cells.n_topics))
+    cell = cells.cell()
+    document, word = batch.cell_document()[cell], batch.words[batch.cell_word[cell]]
+    phi[document, word, cells.topic] = cells.tokens / batch.cell_count[cell]
+    return phi
+
+
+@pytest.fixture
+def cells_of(monkeypatch):
+    """The CellTopics that each BatchSummary of a visit was made from, by its entropy."""
+    found = {}
+    original = BatchSummary.of.__func__
+
+    def of(cls, cells):
+        summary = original(cls, cells)
+        found[id(summary)] = cells, summary
+        return summary
+
+    monkeypatch.setattr(BatchSummary, "of", classmethod(of))
+    return found
+
+
+def prior_terms(topics):
+    alpha, gamma = topics.alpha, topics.gamma
+    return np.log(alpha) - alpha + np.log(gamma) - gamma
+
+
+def twin_of_bound(corpus, phi, counts, sample_weight):
+    topics = corpus.topics
+    given = topics.weights, topics.alpha, topics.gamma, topics.eta
+    return reference.bound(counts, phi, sample_weight, *given) + prior_terms(topics)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bound_of_summaries_is_that_of_all_documents(monkeypatch, cells_of, weighted):
+    """After visits, moves and steps of all parameters between them."""
+    compared = []
+    original = MemoizedCorpus.bound
+
+    def bound(self):
+        value = original(self)
+        kept = [cells_of.get(id(summary), (None,))[0] for summary in self.summaries]
+        if None not in kept:
+            phi = np.concatenate([dense_phi(cells) for cells in kept])
+            compared.append((value, twin_of_bound(self, phi, X.toarray(), weight)))
+        return value
+
+    monkeypatch.setattr(MemoizedCorpus, "bound", bound)
+    weight = np.random.default_rng(0).gamma(2.0, 0.5, 60) + 0.1 if weighted else np.ones(60)
+    make_model(max_iter=12).fit(X, sample_weight=weight)
+    assert len(compared) > 3
+    values, expected = np.array(compared).T
+    assert_allclose(values, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("start", ["cold", "warm", "better"])
+def test_bound_never_falls_without_moves(start):
+    history = make_model(split_merge=False, document_start=start, max_iter=25).fit(X).training_history_
+    assert len(history) == 25
+    assert np.diff(history["elbo"]).min() >= -1e-10 * abs(history["elbo"][-1])
+    assert history["elbo"][-1] > history["elbo"][0] + 10
+    assert_array_equal(history["n_samples"], 60 * np.arange(1, 26))
+    for name in ("doc_concentration", "topic_concentration", "topic_word_prior"):
+        assert len(set(history[name].tolist())) > 2
+
+
+def test_gains_of_moves_are_those_of_the_bound(monkeypatch):
+    """Gains of what is decided are what the bound of all summaries says before and after."""
+    compared = []
+    original = MemoizedCorpus.move
+
+    def move(self, merges, splits):
+        before = self.bound() - self.n_topics * np.log(self.topics.gamma)
+        made = original(self, merges, splits)
+        after = self.bound() - self.n_topics * np.log(self.topics.gamma)
+        if sum(gain for *_, gain in made) != 0.0:  # but for that which is part of a drop
+            compared.append((after - before, sum(gain for *_, gain in made)))
+        return made
+
+    monkeypatch.setattr(MemoizedCorpus, "move", move)
+    model = make_model(12, max_iter=12, batch_size=100).fit(BARS.data)
+    assert {"merge", "split"} <= set(model.move_history_["kind"].tolist())
+    changes, gains = np.array(compared).T
+    assert_allclose(changes, gains, atol=1e-8 * abs(model.training_history_["elbo"][-1]))
+
+
+@pytest.fixture
+def corpus_and_phi():
+    """A MemoizedCorpus of two batches after some passes, its CellTopics, and the shares of all documents."""
+    model = make_model(4, split_merge=False, max_iter=3).fit(X)
+    topics = model._corpus_topics(model.total_samples_)
+    corpus = MemoizedCorpus(topics, [], list(LEARNED), LEARNED)
+    corpus.has_tokens, cells = True, []
+    reader = DocumentReader(as_documents(X))
+    with Workers(1) as workers:
+        for first in (0, 30):
+            counts = model._inference()(reader.batch(np.arange(first, first + 30)), topics, workers)
+            cells.append(CellTopics.of(counts, workers))
+    corpus.summaries = [BatchSummary.of(part) for part in cells]
+    corpus.recount()
+    return corpus, cells, np.concatenate([dense_phi(part) for part in cells])
+
+
+def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_phi):
+    corpus, cells, phi = corpus_and_phi
+    before, tracked = corpus.bound(), TrackedMerges.planned(corpus)
+    tracked.pairs, tracked.number[:] = np.array([[1, 3]]), -1
+    tracked.number[1, 3] = tracked.number[3, 1] = 0
+    halves, split = [], np.random.default_rng(0)
+
+    def divide(found, n_documents, *_):
+        share = split.dirichlet(np.ones(3), len(found.tokens))
+        halves.append((found, share))
+        return found.tokens[:, None] * share, np.zeros(n_documents)
+
+    monkeypatch.setattr(_splits, "divide_cells", divide)
+    proposal = Proposal(2, 2, np.zeros((3, 25)), np.array([0.2, 0.5, 0.3]))
+    splits = TrackedSplits([proposal])
+    with Workers(1) as workers:
+        for b, part in enumerate(cells):
+            tracked.see(b, part)
+            splits.see(b, part, corpus.topics, workers)
+    merges, found = tracked.decided(corpus), splits.decided(corpus)
+    log_gamma = np.log(corpus.topics.gamma)
+    corpus.move(merges, found)
+    assert corpus.bound() == pytest.approx(before + merges[0].gain + found[0].gain + log_gamma, rel=1e-12)
+    # The same from the documents: the merged topics, the largest of three parts, and the others behind.
+    parts = np.zeros((*phi.shape[:2], 3))
+    for first, (some, share), part in zip((0, 30), halves, cells):
+        word = part.batch.words[some.word]
+        parts[first + some.document, word] = phi[first + some.document, word, 2, None] * share
+    merged = phi[..., [1, 3]].sum(axis=2)
+    largest = found[0].totals.argmax()
+    rest = np.delete(parts, largest, axis=2)
+    place = sorted(
+        [(0, phi[..., 0]), (merges[0].large, merged), (2, parts[..., largest])], key=lambda x: x[0]
+    )
+    after = np.concatenate([np.stack([values for _, values in place], axis=2), rest], axis=2)
+    assert corpus.bound() == pytest.approx(twin_of_bound(corpus, after, X.toarray(), np.ones(60)), rel=1e-9)
+
+
+def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
+    corpus, cells, phi = corpus_and_phi
+    reader, infer = DocumentReader(as_documents(X)), make_model()._inference()
+    delete = Delete(1, 3)
+    made = []
+    original = BatchSummary.of.__func__
+
+    def of(cls, cells):
+        made.append(cells)
+        return original(cls, cells)
+
+    monkeypatch.setattr(BatchSummary, "of", classmethod(of))
+    after = []
+    with Workers(1) as workers:
+        for b, part in enumerate(cells):
+            made.clear()
+            delete.see(b, part, reader, np.arange(30 * b, 30 * b + 30), corpus, infer, workers)
+            joined, anew = map(dense_phi, made)
+            assert 0 < len(anew) < 30
+            joined[np.flatnonzero(joined.sum(axis=(1, 2)) == 0)] = anew
+            after.append(joined)
+    without = delete.done(corpus)
+    after = np.delete(np.concatenate(after), 1, axis=2)
+    assert_allclose(after.sum(axis=2), phi.sum(axis=2), rtol=1e-12)
+    expected = twin_of_bound(without, after, X.toarray(), np.ones(60))
+    assert without.bound() == pytest.approx(expected, rel=1e-9)
+
+
+def test_limits_of_a_merge_hold(corpus_and_phi):
+    """Whatever cells are: the mixing in them is between none and that of sums over words or documents."""
+    corpus, cells, _ = corpus_and_phi
+    tracked = TrackedMerges.planned(corpus)
+    for b, part in enumerate(cells):
+        tracked.see(b, part)
+    sizes = PairSizes.of(corpus)
+    for merge in tracked.decided(corpus):
+        least, most = sizes.gains(merge.large, merge.small)
+        assert least <= merge.gain + 1e-9
+        assert merge.gain <= most
+
+
+def test_number_of_bars_is_found_from_any_start():
+    """And a bound that is within 0.1 % of the one that training reaches from the topics of the bars."""
+    given = {"batch_size": 100, "split_merge": False, "components_init": BARS.components}
+    best = make_model(10, max_iter=20, **given).fit(BARS.data).training_history_["elbo"][-1]
+    for start in (2, 25):
+        model = make_model(start, max_iter=20, batch_size=100).fit(BARS.data)
+        assert model.n_components_ == 10
+        assert model.training_history_["elbo"][-1] > best * 1.001
+
+
+def test_batches_are_added_and_a_loaded_model_goes_on(tmp_path):
+    model = make_model(max_iter=3).fit(X[:40])
+    model.save(tmp_path / "model.sktopic")
+    loaded = sktopic.load(tmp_path / "model.sktopic")
+    for one in (model, loaded):
+        one.partial_fit(X[40:])
+        assert one.total_samples_ == 60
+        assert len(one._summary_bounds) == 4
+        assert one.topic_word_counts_.sum() == pytest.approx(X.sum())
+    assert_array_equal(model.components_, loaded.components_)
+    assert_array_equal(model.training_history_, loaded.training_history_)
+
+
+@pytest.mark.parametrize("damage", ["topic", "word", "document_topic", "lengths", "bounds", "entropy"])
+def test_damaged_summaries_are_refused(damage):
+    model = make_model(max_iter=2).fit(X)
+    array = getattr(model, f"_summary_{damage}")
+    setattr(model, f"_summary_{damage}", array[:-1] if damage == "entropy" else array + 1000)
+    with pytest.raises(ValueError, match="damaged"):
+        model.partial_fit(X)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    given = {"max_iter": 4, "batch_size": 100}
+    one, other = (make_model(20, n_jobs=n, **given).fit(BARS.data) for n in (1, 3))
+    assert_array_equal(one.components_, other.components_)
+    assert_array_equal(one.move_history_, other.move_history_)
+    assert len(one.move_history_)
