@@ -281,7 +281,7 @@ def measure_steps(short, corpus, n_components):
     model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
     model.fit(train[:2000])
     corpus_topics = model._corpus_topics(model.total_samples_)
-    prior, topics, times = corpus_topics.prior(), corpus_topics.geometric(), []
+    prior, topics, times = corpus_topics.prior(), corpus_topics.as_read("geometric"), []
     reader = DocumentReader(canonical_counts(train.astype(float)))
     step = VariationalStep(STEP_ITERATIONS, 0.0, corpus_topics.rest())
     with Workers(1) as workers:
