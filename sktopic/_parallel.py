@@ -4,15 +4,45 @@ Pieces are pure functions of their arguments, or write rows of an array that no 
 and their results come back in order: so the bits do not depend on how many run at once, or where.
 """
 
+import os
+import threading
+from contextlib import contextmanager
 from functools import cache
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from joblib.parallel import LokyBackend, MultiprocessingBackend, ThreadingBackend, get_active_backend
+from threadpoolctl import ThreadpoolController
 
 from sktopic._kernels._team import Team
 
 # Threads beyond the cores that there are would be in each other's way.
 n_cores = cache(cpu_count)
+
+# Libraries that NumPy has loaded: finding them takes milliseconds.
+_libraries = cache(ThreadpoolController)
+_limiting = threading.Lock()
+
+
+def _forget_lock():
+    """A forked process has none of the threads that hold it."""
+    global _limiting
+    _limiting = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)
+
+
+@contextmanager
+def one_blas_thread():
+    """Let products of matrices run in this thread alone: their bits then depend on no number of threads.
+
+    Nor does OpenBLAS start threads of its own, for which it would wait forever where memory is scarce. One
+    block of code at a time, since the limit is of the whole process: of two that overlap, the last to end
+    would leave what the other had set.
+    """
+    with _limiting, _libraries().limit(limits=1, user_api="blas"):
+        yield
 
 
 class Workers:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
+from sktopic._parallel import one_blas_thread
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
 # Tokens of a topic in a document below which there is nothing to look at.
@@ -317,7 +318,8 @@ def merge_estimates(topics, sizes):
 
 def overlaps(x):
     """Cosines of the columns of x; zero for columns of zeros."""
-    inner = np.triu(products(x)).astype(np.float64)
+    with one_blas_thread():
+        inner = np.triu(products(x)).astype(np.float64)
     inner += np.triu(inner, 1).T
     norms = np.sqrt(inner.diagonal())
     norms = np.outer(norms, norms)
