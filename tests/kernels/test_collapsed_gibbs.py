@@ -384,6 +384,7 @@ def visited(chain, n_sweeps, n_burn_in, key):
     return z @ len(chain.prior) ** np.arange(len(chain.z))[::-1]
 
 
+@pytest.mark.law
 @for_each_kernel
 @for_each_seed
 @pytest.mark.parametrize("name", TINY)
@@ -410,6 +411,7 @@ def test_assignments_have_the_posterior_distribution(kernel, name, seed):
         assert 0.5 * np.abs(wrong - posterior).sum() > 0.05
 
 
+@pytest.mark.law
 @for_each_kernel
 def test_assignments_under_a_matrix_have_the_posterior_distribution(kernel):
     dense, prior, beta = np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([0.4, 1.3]), [[0.5, 0.05], [0.5, 2.0]]
@@ -482,6 +484,7 @@ class Model:
         )
 
 
+@pytest.mark.law
 @for_each_kernel
 @for_each_seed
 def test_topics_and_words_have_the_joint_law_of_the_model(kernel, seed):

@@ -77,6 +77,7 @@ def run_reference(corpus, run, n_burn_in, n_sweeps, z=None):
 for_both_kernels = pytest.mark.parametrize("run", [run_sparse, run_dense], ids=["sparse", "dense"])
 
 
+@pytest.mark.law
 @for_both_kernels
 @for_each_seed
 @for_both_precisions
@@ -92,6 +93,7 @@ def test_expected_counts_are_those_of_the_posterior(n_topics, dtype, seed, run):
     assert_within(log_theta / 10, exact.mean_psi() - psi(corpus.prior), 5)
 
 
+@pytest.mark.law
 @for_both_kernels
 @for_each_seed
 @for_both_precisions
@@ -119,6 +121,7 @@ STATES = {
 }
 
 
+@pytest.mark.law
 @for_both_kernels
 @for_each_seed
 @for_both_precisions
@@ -200,6 +203,7 @@ def test_continued_sweeps_are_those_of_the_reference(run):
     np.testing.assert_allclose(log_theta, expected[1], rtol=1e-12, atol=1e-10)
 
 
+@pytest.mark.law
 @for_both_kernels
 @for_each_seed
 def test_one_sweep_leaves_the_posterior_as_it_is(seed, run):

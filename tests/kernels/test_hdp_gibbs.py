@@ -331,6 +331,7 @@ def assert_law_is_that_of_the_golden_posterior(z, tables):
     assert np.all(np.abs(batches.mean(axis=0) - expected) < 4 * errors), (batches.mean(0) - expected) / errors
 
 
+@pytest.mark.law
 @for_each_seed
 @every_sampler
 def test_assignments_have_the_posterior_distribution(sampler, seed):
@@ -343,6 +344,7 @@ def test_assignments_have_the_posterior_distribution(sampler, seed):
     assert_law_is_that_of_the_golden_posterior(z, tables)
 
 
+@pytest.mark.law
 @for_each_seed
 @pytest.mark.parametrize("n_scans", [0, 3])
 def test_splits_and_merges_alone_have_the_posterior_distribution(n_scans, seed):

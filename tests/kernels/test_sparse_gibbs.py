@@ -156,6 +156,7 @@ def test_counting_draws_does_not_change_them(dtype):
         np.testing.assert_array_equal(summed[i], counted[i])
 
 
+@pytest.mark.law
 @for_each_seed
 @for_both_precisions
 @pytest.mark.parametrize("n_topics", [2, 3])

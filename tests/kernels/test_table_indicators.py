@@ -186,6 +186,7 @@ def test_weights_multiply_the_tables_of_documents_and_change_no_draw(sampler):
     assert_array_equal(tables, weights @ run_reference(corpus, 1, 3, sampler)[1])
 
 
+@pytest.mark.law
 @for_each_seed
 @for_each_sampler
 @for_both_root_weights
