@@ -18,10 +18,13 @@ from sktopic.hdp._split_proposals import divide_cells, propose_parts
 from sktopic.hdp._variational_split_merge import Cells
 
 # Topics that are tried in a pass, documents that parts of each are proposed from, and numbers of parts that
-# are tried in turn: many at once climb where two do not.
-TRIED, TARGETS, PART_NUMBERS = 30, 150, (8, 2)
+# are tried in turn: many at once climb where two do not. Parts from a few of a large topic's documents are
+# no parts of it in the others, and the large topics are those whose parts gain most.
+TRIED, TARGETS, PART_NUMBERS = 30, 3000, (2, 8)
 # Tokens of the topic that are enough, in no fewer documents than these.
-TARGET_TOKENS, FEWEST_TARGETS = 30_000, 20
+TARGET_TOKENS, FEWEST_TARGETS = 300_000, 20
+# A topic waits at most that power of two passes: what others are changes what its parts gain.
+LONGEST_WAIT = 2
 # Parts with fewer tokens in these documents are none.
 FEWEST_TOKENS = 5.0
 WEIGHT_ITERATIONS = 10
@@ -29,7 +32,7 @@ WEIGHT_ITERATIONS = 10
 
 @dataclass
 class Waiting:
-    """Topics that were not split wait, twice as many passes each time.
+    """Topics that were not split wait, twice as many passes each time up to a limit.
 
     Attributes
     ----------
@@ -43,7 +46,7 @@ class Waiting:
     def refuse(self, identity, number):
         """Note that a topic was not split in the pass of this number."""
         self.refusals[identity] = self.refusals.get(identity, 0) + 1
-        self.until[identity] = number + 2 ** self.refusals[identity]
+        self.until[identity] = number + 2 ** min(self.refusals[identity], LONGEST_WAIT)
 
     def are_over(self, ids, number):
         """Whether topics may be tried, (n_topics,)."""

@@ -12,10 +12,13 @@ from sktopic.hdp._memoized._merges import LEAST_GAIN, Merge, PairSizes, TrackedM
 from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 
-# Passes that splits are on trial for, and topics that there may be more of then, at least.
-TRIAL_PASSES, MOST_PARTS = 6, 8
+# Passes that splits are on trial for, at most; for how many topics there may be one more then, and how many
+# more there may be in any case. Splits that lose are made up for if they are few.
+TRIAL_PASSES, TOPICS_PER_PART, MOST_PARTS = 12, 4, 8
 # ... the first of them without merges, which would take back what documents have not had time to use.
 PASSES_WITHOUT_MERGES = 2
+# Passes in a row without a merge or a split before a trial: those that gain at once cost less.
+PATIENCE = 2
 # Topics that a pass tries to do without.
 DELETES_TRIED = 3
 
@@ -48,7 +51,7 @@ class MemoizedTraining:
         self._proposals, self._number = [], 0
         self._first = len(corpus.summaries)
         self._next = self._trial = None
-        self._refusals, self._next_trial = 0, 0
+        self._refusals, self._next_trial, self._idle = 0, 0, 0
         self.kept, self.bound = corpus, -np.inf
 
     def _begin_pass(self):
@@ -58,6 +61,7 @@ class MemoizedTraining:
         if self._trial is not None:
             if self._number >= self._trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES:
                 self._merges = TrackedMerges.planned(self.corpus)
+                self._deletes = self._planned_deletes()
         elif self._moves and self._number > 0:
             self._deletes = self._planned_deletes()
             self._merges = TrackedMerges.planned(self.corpus)
@@ -133,7 +137,11 @@ class MemoizedTraining:
         if self._gathered is not None:
             self._move()
         elif self._merges is not None:
-            self._trial.made += self._merge(self._seen())
+            seen = self._seen()
+            merges = self._merge(seen)
+            self._trial.made += merges
+            if not merges:
+                self._drop(seen)
         if self._moves:
             self.corpus = self.corpus.without_empty()
         self.corpus.fit()
@@ -148,9 +156,9 @@ class MemoizedTraining:
         proposals, seen = self._proposed(), self._seen()
         found = self._splits.decided(seen)
         self.made = self._merge(seen, found)
-        if self.made or self._drop(seen):
-            pass
-        elif found and self._number >= self._next_trial:
+        self._idle = 0 if self.made else self._idle + 1
+        ready = self._idle >= PATIENCE and self._number >= self._next_trial
+        if not self.made and not self._drop(seen) and found and ready:
             self._begin_trial(seen, found)
         changed = {identity for _, topic, other, _ in self.made for identity in (topic, other)}
         tried = [proposal.identity for proposal in self._proposals]
@@ -190,7 +198,7 @@ class MemoizedTraining:
         if best is None:
             return False
         gain, identity, self.corpus = best
-        self.made = [("drop", identity, -1, gain)]
+        (self.made if self._trial is None else self._trial.made).append(("drop", identity, -1, gain))
         return True
 
     def _proposed(self):
@@ -216,7 +224,7 @@ class MemoizedTraining:
 
     def _begin_trial(self, seen, splits):
         """Split topics whatever the bound says, fewer after each failure, and go on from there."""
-        room, chosen = max(seen.n_topics // 2**self._refusals, MOST_PARTS), []
+        room, chosen = max(seen.n_topics // TOPICS_PER_PART // 2**self._refusals, MOST_PARTS), []
         for split in sorted(splits, key=lambda split: -split.gain / split.totals.sum()):
             room -= len(split.weights) - 1
             if room >= 0:
