@@ -22,7 +22,7 @@ from sktopic.hdp._variational_split_merge import Cells
 # no parts of it in the others, and the large topics are those whose parts gain most.
 TRIED, TARGETS, PART_NUMBERS = 30, 3000, (2, 8)
 # Tokens of the topic that are enough, in no fewer documents than these.
-TARGET_TOKENS, FEWEST_TARGETS = 300_000, 20
+TARGET_TOKENS, FEWEST_TARGETS = 100_000, 20
 # A topic waits at most that power of two passes: what others are changes what its parts gain.
 LONGEST_WAIT = 2
 # Parts with fewer tokens in these documents are none.

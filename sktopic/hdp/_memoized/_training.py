@@ -12,9 +12,9 @@ from sktopic.hdp._memoized._merges import LEAST_GAIN, Merge, PairSizes, TrackedM
 from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 
-# Passes that splits are on trial for, at most; for how many topics there may be one more then, and how many
-# more there may be in any case. Splits that lose are made up for if they are few.
-TRIAL_PASSES, TOPICS_PER_PART, MOST_PARTS = 12, 4, 8
+# Passes that splits are on trial for, at most. Few of those that lose are made up for: there may be one more
+# topic then for so many, or this number more, half as many after each failure, but never fewer than the last.
+TRIAL_PASSES, TOPICS_PER_PART, FIRST_PARTS, LAST_PARTS = 12, 4, 24, 8
 # ... the first of them without merges, which would take back what documents have not had time to use.
 PASSES_WITHOUT_MERGES = 2
 # Passes in a row without a merge or a split before a trial: those that gain at once cost less.
@@ -224,7 +224,8 @@ class MemoizedTraining:
 
     def _begin_trial(self, seen, splits):
         """Split topics whatever the bound says, fewer after each failure, and go on from there."""
-        room, chosen = max(seen.n_topics // TOPICS_PER_PART // 2**self._refusals, MOST_PARTS), []
+        room, chosen = max(seen.n_topics // TOPICS_PER_PART, FIRST_PARTS), []
+        room = max(room // 2**self._refusals, LAST_PARTS)
         for split in sorted(splits, key=lambda split: -split.gain / split.totals.sum()):
             room -= len(split.weights) - 1
             if room >= 0:
