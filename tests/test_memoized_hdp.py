@@ -253,3 +253,23 @@ def test_results_do_not_depend_on_the_number_of_threads():
     assert_array_equal(one.components_, other.components_)
     assert_array_equal(one.move_history_, other.move_history_)
     assert len(one.move_history_)
+
+
+def test_mean_topics_are_read_after_training_alone():
+    """Whatever topic_expectation says, passes raise the bound, which asks for geometric means."""
+    one, other = (make_model(max_iter=3, topic_expectation=name).fit(X) for name in ("geometric", "mean"))
+    assert_array_equal(one.training_history_, other.training_history_)
+    assert_array_equal(one.components_, other.components_)
+    assert one.score(X) != other.score(X)
+
+
+@pytest.mark.parametrize("method", ["online", "batch", "memoized"])
+def test_smallest_counts_leave_the_bound_finite(method):
+    counts = X.toarray()
+    counts[3], counts[:, 7] = 0.0, 0.0
+    counts[3, 2] = counts[5, 7] = 5e-324
+    model = make_model(learning_method=method, max_iter=4).fit(counts)
+    for documents in (counts, X, np.where(counts > 0.0, 5e-324, 0.0)):
+        assert np.isfinite(model.elbo(documents))
+    if method == "memoized":
+        assert np.isfinite(model.training_history_["elbo"]).all()
