@@ -233,6 +233,8 @@ def write_bars(study):
                 spread = [f"{min(gaps):.4f}", f"{max(gaps):.4f}"]
                 seconds = f"{np.median([row['fit'] for row in rows]):.1f}"
                 table.append([part, method, len(rows), *counts, *spread, seconds])
+    if not table:
+        return
     head = ["documents", "method", "runs", "fewest topics", "most", "counts as found", "runs that find it"]
     head += ["share that should", "lowest score less the truth's", "highest", "median seconds"]
     study.write("bars", head, table)
