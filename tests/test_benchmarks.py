@@ -85,6 +85,10 @@ def hdp_models(module, study):
     module.write_tables(study)
 
 
+def hdp_bound(module, study):
+    module.write_tables(study)
+
+
 def hdp_topics(module, study):
     module.write_tables(study)
 
@@ -119,6 +123,7 @@ def uncertainty(module, study):
     [
         classifier,
         defaults,
+        hdp_bound,
         hdp_models,
         hdp_topics,
         hybrid_hdp,
