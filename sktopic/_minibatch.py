@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Self
 
 import numpy as np
@@ -42,7 +43,7 @@ class Update:
     ----------
     number : updates since training began, before this one
     is_first_visit : whether the documents may be new: not in the second and later passes of fit
-    is_last_pass : whether it is in the last of several passes
+    is_last_pass : whether it is in the last of several passes, or in one that repeats it
     is_whole_corpus : whether the batch is the whole corpus
     total_samples : documents of the corpus that the batch is a sample of, by weight
     memory : what a method wants to remember from update to update of the same call
@@ -315,8 +316,9 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _finish(self, memory, workers):
         """End the last of several passes, all documents of which were seen, where _finishes says so.
 
-        memory : that of the updates; workers : Workers
+        memory : that of the updates; workers : Workers. Return whether the pass is to be repeated.
         """
+        return False
 
     def _fits_whole_corpus(self):
         """Whether each update of fit is to see all documents."""
@@ -378,10 +380,12 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         size = max(n_documents, 1) if whole else int(self.batch_size)
         max_iter = int(self.max_iter)
         monitor.begin(n_documents * max_iter, evaluate, ("epoch", max_iter))
-        tasks = FitTasks(self, X, y, self.max_iter, -(-n_documents // size))
+        n_passes = None if self._finishes else max_iter  # None: nobody knows
+        tasks = FitTasks(self, X, y, n_passes, -(-n_documents // size))
         stop, memory = False, {}
-        for epoch in range(self.max_iter):
-            stopped, is_last = stop, epoch > 0 and (stop or epoch == self.max_iter - 1)
+        for epoch in count():
+            ends, again = stop or epoch >= max_iter - 1, False
+            is_last = ends and epoch > 0
             tasks.begin_epoch()
             monitor.begin_pass()
             for reader, rows in documents.batches(size, self._order_key(epoch)):
@@ -400,13 +404,13 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             else:
                 if is_last and self._finishes:
                     with changing(self), complete_or_undone(self):
-                        self._finish(memory, workers)
+                        again = self._finish(memory, workers)
             self._after_pass(memory)
             self.n_iter_ = epoch + 1
-            stop = monitor.after_epoch()
+            stop = monitor.after_epoch() or stop
             if evaluate is not None:
                 self.validation_scores_ = np.array(monitor.scores)
-            if tasks.end_epoch() or stopped or (stop and not self._finishes):
+            if tasks.end_epoch() or (ends and not again) or (stop and not self._finishes):
                 break
         tasks.end()
 

@@ -36,10 +36,11 @@ class FitMonitor:
         evaluate : callable or None
             Returns the held-out score of the present model; called after each epoch.
         passes : tuple (name, number) or None
-            What passes over the documents are called, and how many there are at most, where these are
-            several.
+            What passes over the documents are called, and how many there are, where these are several;
+            fewer after an early stop, more where the last is repeated.
         """
         self._evaluate, self._passes = evaluate, passes
+        self._n_of_pass = n_samples // passes[1] if passes else 0
         shown = self.estimator.verbose and not has_progress_bar(self.estimator)
         self._progress = show_progress(type(self.estimator).__name__, n_samples, shown=shown)
         self._progress.__enter__()
@@ -54,8 +55,14 @@ class FitMonitor:
     def begin_pass(self):
         """Note that a pass over the documents begins."""
         self._pass += 1
-        if self._passes is not None:
-            self._progress.stage = f"{self._passes[0]} {self._pass}/{self._passes[1]}"
+        if self._passes is None:
+            return
+        name, number = self._passes
+        if self._pass <= number:
+            self._progress.stage = f"{name} {self._pass}/{number}"
+        else:
+            self._progress.stage = f"{name} {self._pass}"
+            self._progress.expect(self._n_of_pass)
 
     def after_update(self, n_documents):
         """Note one update."""

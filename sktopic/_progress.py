@@ -76,6 +76,9 @@ class Progress:
     def advance(self, n):
         """Note that n more units are done."""
 
+    def expect(self, n):
+        """Note that there are n more units to do than was known, where that was known."""
+
     def show(self):
         """Show the present state now: something ended that is worth being seen."""
 
@@ -102,6 +105,10 @@ class _Visible(Progress, ABC):
         if now - self._last >= self._period(now):
             self._last = now
             self._draw(now)
+
+    def expect(self, n):
+        if self._total is not None:
+            self._total += n
 
     def show(self):
         self._last = time.perf_counter()
@@ -140,6 +147,7 @@ class Bar(_Visible):
 
     def _draw(self, now):
         bar = self._bar
+        bar.total = self._total
         bar.set_description_str(self._title(), refresh=False)
         bar.set_postfix_str(self.notes(), refresh=False)
         if int(self._done) > bar.n:

@@ -461,6 +461,18 @@ def test_number_of_bars_is_found_from_any_start(start):
         assert still.n_components_ != 16
 
 
+def test_last_pass_is_repeated_until_no_move_raises_the_bound():
+    """Too many topics are merged by pairs, each in one at most: short documents leave many."""
+    bars = make_bars(1500, size=8, doc_length=20, random_state=0)
+    model = make_model(100, batch_size=100).fit(bars.data)
+    history = model.move_history_
+    judged = history[history["n_samples"] >= 1500 * 5]
+    assert model.n_components_ == 16
+    assert set(judged["n_samples"] / 1500) == set(range(5, model.n_iter_))
+    assert model.n_iter_ >= 7
+    assert model.n_batch_iter_ == 15 * model.n_iter_
+
+
 def test_history_tells_how_topics_came_about():
     bars = make_bars(600, random_state=0)
     model = make_model(3, batch_size=100, max_iter=4, random_state=1).fit(bars.data)
@@ -499,7 +511,7 @@ def test_small_batches_and_remainders_do_no_harm(batch_size):
     scores = [document_completion(model, test) for model in models]
     assert scores[0] > scores[1] - 0.02
     if batch_size == 1:
-        assert set(models[0].move_history_["n_samples"]) <= {201 * 5}
+        assert set(models[0].move_history_["n_samples"] // 201) <= set(range(5, models[0].n_iter_))
 
 
 def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
@@ -594,7 +606,8 @@ def test_early_stop_is_followed_by_the_last_pass():
     stopping = {"max_iter": 50, "early_stopping": True, "n_iter_no_change": 1, "tol": 1e-2}
     model = make_model(40, batch_size=100, **stopping).fit(bars)
     assert model.n_iter_ == len(model.validation_scores_) < 50
-    assert model.move_history_["n_samples"].max() == 900 * model.n_iter_  # those that the last pass has made
+    # The pass before the last has made moves, and the last none.
+    assert model.move_history_["n_samples"].max() == 900 * (model.n_iter_ - 1)
     still = make_model(40, batch_size=100, split_merge=False, **stopping).fit(bars)
     assert still.n_iter_ == len(still.validation_scores_) < 50
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sktopic import (
     CollapsedGibbsHDP,
     DegenerateDirichletLDA,
+    DirectAssignmentHDP,
     HybridHDP,
     OnlineEMLDA,
     OnlineVariationalLDA,
@@ -65,6 +66,16 @@ def test_one_line_of_a_terminal_is_rewritten(terminal):
     last, end = terminal.screen()
     assert last.startswith("OnlineEMLDA epoch 2/2: 100%, ") and ", took 0:0" in last and ", score -" in last
     assert end == ""
+
+
+@pytest.mark.parametrize("has_tqdm", [True, False])
+def test_passes_that_are_repeated_count_as_more_work(terminal, request, has_tqdm):
+    request.getfixturevalue("tqdm" if has_tqdm else "without_tqdm")
+    bars = make_bars(200, doc_length=20, random_state=0).data
+    model = DirectAssignmentHDP(60, max_iter=2, batch_size=50, verbose=1, random_state=0).fit(bars)
+    assert model.n_iter_ > 2
+    last, end = terminal.screen()
+    assert last.startswith(f"DirectAssignmentHDP epoch {model.n_iter_}: 100%") and end == ""
 
 
 @pytest.mark.usefixtures("without_tqdm")

@@ -96,8 +96,9 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     final_moves : bool, default=True
         Whether the last of several passes of `fit` holds topics fixed, gathers over the corpus what merges,
         or doing without the smallest topics, would gain, and then makes the moves that raise its bound; after
-        an early stop there is one more pass for that. With learning_method='batch' that is repeated until
-        none does. `partial_fit` makes no such moves, nor does the paper.
+        an early stop there is one more pass for that. That pass is repeated (with learning_method='batch'
+        inside it) until no move raises the bound, mostly once or twice. `partial_fit` makes no such moves,
+        nor does the paper.
     document_start : {'cold', 'warm', 'better'} or None, default=None
         Where inference of a document starts with learning_method='batch' or 'memoized': from equal shares of
         all topics, from where it ended in the pass before, or from both, of which the better result is kept.
@@ -127,7 +128,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     learning_offset : float, default=1.0
         Offset of the step size, >= 0; larger values slow the first updates down.
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Passes over the corpus in `fit`; with final_moves the last may be repeated.
     batch_size : int, default=200
         Documents per update. Larger batches make slower progress per pass and parallelise better.
     total_samples : float or None, default=None
@@ -532,10 +533,13 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
             update.memory["tokens"] = tokens  # of the documents, for their next start
 
     def _finish(self, memory, workers):
-        if "final" in memory:
-            final = memory.pop("final")
-            self._take_over(final.topics, final.make(workers)[0])
-            self._report_topics()
+        if "final" not in memory:
+            return False
+        final = memory.pop("final")
+        made, _, _ = final.make(workers)
+        self._take_over(final.topics, made)
+        self._report_topics()
+        return len(made) > 0
 
     def _take_over(self, topics, moves):
         """Let the topics of the corpus be these, after some moves."""
