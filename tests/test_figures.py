@@ -97,6 +97,14 @@ def bounds_of_numbers():
     return [*figures, f"{min(bounds):.3f}", f"{max(bounds):.3f}", f"{min(topics):.0f}", f"{max(topics):.0f}"]
 
 
+def topics_of_bars(method):
+    """Least and most at the end of all runs, and how many of these are right."""
+    cells = [row["at the end, by seed"] for row in rows("split_merge_hdp_bars", method)]
+    ends = [int(n) for cell in cells for n in cell.split()]
+    assert len(ends) == 40
+    return [str(n) for n in (min(ends), max(ends), ends.count(20))]
+
+
 def seconds_over_those_of_ope():
     """Median of Online-VB, least and largest of the other methods, over the settings."""
     seconds = {}
@@ -306,6 +314,12 @@ SENTENCES = [
         "on average ({} percent). With moves the bound is that of the best of these or higher, from {} to "
         "{}, but starts from 5 to 300 topics end with {} to {}:",
         bounds_of_numbers,
+    ),
+    (
+        "doc/hdp.rst",
+        "with the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
+        topics_of_bars,
+        "oHDP-SM, paper",
     ),
     (
         "doc/map_inference.rst",
