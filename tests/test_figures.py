@@ -105,6 +105,11 @@ def topics_of_bars(method):
     return [str(n) for n in (min(ends), max(ends), ends.count(20))]
 
 
+def scores_of_papers(*runs):
+    """Of (method, topics at the start)."""
+    return [f"{entry('split_merge_hdp_nips', 'score', *run):.3f}" for run in runs]
+
+
 def seconds_over_those_of_ope():
     """Median of Online-VB, least and largest of the other methods, over the settings."""
     seconds = {}
@@ -320,6 +325,15 @@ SENTENCES = [
         "with the choices of the paper they end with {} to {}, {} of them with exactly twenty.",
         topics_of_bars,
         "oHDP-SM, paper",
+    ),
+    (
+        "doc/hdp.rst",
+        "with moves {} from 100 topics and {} from 300, without them {} from 300 and {} from 1000,",
+        scores_of_papers,
+        ("oHDP-SM, paper", "100"),
+        ("oHDP-SM, paper", "300"),
+        ("oHDP", "300"),
+        ("oHDP", "1000"),
     ),
     (
         "doc/map_inference.rst",
