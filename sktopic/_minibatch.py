@@ -320,6 +320,10 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         """
         return False
 
+    def _begin_passes(self, documents):
+        """Return the Documents that fit passes over, and the memory of its updates."""
+        return documents, {}
+
     def _fits_whole_corpus(self):
         """Whether each update of fit is to see all documents."""
         return False
@@ -374,6 +378,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             def evaluate():
                 return self._completion(held_out, workers).value()
 
+        documents, memory = self._begin_passes(documents)
         n_documents, whole = documents.n_documents, self._fits_whole_corpus()
         self._corpus_size = documents.total_weight()
         total_samples = self.total_samples or self._corpus_size
@@ -382,7 +387,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         monitor.begin(n_documents * max_iter, evaluate, ("epoch", max_iter))
         n_passes = None if self._finishes else max_iter  # None: nobody knows
         tasks = FitTasks(self, X, y, n_passes, -(-n_documents // size))
-        stop, memory = False, {}
+        stop = False
         for epoch in count():
             ends, again = stop or epoch >= max_iter - 1, False
             is_last = ends and epoch > 0

@@ -238,6 +238,13 @@ class TopicWordStatistics:
         divided.totals[n:] = divided.store[:, n:].sum(axis=0)
         return divided
 
+    def joined_by(self, more):
+        """A copy with other topics, that are as new as these, behind them; without the average."""
+        n = len(self.totals)
+        joined = self.of_topics(slice(None), n_spare=len(more.totals))
+        joined.store[:, n:], joined.totals[n:] = more.store, more.totals
+        return joined
+
     def multiply(self, factor):
         """Multiply every entry, in the store itself."""
         self.store *= factor

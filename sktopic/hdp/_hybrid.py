@@ -1,22 +1,28 @@
 """The online hybrid of variational and Gibbs inference for the HDP (Burkhardt and Kramer, 2017)."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import digamma
 
 from sktopic._compat import StrOptions
+from sktopic._concurrency import changing
 from sktopic._document_steps import GibbsInference, GibbsStep, WithPriorStatistics
 from sktopic._documents import DocumentBatch
 from sktopic._fitted_arrays import FLOAT, INT, NUMBER
+from sktopic._interrupt import complete_or_undone
 from sktopic._lanes import LaneModel
 from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
-from sktopic._statistics import frozen_columns
+from sktopic._statistics import TopicWordStatistics, frozen_columns
+from sktopic._statistics_updates import BatchCounts
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
+from sktopic.hdp._corpus_chain import CorpusChain, KeptDocuments, Visit, can_be_kept
 from sktopic.hdp._minibatch import MOVE, MinibatchHDP
-from sktopic.hdp._root import Root
+from sktopic.hdp._restaurants import SPARE, padded
+from sktopic.hdp._root import Root, expected_topics
 from sktopic.hdp._table_step import TableStep
 from sktopic.hdp._window import Window
 from sktopic.hdp._window_moves import Judge, WindowMoves
@@ -29,18 +35,29 @@ MOVE_WORK = 2000
 # Sweeps over a document before those of doc_burn_in: after few of them small topics are still in documents
 # where they do not belong, and look as if they were not needed.
 MIXING_SWEEPS = 16
-WINDOW_KEY = 0x77696E646F77
+# Random topics that are added at most to those that a fit is to start from.
+MOST_RANDOM_TOPICS = 1000
+# Tell the streams of one seed apart.
+WINDOW_KEY, SEAT_KEY, MORE_KEY = 0x77696E646F77, 0x73656174, 0x6D6F7265
+# What the memory of a call of fit calls the topics that the tokens of a corpus have.
+CHAIN = "chain"
 # What topic_word_prior=None stands for with moves, which have no number of topics that it might follow from.
 DEFAULT_TOPIC_WORD_PRIOR = 0.05
 
 
+def are_moves_due(n_passes, max_iter):
+    """Whether topics are split and merged after so many passes: a power of two, and one before the last."""
+    return n_passes & (n_passes - 1) == 0 or n_passes == max_iter - 1
+
+
 @dataclass
 class DrawnCounts:
-    """Expected counts of a batch, and the topics that its clumps were drawn to last."""
+    """Expected counts of a batch, the topics that its clumps were drawn to last, and its documents."""
 
     expected: WithPriorStatistics
     batch: DocumentBatch
     topic: np.ndarray
+    rows: np.ndarray | None = None
 
     def work(self):
         return self.expected.work()
@@ -66,7 +83,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
     ----------
     n_components : int, default=100
         Largest number of topics (truncation), K in the literature. With split_merge=True, the number of
-        random topics that training starts from; it may then be anything later.
+        random topics that training starts from, where `fit` does not add some (see Notes); it may then be
+        anything later.
     sampler : {'collapsed', 'sparse_table_indicator', 'table_indicator'}, default='collapsed'
         How documents are sampled. All draw topics from the same distribution. 'collapsed' sums the tables out
         and has expected counts of tables and of tokens. The two others sample table indicators, and count
@@ -91,8 +109,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
         Whether a topic that fell out of use may be used again: topic_concentration is then shared out among
         all n_components topics. Otherwise it belongs to topics beyond those, and the topic stays unused.
     split_merge : bool, default=False
-        Whether topics are split, merged and dropped as the documents that were seen last say (see Notes);
-        needs sampler='collapsed'.
+        Whether topics are born, split, merged and dropped, so that their number is found (see Notes); needs
+        sampler='collapsed'.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
         training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``. With
@@ -114,7 +132,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
         Gibbs sweeps over a document in training that are discarded (burn-in), >= 0; 16 more with
-        split_merge=True, since after few sweeps small topics are in more documents than they should be.
+        split_merge=True where no topics of tokens are kept, since after few sweeps small topics are in more
+        documents than they should be.
     doc_sweeps : int, default=3
         Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=10
@@ -169,9 +188,10 @@ class HybridHDP(LaneModel, MinibatchHDP):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where X had any.
     move_history_ : ndarray of shape (n_moves,), structured
-        With split_merge=True, the moves in their order: n_samples (documents seen before the batch), kind
+        With split_merge=True, the moves in their order: n_samples (documents seen before), kind
         ('split', 'merge' or 'drop'), topic and other (identities: of the topic that was split, that stayed
-        or that was dropped, and of the one that was made or went; or -1), and gain in nats.
+        or that was dropped, and of the one that was made or went; or -1), and gain in nats. Topics that
+        sampling made, or left without tokens, are not among them.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, only once `sktopic.inspection.name_topics` was called.
     n_iter_ : int
@@ -197,23 +217,36 @@ class HybridHDP(LaneModel, MinibatchHDP):
     expected tables of a topic with alpha = b1 r and n tokens in a document are alpha (psi(alpha + n) -
     psi(alpha)). Tables are counted from tokens; a count c becomes tokens as in `OnlineEMLDA`.
 
-    Moves are judged by the topics that the tokens of a window of documents were drawn to last. The first
-    window is of 250 documents after the first batch, each one twice as large as the one before it, up to the
-    size of the corpus, or until it has 2 ** 22 tokens; documents of a smaller one stand for the corpus, each
-    for as many. At its end each topic is compared with the two that explain its words best, and merged with
-    one where both are better as one; small topics are dropped where their tokens are better in the others;
-    then, but for the last of several passes of `fit`, Gibbs sampling restricted to two sides (Jain and Neal,
-    2004), which starts from two of its documents that are far from each other, looks for parts of each topic,
-    and for parts of those. What is compared is the probability of the words and topics of the window's
-    tokens, with proportions and tables of documents summed out and the share of a topic at the root
-    integrated out (Laplace), divided by the probability of the sides, each token's given all others; a move
-    has to gain five nats. So one number judges a split and the merge that would undo it. What is stored of a
-    topic that is split is divided among the parts, word by word, in proportion to their tokens in the window
-    plus their share of a token, and its tables by their shares: sums are kept. Those of merged topics are
-    added, those of dropped ones forgotten. This is a search and no Markov chain. It finds about a third of
-    the topics that `CollapsedGibbsHDP` has on KOS, since averages over batches forget small ones, and takes
-    several times as long as training without moves. Up to 32 bytes for each token of the window are part of
-    the fitted state, and a batch is in memory as a whole.
+    With split_merge=True, several passes and no sample_weight, `fit` keeps the topics of the tokens of a
+    corpus of up to 2 ** 22 tokens (in memory, with the corpus, at some 60 bytes each). The first pass is
+    online, from as many random topics as the concentrations lead to expect in such a corpus, if these are
+    more than n_components (1000 at most). Each pass after it is collapsed Gibbs sampling: the stored counts
+    are those of the last draw of all tokens, and doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens at
+    a time draw topics and tables (by table indicators) given all others, with topics that are new, or end, in
+    the course. So batches are larger than batch_size then, and one thread samples them. After the second,
+    fourth, eighth ... pass, and before the last, topics are merged, dropped and (but for the last time)
+    split, with their tokens; a move is made where it gains, and is no step of a Markov chain, but what
+    follows it is. Learned concentrations are modes given all tables. What is reported is the last draw;
+    topics of tokens are no part of the fitted state.
+
+    `partial_fit`, a `fit` of one pass, and larger or weighted corpora are online. There moves are judged by
+    the topics that the tokens of a window of documents were drawn to last. The first window is of 250
+    documents after the first batch, each one twice as large as the one before it, up to the size of the
+    corpus, or until it has 2 ** 22 tokens; documents of a smaller one stand for the corpus, each for as many.
+    What is stored of a topic that is split is divided among the parts, word by word, in proportion to their
+    tokens in the window plus their share of a token, and its tables by their shares: sums are kept. Those of
+    merged topics are added, those of dropped ones forgotten. It finds about a third of the topics that
+    `CollapsedGibbsHDP` has on KOS, since averages over batches forget small ones. Up to 32 bytes for each
+    token of the window are part of the fitted state, and a batch is in memory as a whole.
+
+    In both, each topic is compared with the two that explain its words best, and merged with one where both
+    are better as one; small topics are dropped where their tokens are better in the others; then Gibbs
+    sampling restricted to two sides (Jain and Neal, 2004), which starts from two of its documents that are
+    far from each other, looks for parts of each topic, and for parts of those. What is compared is the
+    probability of the words and topics of tokens, with proportions and tables of documents summed out and the
+    share of a topic at the root integrated out (Laplace), divided by the probability of the sides, each
+    token's given all others; a move has to gain five nats. So one number judges a split and the merge that
+    would undo it.
 
     Departures from the paper. There is no option of a topic that is new to the root (equation 17): all
     n_components exist there, with reuse_topics=True by shares of topic_concentration. A document's first
@@ -359,9 +392,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
                 "lanes with split_merge=False, at the n_components that a fit of some documents has found."
             )
 
-    def _training_step(self):
+    def _training_step(self, mixing=0):
         if self.sampler == "collapsed":
-            mixing = MIXING_SWEEPS if self.split_merge else 0
             return GibbsStep(self.doc_burn_in + mixing, self.doc_sweeps)
         return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse_table_indicator")
 
@@ -430,25 +462,42 @@ class HybridHDP(LaneModel, MinibatchHDP):
 
     def _document_step(self, batch, keys, update, workers):
         prior = self._doc_topic_prior(self._root_weights(update.total_samples))
-        step = self._training_step()
+        is_judged = self.split_merge and CHAIN not in update.memory
+        step = self._training_step(MIXING_SWEEPS if is_judged else 0)
         if not self.split_merge:
             return self._sampled(step, batch, prior, keys, update, workers)
         topic = batch.unassigned()
         counts = self._sampled(partial(step, assignments=topic), batch, prior, keys, update, workers)
         return DrawnCounts(counts, batch, topic)
 
+    def _batch_counts(self, reader, rows, key, update, workers, position=0):
+        chain = update.memory.get(CHAIN)
+        if chain is not None and not update.is_first_visit:
+            n_sweeps = self.doc_burn_in + self.doc_sweeps
+            visit = chain.visit(reader, rows, self._statistics, self._chain_settings(), n_sweeps, key)
+            return BatchCounts(visit, visit.words, len(rows), float(len(visit.z)))
+        counts = super()._batch_counts(reader, rows, key, update, workers, position)
+        return counts if chain is None else replace(counts, expected=replace(counts.expected, rows=rows))
+
     def _global_work(self, batch_counts, update):
+        if isinstance(batch_counts.expected, Visit):
+            return batch_counts.expected.work()
         work = super()._global_work(batch_counts, update)
         return work + MOVE_WORK * int(self._window_used[0]) if self.split_merge else work
 
     def _update_topics(self, batch_counts, update, workers):
+        if isinstance(batch_counts.expected, Visit):
+            self._take_visit(batch_counts.expected, update.memory[CHAIN])
+            return
+        if CHAIN in update.memory:
+            update.memory[CHAIN].assign(batch_counts.expected.rows, batch_counts.expected.topic)
         total_weight = self._root_weights(update.total_samples).sum()
         self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._n_topic_updates > 0:  # the very first batch reads random topics
             statistics = batch_counts.expected.prior_statistics()
             tables = statistics.topic_gains / batch_counts.n_documents
             self._update_root(tables, total_weight * statistics.total_gain / batch_counts.n_documents, update)
-            if self.split_merge:
+            if self.split_merge and CHAIN not in update.memory:
                 self._look_at(batch_counts.expected, update)
 
     def _update_root(self, tables, growth, update):
@@ -458,11 +507,109 @@ class HybridHDP(LaneModel, MinibatchHDP):
             root = root.rescaled(tables, growth)
         root = root.averaged(tables, growth, self._rho(update, PRIOR_INERTIA + self._n_topic_updates))
         self._tables, self._growth = root.tables, root.growth
-        if self.doc_concentration == "auto" and update.is_first_visit:
-            self.doc_concentration_ = root.doc_concentration(n, *self.doc_concentration_prior)
+        self._learn_from_root(root, n, update.is_first_visit)
+
+    def _learn_from_root(self, root, n_documents, are_new):
+        """Learn the concentrations, that of documents where these do not know the topics yet."""
+        if self.doc_concentration == "auto" and are_new:
+            self.doc_concentration_ = root.doc_concentration(n_documents, *self.doc_concentration_prior)
         if self.topic_concentration == "auto":
             given = self.topic_concentration_, *self.topic_concentration_prior
-            self.topic_concentration_ = root.concentration(n, *given)
+            self.topic_concentration_ = root.concentration(n_documents, *given)
+
+    # The corpus that fit keeps the topics of
+
+    def _begin_passes(self, documents):
+        if not (self.split_merge and self.max_iter > 1 and can_be_kept(documents)):
+            return super()._begin_passes(documents)
+        X = documents.matrix()
+        chain = CorpusChain(X)
+        n_topics = expected_topics(chain.lengths(), self.topic_concentration_, self.doc_concentration_)
+        with changing(self), complete_or_undone(self, waits=True):
+            self._add_random_topics(min(int(n_topics), MOST_RANDOM_TOPICS) - self._n_trained)
+        return KeptDocuments(X, chain), {CHAIN: chain}
+
+    def _add_random_topics(self, n_more):
+        if n_more <= 0:
+            return
+        key = self._key(MORE_KEY)
+        self._statistics = self._statistics.joined_by(
+            TopicWordStatistics.random(self.n_features_in_, n_more, key, average=False)
+        )
+        n = self._n_trained
+        self._tables, self._ids, self._next_id = np.full(n, 1.0 / n), np.arange(n), n
+        self._in_use = np.arange(n)
+        self._report_topics()
+
+    def _chain_settings(self):
+        return {
+            "topic_concentration": self.topic_concentration_,
+            "doc_concentration": self.doc_concentration_,
+            "topic_word_prior": self.topic_word_prior_,
+            "n_features": self.n_features_in_,
+        }
+
+    def _after_pass(self, memory):
+        chain, n_passes = memory.get(CHAIN), self.n_iter_ + 1
+        if chain is None or n_passes >= self.max_iter or not len(chain.z):
+            return
+        with changing(self), complete_or_undone(self):
+            if n_passes == 1:
+                weights = self._doc_topic_prior(self._root_weights(self.total_samples_))
+                chain.seat(weights, self._key(SEAT_KEY, n_passes))
+            else:
+                self._learn_concentrations(chain)
+                if are_moves_due(n_passes, self.max_iter):
+                    self._move_corpus(chain, n_passes)
+            self._count_anew(chain)
+            self._report_topics()
+
+    def _count_anew(self, chain):
+        """Let what is stored be the tokens and tables of the chain."""
+        counts = chain.counts(self.n_features_in_, len(chain.tables))
+        statistics = TopicWordStatistics.of_counts(counts, counts.sum(axis=0))
+        statistics.scale[:] = 1.0 / chain.n_documents
+        self._statistics = statistics
+        self._tables = chain.tables / chain.n_documents
+
+    def _take_visit(self, visit, chain):
+        """Let what is stored be what sampling a batch has made of it."""
+        n, n_more = len(visit.tables), len(visit.tables) - self._n_trained
+        if n_more > 0:
+            self._statistics = self._statistics.of_topics(slice(None), n_spare=n_more)
+            self._ids = padded(self._ids, n)
+        statistics = self._statistics
+        statistics.store[visit.words], statistics.totals[:] = visit.counts, visit.totals
+        self._tables = visit.tables / chain.n_documents
+        self._in_use = self._in_use[visit.made[self._in_use] == 0]  # what was made there has another name
+        chain.take(visit)
+
+    def _learn_concentrations(self, chain):
+        n = chain.n_documents
+        self._growth = float((digamma(self.doc_concentration_ + chain.lengths())).mean())
+        self._growth -= float(digamma(self.doc_concentration_))
+        self._learn_from_root(Root(chain.tables / n, self._growth), n, True)
+
+    def _move_corpus(self, chain, n_passes):
+        """Split and merge topics as the whole corpus says, and let its tokens go with them."""
+        window, n = chain.window(), self._n_trained
+        key = self._key(WINDOW_KEY, self.n_batch_iter_)
+        moves = self._new_moves(window, chain.n_documents, chain.tables > 0.0, key)
+        moves.merge()
+        moves.drop()
+        if n_passes < self.max_iter - 1:  # what is new then has not been judged
+            moves.split()
+        numbers = [k for k, topic in sorted(moves.topics.items()) if len(topic.tokens)]
+        column = np.zeros(max(numbers) + 1, dtype=np.int32)
+        column[numbers] = np.arange(len(numbers))
+        chain.z[:] = column[moves.assigned(len(chain.z))]
+        weights = padded(np.array([moves.topics[k].prior for k in numbers]), len(numbers) + SPARE)
+        chain.seat(weights, self._key(SEAT_KEY, n_passes))
+        n_new = moves.n_numbers - n
+        ids = np.append(self._ids, self._next_id + np.arange(n_new))
+        self._next_id += n_new
+        self._ids, self._in_use = padded(ids[numbers], len(weights)), np.arange(len(numbers))
+        self._note_moves_of(moves, ids)
 
     # Moves
 
@@ -489,13 +636,11 @@ class HybridHDP(LaneModel, MinibatchHDP):
 
     def _move(self, window, update):
         """Move topics as the window says."""
-        n, ids = self._n_trained, self._ids
-        prior = self._doc_topic_prior(self._root_weights(update.total_samples))
-        movable = np.ones(n, dtype=bool)
+        ids = self._ids
+        movable = np.ones(self._n_trained, dtype=bool)
         movable[frozen_columns(self._statistics.frozen)] = False
-        judge = Judge(self.topic_concentration_, self.topic_word_prior_, self.n_features_in_)
         key = self._key(WINDOW_KEY, update.number)
-        moves = WindowMoves(window.topics(n, update.total_samples), prior, movable, judge, key)
+        moves = self._new_moves(window, update.total_samples, movable, key)
         moves.merge()
         moves.drop()
         edit = moves.edit()
@@ -504,7 +649,16 @@ class HybridHDP(LaneModel, MinibatchHDP):
             moves.split()
             root, *parts = moves.division()
             self._divide(edit.columns[root], *parts)
-        ids = np.concatenate([ids, self._ids[edit.n_left :], [-1]])  # -1: there is no other topic
+        self._note_moves_of(moves, np.append(ids, self._ids[edit.n_left :]))
+
+    def _new_moves(self, window, total_samples, movable, key):
+        prior = self._doc_topic_prior(self._root_weights(total_samples))
+        judge = Judge(self.topic_concentration_, self.topic_word_prior_, self.n_features_in_)
+        return WindowMoves(window.topics(self._n_trained, total_samples), prior, movable, judge, key)
+
+    def _note_moves_of(self, moves, ids):
+        """Enter moves into move_history_; ids: of the topics by their numbers in the moves."""
+        ids = np.append(ids, -1)  # where there is no other topic
         self._note_moves([(kind, ids[topic], ids[other], gain) for kind, topic, other, gain in moves.made])
 
     def _divide(self, topics, share, of_words):

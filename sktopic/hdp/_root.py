@@ -11,6 +11,13 @@ from sktopic._prior import LARGEST, SMALLEST
 SMALLEST_WEIGHT = 1e-100
 
 
+def expected_topics(lengths, topic_concentration, doc_concentration):
+    """How many topics documents of these lengths have under the prior, roughly."""
+    b0, b1 = topic_concentration, doc_concentration
+    tables = b1 * (digamma(b1 + lengths) - digamma(b1)).sum()
+    return b0 * (digamma(b0 + tables) - digamma(b0))
+
+
 @dataclass(frozen=True)
 class Root:
     """What is known of the tables in documents, and what follows for a corpus of n_documents.

@@ -17,12 +17,14 @@ class TopicTokens:
     ----------
     word, size, document : (n_tokens,) int32, float64, int64
     document_weight : (n_all_documents,) as how many documents each counts
+    place : (n_tokens,) int64, where each is in the window
     """
 
     word: np.ndarray
     size: np.ndarray
     document: np.ndarray
     document_weight: np.ndarray
+    place: np.ndarray
 
     def __len__(self):
         return len(self.word)
@@ -41,18 +43,19 @@ class TopicTokens:
         return self.size * self.document_weight[self.document]
 
     def part(self, chosen):
-        return TopicTokens(self.word[chosen], self.size[chosen], self.document[chosen], self.document_weight)
+        columns = (array[chosen] for array in (self.word, self.size, self.document))
+        return TopicTokens(*columns, self.document_weight, self.place[chosen])
 
 
 def joined(topics):
     """The tokens of several topics (list of TopicTokens), and the number in the list of each token's."""
     order = np.argsort(np.concatenate([tokens.document for tokens in topics]), kind="stable")
-    columns = (
+    word, size, document, place = (
         np.concatenate([getattr(tokens, name) for tokens in topics])[order]
-        for name in ("word", "size", "document")
+        for name in ("word", "size", "document", "place")
     )
     number = np.repeat(np.arange(len(topics)), [len(tokens) for tokens in topics])[order]
-    return TopicTokens(*columns, topics[0].document_weight), number
+    return TopicTokens(word, size, document, topics[0].document_weight, place), number
 
 
 def word_counts(topics, n_features):
@@ -129,7 +132,7 @@ class Window:
         document = np.repeat(np.arange(n_documents), self.length[:n_documents])[order]
         given = self.word[:n_tokens][order], self.size[:n_tokens][order], document
         factor = max(1.0, n_all_documents / self.n_documents)
-        tokens = TopicTokens(*given, factor * self.document_weight[:n_documents])
+        tokens = TopicTokens(*given, factor * self.document_weight[:n_documents], order)
         bounds = np.searchsorted(topic[order], np.arange(n_topics + 1))
         return [tokens.part(slice(a, b)) for a, b in pairwise(bounds)]
 

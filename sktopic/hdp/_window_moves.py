@@ -179,7 +179,7 @@ class WindowMoves:
         self._n = self._next = len(topics)
         self.topics = {k: WindowTopic(k, 1.0, float(prior[k]), tokens) for k, tokens in enumerate(topics)}
         self._movable = set(np.flatnonzero(movable).tolist())
-        self.made = []
+        self.made, self._dropped = [], []
 
     def merge(self):
         """Merge pairs of topics that are better as one, in rounds in which each is in one at most."""
@@ -221,13 +221,14 @@ class WindowMoves:
         sizes = {k: len(topic.tokens) for k, topic in self.topics.items()}
         for k in sorted(self._movable, key=lambda k: (sizes[k], k)):
             if sizes[k] > LARGEST_DROPPED or len(self.topics) == 1:
-                return
+                break
             gain = others.gain_of(k) if sizes[k] else 0.0
             if gain < -LEAST_GAIN or not sizes[k]:
                 self.made.append(("drop", k, -1, 0.0 - gain))
                 others.drop(k)
-                del self.topics[k]
+                self._dropped.append(self.topics.pop(k).tokens)
                 self._movable.remove(k)
+        self._others = others
 
     def edit(self):
         """The TopicEdit of merges and drops."""
@@ -255,6 +256,20 @@ class WindowMoves:
                 self.topics[k] = topic.part(*part)
                 waiting.append((k, combine_keys(key, k)))
             self._next += 1
+
+    @property
+    def n_numbers(self):
+        """How many numbers topics have had, those that are gone included."""
+        return self._next
+
+    def assigned(self, n_tokens):
+        """The number of the topic of each token of the window; those of dropped ones are in the nearest."""
+        number = np.empty(n_tokens, dtype=np.int32)
+        for k, topic in self.topics.items():
+            number[topic.tokens.place] = k
+        for tokens in self._dropped:
+            number[tokens.place] = self._others.nearest(tokens)
+        return number
 
     def division(self):
         """What the new topics are parts of: the numbers of these; the share of each; and that of each word.
@@ -302,6 +317,34 @@ class Others:
     def drop(self, number):
         self._there[self._column[number]] = False
 
+    def nearest(self, tokens):
+        """The numbers of the topics, of those that there are, in which tokens are most probable."""
+        columns = (self._mass(tokens, self._there) * self._phi[tokens.word]).argmax(axis=1)
+        return np.array(list(self._topics))[columns]
+
+    def _mass(self, tokens, there):
+        """(n_tokens, n_topics) what the documents of tokens say of the topics that are there."""
+        return (self._of_documents[tokens.document].toarray() + self._prior) * there
+
+    def _log_elsewhere(self, tokens, there):
+        """log probability of tokens where they are in those topics that are there.
+
+        Those of a document come one after the other, and what they say of its topics counts for the next.
+        """
+        bounds = tokens.bounds()
+        starts, lengths = bounds[:-1], np.diff(bounds)
+        order = np.argsort(-lengths, kind="stable")
+        starts, lengths = starts[order], lengths[order]
+        mass, weights, total = self._mass(tokens.part(starts), there), tokens.weights(), 0.0
+        for i in range(lengths[0]):
+            n = np.searchsorted(-lengths, -i)  # documents that have more
+            place = starts[:n] + i
+            share = mass[:n] * self._phi[tokens.word[place]]
+            likelihood = share.sum(axis=1)
+            total += weights[place] @ np.log(likelihood)
+            mass[:n] += share * (tokens.size[place] / likelihood)[:, None]
+        return total
+
     def gain_of(self, number):
         """By how much the topic is better than if its tokens were in the others, in nats.
 
@@ -316,13 +359,12 @@ class Others:
         words, total = np.bincount(tokens.word, weights, judge.n_features), weights.sum()
 
         there = self._there & (np.arange(len(self._there)) != k)
-        mass = (self._of_documents[documents].toarray() + self._prior) * there
-        of_token = np.repeat(np.arange(len(documents)), np.diff(bounds))
-        elsewhere = np.einsum("ik,ik->i", mass[of_token], self._phi[tokens.word])
+        elsewhere = np.einsum("ik,ik->i", self._mass(tokens, there), self._phi[tokens.word])
+        log_elsewhere = self._log_elsewhere(tokens, there)
         here = topic.prior + np.repeat(n, np.diff(bounds)) - tokens.size
         here *= (eta + words[tokens.word] - weights) / (eta * judge.n_features + total - weights)
         gain = judge.log_alone(tokens, float(self._of_documents.nnz), self._prior.sum())
-        gain -= weights @ np.log(elsewhere * here / (here + elsewhere))
+        gain -= log_elsewhere + weights @ np.log(here / (here + elsewhere))
 
         lengths = self._first[documents + 1] - self._first[documents]
         rows = np.repeat(self._first[documents] - np.append(0, lengths[:-1].cumsum()), lengths)

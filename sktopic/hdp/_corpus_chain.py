@@ -1,0 +1,208 @@
+"""Collapsed Gibbs sampling of a corpus, some documents at a time: the topics that all its tokens have now."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sktopic._arrays import rows_of
+from sktopic._document_sources import MatrixDocuments
+from sktopic._documents import DocumentReader
+from sktopic._kernels._documents import clump_bounds
+from sktopic._kernels._hdp_gibbs import draw_tables, list_topics
+from sktopic._kernels._rng import combine_keys
+from sktopic._kernels._topic_lists import TOPIC_TABLES
+from sktopic.hdp._restaurants import SAMPLERS, Restaurants, padded
+from sktopic.hdp._window import Window
+
+# The largest corpus of which topics of tokens are kept, in tokens (a count is no more than 64 of them).
+MOST_TOKENS, LARGEST_COUNT = 1 << 22, 64.0
+# Weights of topics at the root are no less: a kernel divides by them.
+SMALLEST_WEIGHT = 1e-290
+
+
+# Tokens that are sampled together, about: the counts of their words are copied for each visit, and the
+# weights of topics are computed once a sweep for each of their words.
+SAMPLED_TOGETHER = 1 << 19
+
+
+def can_be_kept(documents):
+    """Whether Documents have few enough tokens, and no weights."""
+    n_tokens = 0.0
+    for X, weights in documents.weighted_blocks():
+        n_tokens += np.clip(X.data, 1.0, LARGEST_COUNT).sum()
+        if weights is not None or n_tokens > MOST_TOKENS:
+            return False
+    return True
+
+
+@dataclass
+class Visit:
+    """What sampling some documents has made of the counts of the corpus.
+
+    Attributes
+    ----------
+    rows : (n_documents,) which they are
+    words : (n_words,) those that they have
+    counts : (n_words, n_columns) tokens of these words in topics, in the whole corpus
+    totals, tables : (n_columns,) tokens and tables of topics, in the whole corpus
+    made : (n_columns,) -1 where the topic was made now, else 0
+    clumps : (n_clumps,) where theirs are among those of the corpus
+    z, entries, n_entries : of these documents, as of CorpusChain
+    """
+
+    rows: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    totals: np.ndarray
+    tables: np.ndarray
+    made: np.ndarray
+    clumps: np.ndarray
+    z: np.ndarray
+    entries: np.ndarray
+    n_entries: np.ndarray
+
+    def work(self):
+        return self.counts.size
+
+    def arrays(self):
+        """Those that a sweep changes, by its names."""
+        return {"counts": self.counts, "totals": self.totals, "ids": self.made}
+
+    def extend(self, size):
+        """Let arrays have so many columns."""
+        for name in ("counts", "totals", "tables", "made"):
+            setattr(self, name, padded(getattr(self, name), size))
+
+
+class KeptDocuments(MatrixDocuments):
+    """The documents of a CorpusChain: in larger batches once they all have topics."""
+
+    def __init__(self, X, chain):
+        super().__init__(X)
+        self._chain = chain
+
+    def batches(self, size, key=None):
+        if len(self._chain.tables):
+            size = max(size, SAMPLED_TOGETHER * self.n_documents // len(self._chain.z))
+        return super().batches(size, key)
+
+
+class CorpusChain:
+    """The documents of a corpus, with the topics of their tokens (clumps) and the tables of these topics.
+
+    Parameters
+    ----------
+    X : CSR matrix from as_documents
+
+    Attributes
+    ----------
+    documents : DocumentBatch of all of them
+    z : (n_clumps,) int32, topic of each clump, document by document
+    entries, n_entries : lists of the topics and tables of documents (see _kernels._topic_lists), which begin
+        where the clumps of the documents do
+    tables : (n_columns,) float64, all tables of each topic
+    """
+
+    def __init__(self, X):
+        self.documents = DocumentReader(X).batch(np.arange(X.shape[0]))
+        self.z = self.documents.unassigned()
+        self.entries = np.zeros(self.documents.n_clumps, dtype=TOPIC_TABLES)
+        self.n_entries = np.zeros(self.documents.n_documents, dtype=np.int32)
+        self.tables = np.empty(0)
+
+    @property
+    def n_documents(self):
+        return self.documents.n_documents
+
+    def lengths(self):
+        """(n_documents,) clumps of each document."""
+        return np.diff(self.documents.clump_indptr)
+
+    def _clumps_of(self, rows):
+        first = self.documents.clump_indptr
+        return _ranges(first[rows], first[rows + 1] - first[rows])
+
+    def assign(self, rows, z):
+        """Give the clumps of some documents topics."""
+        self.z[self._clumps_of(rows)] = z
+
+    def seat(self, weights, key):
+        """Draw the tables of all documents from their topics; weights (n_columns,) are b1 r of these."""
+        documents = self.documents
+        self.n_entries[:], self.tables = 0, np.zeros(len(weights))
+        lists = {
+            "list_start": documents.clump_indptr,
+            "entries": self.entries,
+            "n_entries": self.n_entries,
+        }
+        cells = {"cell_document": documents.cell_document(), "cell_count": documents.cell_count}
+        list_topics(z=self.z, **cells, **lists)
+        draw_tables(weight=np.maximum(weights, SMALLEST_WEIGHT), tables=self.tables, key=key, **lists)
+
+    def window(self):
+        """All documents as a Window."""
+        documents, n_clumps, n = self.documents, len(self.z), self.n_documents
+        used = np.array([n_clumps, n])
+        return Window(self._word(), self.z, documents.clumps()[1], self.lengths(), np.ones(n), used)
+
+    def _word(self):
+        documents = self.documents
+        return np.repeat(documents.words[documents.cell_word], np.diff(clump_bounds(documents.cell_count)))
+
+    def counts(self, n_features, n_columns):
+        """Tokens of words in topics: ndarray of shape (n_features, n_columns)."""
+        _, size = self.documents.clumps()
+        entry = self._word().astype(np.int64) * n_columns + self.z
+        return np.bincount(entry, size, n_features * n_columns).reshape(n_features, n_columns)
+
+    def visit(self, reader, rows, statistics, settings, n_sweeps, key):
+        """Sample the topics of some documents given those of all others; changes nothing.
+
+        Parameters
+        ----------
+        reader, rows : DocumentReader of the corpus, and which documents
+        statistics : TopicWordStatistics, whose store has the tokens of the corpus
+        settings : of the kernel: both concentrations, topic_word_prior and n_features
+        n_sweeps : sweeps over them
+        key : of the streams
+
+        Returns
+        -------
+        visit : Visit
+        """
+        batch, clumps = reader.batch(rows), self._clumps_of(rows)
+        documents = replace(Restaurants.of(batch), words=np.arange(batch.n_words, dtype=np.int32))
+        bounds = clump_bounds(batch.cell_count)
+        by_word = _ranges(bounds[batch.word_cell], np.diff(bounds)[batch.word_cell])
+        documents.z[:] = self.z[clumps][by_word]
+        documents.entries[:], documents.n_entries[:] = self.entries[clumps], self.n_entries[rows]
+        documents.weigh(True)
+        visit = Visit(
+            rows,
+            batch.words,
+            rows_of(statistics.store, batch.words),
+            statistics.totals.copy(),
+            self.tables.copy(),
+            np.zeros(len(self.tables), dtype=np.int64),
+            clumps,
+            np.empty_like(documents.z),
+            documents.entries,
+            documents.n_entries,
+        )
+        settings = {**settings, "sampler": SAMPLERS["table_indicator"], "common": 0}
+        for sweep in range(n_sweeps):
+            given = visit.arrays, visit.tables, settings["topic_concentration"], settings
+            visit.tables, _ = documents.sweep(*given, combine_keys(key, sweep), visit.extend)
+        visit.z[by_word] = documents.z
+        return visit
+
+    def take(self, visit):
+        """Let the documents of a visit have the topics that it has found."""
+        self.z[visit.clumps], self.entries[visit.clumps] = visit.z, visit.entries
+        self.n_entries[visit.rows], self.tables = visit.n_entries, visit.tables
+
+
+def _ranges(first, lengths):
+    """Numbers from each first one on, as many as lengths say, one after the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(first - before, lengths) + np.arange(lengths.sum())
