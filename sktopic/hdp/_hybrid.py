@@ -220,14 +220,15 @@ class HybridHDP(LaneModel, MinibatchHDP):
     With split_merge=True, several passes and no sample_weight, `fit` keeps the topics of the tokens of a
     corpus of up to 2 ** 22 tokens (in memory, with the corpus, at some 60 bytes each). The first pass is
     online, from as many random topics as the concentrations lead to expect in such a corpus, if these are
-    more than n_components (1000 at most). Each pass after it is collapsed Gibbs sampling: the stored counts
-    are those of the last draw of all tokens, and doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens at
-    a time draw topics and tables (by table indicators) given all others, with topics that are new, or end, in
-    the course. So batches are larger than batch_size then, and one thread samples them. After the second,
-    fourth, eighth ... pass, and before the last, topics are merged, dropped and (but for the last time)
-    split, with their tokens; a move is made where it gains, and is no step of a Markov chain, but what
-    follows it is. Learned concentrations are modes given all tables. What is reported is the last draw;
-    topics of tokens are no part of the fitted state.
+    more than n_components (1000 at most). Each pass after it is collapsed Gibbs sampling: what is stored are
+    the last draws of all tokens, and doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens at a time draw
+    topics and tables (by table indicators) given all others, where topics begin and end as they do in the
+    posterior. So batches are larger than batch_size then, and one thread samples them. After the second,
+    fourth, eighth ... pass topics are merged and split, and before the last pass merged and dropped, with
+    their tokens. A move is made where it gains: it is no step of a Markov chain, but all else is. Learned
+    concentrations are modes given all tables. On KOS the number that is found is that of long chains of
+    `CollapsedGibbsHDP`, in a small part of their time; where the number depends on concentrations that are
+    learned, these depend on the start. The topics of tokens are no part of the fitted state.
 
     `partial_fit`, a `fit` of one pass, and larger or weighted corpora are online. There moves are judged by
     the topics that the tokens of a window of documents were drawn to last. The first window is of 250
@@ -596,9 +597,10 @@ class HybridHDP(LaneModel, MinibatchHDP):
         key = self._key(WINDOW_KEY, self.n_batch_iter_)
         moves = self._new_moves(window, chain.n_documents, chain.tables > 0.0, key)
         moves.merge()
-        moves.drop()
-        if n_passes < self.max_iter - 1:  # what is new then has not been judged
+        if n_passes < self.max_iter - 1:
             moves.split()
+        else:  # not before: small topics that are dropped come back slowly
+            moves.drop()
         numbers = [k for k, topic in sorted(moves.topics.items()) if len(topic.tokens)]
         column = np.zeros(max(numbers) + 1, dtype=np.int32)
         column[numbers] = np.arange(len(numbers))
