@@ -98,6 +98,34 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     assert n_looks[-1] > n_looks[0] and len(n_looks) == 4 * 3 + 5
 
 
+def test_threads_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
+    X, more = bars().data[:400], bars().data[400:600]
+    models = [make_model(max_iter=3, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2)]
+    for model in models:
+        assert model._window.n_tokens == 0  # topics of tokens are not part of the fitted state
+    models[1].save(tmp_path / "model")
+    one, other = models[0].partial_fit(more), sktopic.load(tmp_path / "model").partial_fit(more)
+    assert_array_equal(one.components_, other.components_)
+    assert_array_equal(one.move_history_, other.move_history_)
+
+
+def test_blocks_are_kept_and_weighted_documents_are_not(monkeypatch):
+    X, kept = bars().data[:200], []
+    watched_chain(monkeypatch, lambda model, chain: kept.append(chain))
+    whole, blocks = (make_model(max_iter=2, shuffle=False).fit(given) for given in (X, [X[:90], X[90:]]))
+    assert_array_equal(whole.components_, blocks.components_)
+    assert kept
+    monkeypatch.undo()
+    weights = np.r_[np.full(100, 2.0), np.ones(100)]
+    model = make_model(max_iter=2).fit(X, sample_weight=weights)
+    assert model._window.n_tokens > 0
+
+
+def test_shares_of_tokens_leave_no_count_below_zero():
+    model = make_model(max_iter=4, early_stopping=True).fit(bars().data[:200] * 0.3)
+    assert model._store.min() >= 0.0 and model._store_totals.min() >= 0.0
+
+
 def test_a_document_is_drawn_from_its_conditional_given_all_others():
     X = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
     b0, b1, eta = 1.5, 0.8, 0.5
@@ -125,7 +153,7 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
 
 
 def pair_probabilities(counts, tables, b0, b1, eta):
-    """Of topics of two tokens, words 0 and 1, of a document (2 is a new one), and whether both are the same."""
+    """Of topics of words 0 and 1 of a document (2 is a new one), and whether both are the same."""
     found, word = Counter(), np.column_stack([counts, np.zeros((3, 2))]) + eta
     root = np.concatenate([tables, [b0]]) / (tables.sum() + b0)
     for first in range(3):

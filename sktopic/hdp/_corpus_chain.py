@@ -11,6 +11,7 @@ from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._hdp_gibbs import draw_tables, list_topics
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._topic_lists import TOPIC_TABLES
+from sktopic._token_counts import are_whole
 from sktopic.hdp._restaurants import SAMPLERS, Restaurants, padded
 from sktopic.hdp._window import Window
 
@@ -194,6 +195,9 @@ class CorpusChain:
             given = visit.arrays, visit.tables, settings["topic_concentration"], settings
             visit.tables, _ = documents.sweep(*given, combine_keys(key, sweep), visit.extend)
         visit.z[by_word] = documents.z
+        if not are_whole(batch.cell_count):  # adding and removing has rounded
+            for array in (visit.counts, visit.totals):
+                np.maximum(array, 0.0, out=array)
         return visit
 
     def take(self, visit):
