@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma
 
 from sktopic._compat import StrOptions
 from sktopic._concurrency import changing
@@ -217,28 +216,29 @@ class HybridHDP(LaneModel, MinibatchHDP):
     expected tables of a topic with alpha = b1 r and n tokens in a document are alpha (psi(alpha + n) -
     psi(alpha)). Tables are counted from tokens; a count c becomes tokens as in `OnlineEMLDA`.
 
-    With split_merge=True, several passes and no sample_weight, `fit` keeps the topics of the tokens of a
-    corpus of up to 2 ** 22 tokens (in memory, with the corpus, at some 60 bytes each). The first pass is
-    online, from as many random topics as the concentrations lead to expect in such a corpus, if these are
-    more than n_components (1000 at most). Each pass after it is collapsed Gibbs sampling: what is stored are
-    the last draws of all tokens, and doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens at a time draw
-    topics and tables (by table indicators) given all others, where topics begin and end as they do in the
-    posterior. So batches are larger than batch_size then, and one thread samples them. After the second,
-    fourth, eighth ... pass topics are merged and split, and before the last pass merged and dropped, with
-    their tokens. A move is made where it gains: it is no step of a Markov chain, but all else is. Learned
-    concentrations are modes given all tables. On KOS the number that is found is that of long chains of
-    `CollapsedGibbsHDP`, in a small part of their time; where the number depends on concentrations that are
-    learned, these depend on the start. The topics of tokens are no part of the fitted state.
+    With split_merge=True, given concentrations, several passes and no sample_weight, `fit` keeps the topics
+    of the tokens of a corpus of up to 2 ** 22 tokens (in memory, with the corpus, at some 60 bytes each). The
+    first pass is online, from as many random topics as the concentrations lead to expect in such a corpus, if
+    these are more than n_components (1000 at most). Each pass after it is collapsed Gibbs sampling: what is
+    stored are the last draws of all tokens, and doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens at a
+    time draw topics and tables (by table indicators) given all others, where topics begin and end as they do
+    in the posterior. So batches are larger than batch_size then, and one thread samples them. After the
+    second, fourth, eighth ... pass topics are merged and split, and before the last pass merged and dropped,
+    with their tokens. A move is made where it gains: it is no step of a Markov chain, but all else is. On KOS
+    the number that is found is that of long chains of `CollapsedGibbsHDP`, in a small part of their time. The
+    topics of tokens are no part of the fitted state.
 
-    `partial_fit`, a `fit` of one pass, and larger or weighted corpora are online. There moves are judged by
-    the topics that the tokens of a window of documents were drawn to last. The first window is of 250
-    documents after the first batch, each one twice as large as the one before it, up to the size of the
-    corpus, or until it has 2 ** 22 tokens; documents of a smaller one stand for the corpus, each for as many.
-    What is stored of a topic that is split is divided among the parts, word by word, in proportion to their
-    tokens in the window plus their share of a token, and its tables by their shares: sums are kept. Those of
-    merged topics are added, those of dropped ones forgotten. It finds about a third of the topics that
-    `CollapsedGibbsHDP` has on KOS, since averages over batches forget small ones. Up to 32 bytes for each
-    token of the window are part of the fitted state, and a batch is in memory as a whole.
+    Where a concentration is learned, in `partial_fit`, in a `fit` of one pass, and for larger or weighted
+    corpora, training is online. There moves are judged by the topics that the tokens of a window of documents
+    were drawn to last. The first window is of 250 documents after the first batch, each one twice as large as
+    the one before it, up to the size of the corpus, or until it has 2 ** 22 tokens; documents of a smaller
+    one stand for the corpus, each for as many. At its end topics are merged, dropped and, but for the last of
+    several passes of `fit`, split. What is stored of a topic that is split is divided among the parts, word
+    by word, in proportion to their tokens in the window plus their share of a token, and its tables by their
+    shares: sums are kept. Those of merged topics are added, those of dropped ones forgotten. With
+    concentrations as on that corpus it finds about a third of the topics, since averages over batches forget
+    small ones. Up to 32 bytes for each token of the window are part of the fitted state, and a batch is in
+    memory as a whole.
 
     In both, each topic is compared with the two that explain its words best, and merged with one where both
     are better as one; small topics are dropped where their tokens are better in the others; then Gibbs
@@ -508,20 +508,17 @@ class HybridHDP(LaneModel, MinibatchHDP):
             root = root.rescaled(tables, growth)
         root = root.averaged(tables, growth, self._rho(update, PRIOR_INERTIA + self._n_topic_updates))
         self._tables, self._growth = root.tables, root.growth
-        self._learn_from_root(root, n, update.is_first_visit)
-
-    def _learn_from_root(self, root, n_documents, are_new):
-        """Learn the concentrations, that of documents where these do not know the topics yet."""
-        if self.doc_concentration == "auto" and are_new:
-            self.doc_concentration_ = root.doc_concentration(n_documents, *self.doc_concentration_prior)
+        if self.doc_concentration == "auto" and update.is_first_visit:
+            self.doc_concentration_ = root.doc_concentration(n, *self.doc_concentration_prior)
         if self.topic_concentration == "auto":
             given = self.topic_concentration_, *self.topic_concentration_prior
-            self.topic_concentration_ = root.concentration(n_documents, *given)
+            self.topic_concentration_ = root.concentration(n, *given)
 
     # The corpus that fit keeps the topics of
 
     def _begin_passes(self, documents):
-        if not (self.split_merge and self.max_iter > 1 and can_be_kept(documents)):
+        learns = "auto" in (self.topic_concentration, self.doc_concentration)
+        if not self.split_merge or learns or self.max_iter == 1 or not can_be_kept(documents):
             return super()._begin_passes(documents)
         X = documents.matrix()
         chain = CorpusChain(X)
@@ -558,10 +555,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
             if n_passes == 1:
                 weights = self._doc_topic_prior(self._root_weights(self.total_samples_))
                 chain.seat(weights, self._key(SEAT_KEY, n_passes))
-            else:
-                self._learn_concentrations(chain)
-                if are_moves_due(n_passes, self.max_iter):
-                    self._move_corpus(chain, n_passes)
+            elif are_moves_due(n_passes, self.max_iter):
+                self._move_corpus(chain, n_passes)
             self._count_anew(chain)
             self._report_topics()
 
@@ -584,12 +579,6 @@ class HybridHDP(LaneModel, MinibatchHDP):
         self._tables = visit.tables / chain.n_documents
         self._in_use = self._in_use[visit.made[self._in_use] == 0]  # what was made there has another name
         chain.take(visit)
-
-    def _learn_concentrations(self, chain):
-        n = chain.n_documents
-        self._growth = float((digamma(self.doc_concentration_ + chain.lengths())).mean())
-        self._growth -= float(digamma(self.doc_concentration_))
-        self._learn_from_root(Root(chain.tables / n, self._growth), n, True)
 
     def _move_corpus(self, chain, n_passes):
         """Split and merge topics as the whole corpus says, and let its tokens go with them."""
