@@ -551,6 +551,9 @@ class HybridHDP(LaneModel, MinibatchHDP):
         chain, n_passes = memory.get(CHAIN), self.n_iter_ + 1
         if chain is None or n_passes >= self.max_iter or not len(chain.z):
             return
+        if np.any(chain.z < 0):  # a callback has ended the first pass
+            del memory[CHAIN]
+            return
         with changing(self), complete_or_undone(self):
             if n_passes == 1:
                 weights = self._doc_topic_prior(self._root_weights(self.total_samples_))
