@@ -81,7 +81,7 @@ def trace_of(model, hook, counts, test, seconds, noting=note, **rhythm):
     return trace.rows
 
 
-def tomotopy_trace(train, test, seconds, seed=SEED, start=2):
+def tomotopy_trace(train, test, seconds, seed=SEED, start=2, **rhythm):
     """Its HDP with its defaults, PEER_SWEEPS at most."""
     import tomotopy
 
@@ -89,7 +89,7 @@ def tomotopy_trace(train, test, seconds, seed=SEED, start=2):
     words = [str(i) for i in range(train.shape[1])]
     for row in train:
         model.add_doc([words[i] for i, count in zip(row.indices, row.data) for _ in range(int(count))])
-    trace = Trace(seconds or np.inf)
+    trace = Trace(seconds or np.inf, **rhythm)
     try:
         for _ in range(PEER_SWEEPS // 10):
             model.train(10, workers=1)
@@ -111,7 +111,7 @@ def tomotopy_score(model, n_features, test):
     return completion(components, test, model.alpha * shares / shares.sum())
 
 
-def gensim_trace(train, test, seconds, seed=SEED, start=150):
+def gensim_trace(train, test, seconds, seed=SEED, start=150, **rhythm):
     """Its HdpModel with its defaults, PEER_CHUNKS at most."""
     from gensim.matutils import Sparse2Corpus
     from gensim.models import HdpModel
@@ -121,7 +121,7 @@ def gensim_trace(train, test, seconds, seed=SEED, start=150):
         list(Sparse2Corpus(train[first : first + 256], documents_columns=False))
         for first in range(0, train.shape[0], 256)
     ]
-    trace = Trace(seconds or np.inf)
+    trace = Trace(seconds or np.inf, **rhythm)
     model = HdpModel(chunks[0], names, T=start, random_state=seed)
     model.m_D = train.shape[0]  # it is the length of the corpus that the model was made with
     try:

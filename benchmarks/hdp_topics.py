@@ -1,7 +1,8 @@
 """How many topics the samplers of the HDP find, from few topics and from many, and how well they predict.
 
-    python benchmarks/hdp_topics.py [--short] [--jobs 2] [--parts chain fixed moving beside]
-                                    [--corpora kos nips1740 ...] [--estimate]
+    python benchmarks/hdp_topics.py [--short] [--jobs 2] [--parts chain fixed learned moving beside]
+                                    [--corpora kos nips1740 ...] [--topics 20 300 ...] [--seeds 1]
+                                    [--estimate]
 
 Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped. All of it goes
 to benchmarks/output/, or with --update to doc/benchmarks/ and benchmarks/runs/. --short takes some minutes
@@ -10,14 +11,15 @@ Chains print their state as they go.
 
 chain   the truth: CollapsedGibbsHDP from 20 and 300 topics, on KOS also without its split and merge moves
 fixed   HybridHDP with at most 5 to 1000 topics, three seeds
+learned the same with its defaults, by which it learns its concentrations
 moving  HybridHDP(split_merge=True) from 1, 5, 20, 100 and 300 topics, three seeds
 beside  HybridHDP with at most as many topics as a moving one has found, the same seed and passes
 
-On a corpus all have the same concentrations, which are given (CONCENTRATIONS: near those that a chain draws
-where it is left to), and the same topic_word_prior, the default of CollapsedGibbsHDP. A topic is in use if it
-has a token; small ones come and go, so the topics that hold 99 percent of the tokens, largest first, are
-counted beside. Scores are those of document_completion on 500 test documents at most; seconds are processor
-time of training in a process of one thread, without scoring. Intervals are of 95 percent over seeds
+On a corpus all but "learned" have the same concentrations, which are given (CONCENTRATIONS: near those that a
+chain draws where it is left to), and the same topic_word_prior, the default of CollapsedGibbsHDP. A topic is
+in use if it has a token; small ones come and go, so the topics that hold 99 percent of the tokens, largest
+first, are counted beside. Scores are those of document_completion on 500 test documents at most; seconds are
+processor time of training in a process of one thread, without scoring. Intervals are of 95 percent over seeds
 (Student's t).
 """
 
@@ -39,14 +41,19 @@ CONCENTRATIONS = {
     "nips1740": (45.0, 5.0),
 }
 TOPIC_WORD_PRIOR = 0.05
-CORPORA = tuple(CONCENTRATIONS)
+CORPORA = (*CONCENTRATIONS, "reuters21578", "20news", "enron_inbox")
 IN_FULL = ("kos", "nips1740")
 SEEDS = range(3)
 CHAIN_STARTS = (20, 300)
 CHAINS = {"CollapsedGibbsHDP": {}, "CollapsedGibbsHDP, no moves": {"split_merge": False}}
-FIXED = (5, 10, 20, 50, 100, 200, 300, 500, 1000)
-MOVING = "HybridHDP, moves"
-MOVING_STARTS = {True: (1, 5, 20, 100, 300), False: (5, 100)}  # by whether the corpus is tried in full
+# By whether the corpus is tried in full.
+TRUNCATIONS = {True: (5, 10, 20, 50, 100, 200, 300, 500, 1000), False: (20, 100, 300, 1000)}
+MOVING_STARTS = {True: (1, 5, 20, 100, 300), False: (5, 100)}
+METHODS = {
+    "fixed": "HybridHDP",
+    "learned": "HybridHDP, concentrations learned",
+    "moving": "HybridHDP, moves",
+}
 PASSES = 20
 # Share of the tokens that the topics counted hold.
 HELD = 0.99
@@ -117,7 +124,8 @@ def measure_chain(run, short, seconds):
 
 def measure_hybrid(corpus, n_components, seed, short, **settings):
     train, test = documents_of(corpus, short)
-    settings = {**settings, **given(corpus), "max_iter": 2 if short else PASSES}
+    if short:
+        settings["max_iter"] = 2
     model = HybridHDP(n_components, **settings, random_state=seed)
     start = time.process_time()
     model.fit(train)
@@ -128,37 +136,60 @@ def measure_hybrid(corpus, n_components, seed, short, **settings):
 
 def measure_fixed(run, short):
     _, corpus, n_components, seed = run
+    return measure_hybrid(corpus, n_components, seed, short, **given(corpus), max_iter=PASSES)
+
+
+def measure_learned(run, short):
+    _, corpus, n_components, seed = run
     return measure_hybrid(corpus, n_components, seed, short)
 
 
 def measure_moving(run, short):
     _, corpus, start, seed = run
-    return measure_hybrid(corpus, start, seed, short, split_merge=True)
+    settings = {**given(corpus), "max_iter": PASSES}
+    return measure_hybrid(corpus, start, seed, short, **settings, split_merge=True)
 
 
 def measure_beside(run, short):
     _, corpus, _, seed, n_components = run
-    return measure_hybrid(corpus, n_components, seed, short)
+    return measure_hybrid(corpus, n_components, seed, short, **given(corpus), max_iter=PASSES)
 
 
-MEASURED = {"fixed": measure_fixed, "moving": measure_moving, "beside": measure_beside}
+MEASURED = {
+    "fixed": measure_fixed,
+    "learned": measure_learned,
+    "moving": measure_moving,
+    "beside": measure_beside,
+}
 PARTS = ("chain", *MEASURED)
 
 
 def runs_of(part, cache):
     """What there is to measure for a part, cheap corpora first."""
-    for corpus in CORPORA:
+    for corpus in CORPORA if part == "learned" else CONCENTRATIONS:
+        full = corpus in IN_FULL
         if part == "chain":
             methods = list(CHAINS) if corpus == "kos" else list(CHAINS)[:1]
             yield from ((part, corpus, method, n, SEED) for method, n in product(methods, CHAIN_STARTS))
-        if part == "fixed":
-            yield from ((part, corpus, n, seed) for n, seed in product(FIXED, SEEDS))
-        if part == "moving":
-            starts = MOVING_STARTS[corpus in IN_FULL]
-            yield from ((part, corpus, n, seed) for n, seed in product(starts, SEEDS))
+        elif part != "beside":
+            numbers = MOVING_STARTS if part == "moving" else TRUNCATIONS
+            yield from ((part, corpus, n, seed) for n, seed in product(numbers[full], SEEDS))
     if part == "beside":
         for (corpus, start, seed), end in ends(cache, "moving"):
             yield part, corpus, start, seed, end["topics"]
+
+
+def start_and_seed(run):
+    return run[3:5] if run[0] == "chain" else run[2:4]
+
+
+def chosen(runs, arguments):
+    """Those that are asked for, the first seed of all of them first."""
+    for seed in SEEDS[: arguments.seeds]:
+        for run in runs:
+            topics, its_seed = start_and_seed(run)
+            if its_seed == seed and run[1] in arguments.corpora and topics in (arguments.topics or [topics]):
+                yield run
 
 
 def expected_seconds(run, chain_seconds):
@@ -166,8 +197,9 @@ def expected_seconds(run, chain_seconds):
     if run[0] == "chain":
         return chain_seconds
     train, _, _ = load(run[1])
-    n_components = run[2] if run[0] == "fixed" else 300
-    return PASSES * train.sum() * 1e-6 * (0.3 + 0.001 * n_components)
+    n_components = run[2] if run[0] in ("fixed", "learned") else 300
+    passes = HybridHDP().max_iter if run[0] == "learned" else PASSES
+    return passes * train.sum() * 1e-6 * (0.3 + 0.001 * n_components)
 
 
 # Tables and a picture, from what the cache has.
@@ -182,7 +214,7 @@ def ends(cache, part):
 def all_ends(cache):
     """(corpus, method, start, seed), last note."""
     yield from ends(cache, "chain")
-    for part, method in (("fixed", "HybridHDP"), ("moving", MOVING)):
+    for part, method in METHODS.items():
         for (corpus, start, seed), end in ends(cache, part):
             yield (corpus, method, start, seed), end
 
@@ -223,7 +255,7 @@ def cell_of(values, digits):
 def write_agreement(study):
     """What starts and seeds leave of a difference, by corpus and method."""
     table = []
-    for corpus, method in product(CORPORA, (*CHAINS, MOVING)):
+    for corpus, method in product(CONCENTRATIONS, (*CHAINS, METHODS["moving"])):
         found = [(run, end) for run, end in all_ends(study.cache) if run[:2] == (corpus, method)]
         if len(found) > 1:
             counts, scores = ([end[name] for _, end in found] for name in ("holding", "score"))
@@ -252,25 +284,26 @@ def write_beside(study):
 
 def draw_curve(study):
     """Scores by the number of topics allowed, and how many there are by chains and by moves."""
-    fixed, others = ends(study.cache, "fixed"), list(all_ends(study.cache))
-    corpora = [corpus for corpus in CORPORA if any(run[0] == corpus for run, _ in others)]
+    found = list(all_ends(study.cache))
+    corpora = [corpus for corpus in CORPORA if any(run[0] == corpus for run, _ in found)]
     figure, axes = panels(corpora)
-    looks = styles(("HybridHDP", *CHAINS, MOVING))
+    allowed, free = [METHODS["fixed"], METHODS["learned"]], [*CHAINS, METHODS["moving"]]
+    looks = styles(allowed + free)
     for corpus, axis in axes.items():
-        x = [n for n in FIXED if any(run[:2] == (corpus, n) for run, _ in fixed)]
-        scores = [[end["score"] for run, end in fixed if run[:2] == (corpus, n)] for n in x]
-        if x:
-            axis.plot(
-                x, [np.mean(of) for of in scores], label="HybridHDP, at most so many", **looks["HybridHDP"]
-            )
-            axis.fill_between(
-                x, [min(of) for of in scores], [max(of) for of in scores], alpha=0.15, linewidth=0
-            )
-        for method in (*CHAINS, MOVING):
-            points = [(end["topics"], end["score"]) for run, end in others if run[:2] == (corpus, method)]
+        for method in allowed:
+            scores = {}
+            for (*what, n, _), end in found:
+                if what == [corpus, method]:
+                    scores.setdefault(n, []).append(end["score"])
+            if scores:
+                means, low, high = ([of(each) for each in scores.values()] for of in (np.mean, min, max))
+                axis.plot([*scores], means, label=f"{method}: at most so many", **looks[method])
+                axis.fill_between([*scores], low, high, alpha=0.15, color=looks[method]["color"], linewidth=0)
+        for method in free:
+            points = [(end["topics"], end["score"]) for run, end in found if run[:2] == (corpus, method)]
             if points:
                 look = {**looks[method], "linestyle": "", "marker": "o"}
-                axis.plot(*zip(*points), label=f"{method}, found", **look)
+                axis.plot(*zip(*points), label=f"{method}: found", **look)
         axis.set(xlabel="topics", ylabel="nats per hidden word", xscale="log")
     finish(figure, study.path(".png"), 1)
 
@@ -292,6 +325,8 @@ def main():
     parser = new_parser(__doc__, long=True)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
+    parser.add_argument("--topics", nargs="+", type=int, help="only these, at the start or at most")
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="how many of the seeds")
     parser.add_argument(
         "--chain-seconds", type=float, default=3600.0, help="processor time of each chain (3600)"
     )
@@ -299,7 +334,7 @@ def main():
     arguments = parser.parse_args()
     study = Study("hdp_topics", arguments)
     for part in () if arguments.draw_only else arguments.parts:
-        runs = [run for run in runs_of(part, study.cache) if run[1] in arguments.corpora]
+        runs = chosen(list(runs_of(part, study.cache)), arguments)
         todo = [run for run in runs if key_of(run) not in study.cache.rows]
         if arguments.estimate:
             expected = functools.partial(expected_seconds, chain_seconds=arguments.chain_seconds)
