@@ -332,7 +332,8 @@ SENTENCES = [
     ),
     (
         "doc/which_hdp.rst",
-        "From 300 to 1000 topics it gains {} nats on Reuters, {} on 20 Newsgroups and {} on the Enron inboxes.",
+        "From 300 to 1000 topics it gains {} nats on Reuters, {} on 20 Newsgroups and {} on the Enron "
+        "inboxes.",
         gains_by_topics,
     ),
     (
