@@ -68,9 +68,9 @@ def seconds_of_hdps():
     return figures
 
 
-def topics_of_chains():
-    """Of KOS from 20 and from 300 topics: topics, those that hold 99 percent, and scores."""
-    chains = [rows("hdp_topics_intervals", "kos", "CollapsedGibbsHDP", start)[0] for start in ("20", "300")]
+def topics_of_chains(corpus):
+    """From 20 and from 300 topics: topics, those that hold 99 percent, and scores."""
+    chains = [rows("hdp_topics_intervals", corpus, "CollapsedGibbsHDP", start)[0] for start in ("20", "300")]
     names = "topics in use", "topics that hold 99 %", "score"
     return [chain[name] for name in names for chain in chains]
 
@@ -98,9 +98,9 @@ def gains_by_topics():
     return [f"{float(most) - float(fewer):.2f}" for fewer, most in scores]
 
 
-def topics_of_truncations():
-    """Of KOS: the best number and its score; the largest, with topics in use, that hold 99 %, and score."""
-    fixed = rows("hdp_topics_intervals", "kos", "HybridHDP")
+def topics_of_truncations(corpus):
+    """The best number and its score; the largest, with topics in use, that hold 99 %, and score."""
+    fixed = rows("hdp_topics_intervals", corpus, "HybridHDP")
     means = [[first(cell) for cell in row.values()] for row in fixed]
     best, most = max(means, key=lambda row: float(row[6])), means[-1]
     return [best[2], best[6], most[2], *most[4:7]]
@@ -338,14 +338,31 @@ SENTENCES = [
     ),
     (
         "doc/which_hdp.rst",
-        "chains from 20 and 300 topics end with {} and {} topics, of which {} and {} hold 99 percent of the "
-        "tokens, at scores of {} and {}.",
+        "``topic_word_prior`` of 0.05, chains from 20 and 300 topics end with {} and {} topics, of "
+        "which {} and {} hold 99 percent of the tokens, at scores of {} and {}.",
         topics_of_chains,
+        "kos",
     ),
     (
         "doc/which_hdp.rst",
-        "it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, at {}.",
+        "On NIPS, with concentrations of 45 and 5, chains from 20 and 300 topics end with {} and {} topics, of "
+        "which {} and {} hold 99 percent of the tokens, at scores of {} and {}.",
+        topics_of_chains,
+        "nips1740",
+    ),
+    (
+        "doc/which_hdp.rst",
+        "On KOS it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, "
+        "at {}.",
         topics_of_truncations,
+        "kos",
+    ),
+    (
+        "doc/which_hdp.rst",
+        "On NIPS it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, "
+        "at {}.",
+        topics_of_truncations,
+        "nips1740",
     ),
     (
         "doc/which_hdp.rst",
