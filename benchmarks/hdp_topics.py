@@ -253,6 +253,25 @@ def cell_of(values, digits):
     return f"{mean:.{digits}f}" + (f" ({low:.{digits}f} to {high:.{digits}f})" if len(values) > 1 else "")
 
 
+def write_curves(study):
+    """A row for each number of topics allowed: mean scores, and topics that hold 99 percent."""
+    for part in ("fixed", "learned"):
+        found = {}
+        for (corpus, n, _), end in ends(study.cache, part):
+            found.setdefault(n, {}).setdefault(corpus, []).append(end)
+        corpora = [corpus for corpus in CORPORA if any(corpus in of for of in found.values())]
+        table = [[n, *(curve_cell(found[n].get(corpus)) for corpus in corpora)] for n in sorted(found)]
+        study.write(part, ["topics at most", *corpora], table)
+
+
+def curve_cell(found):
+    if not found:
+        return ""
+    scores, counts = ([end[name] for end in found] for name in ("score", "holding"))
+    spread = f" ± {np.ptp(scores) / 2:.3f}" if len(found) > 1 else ""
+    return f"{np.mean(scores):.3f}{spread} ({np.mean(counts):.0f})"
+
+
 def write_agreement(study):
     """What starts and seeds leave of a difference, by corpus and method."""
     table = []
@@ -287,7 +306,7 @@ def draw_curve(study):
     """Scores by the number of topics allowed, and how many there are by chains and by moves."""
     found = list(all_ends(study.cache))
     corpora = [corpus for corpus in CORPORA if any(run[0] == corpus for run, _ in found)]
-    figure, axes = panels(corpora)
+    figure, axes = panels(corpora, 2)
     allowed, free = [METHODS["fixed"], METHODS["learned"]], [*CHAINS, METHODS["moving"]]
     looks = styles(allowed + free)
     for corpus, axis in axes.items():
@@ -318,7 +337,7 @@ def draw_all(study):
 
 
 def write_tables(study):
-    for write in (write_ends, write_intervals, write_agreement, write_beside):
+    for write in (write_ends, write_intervals, write_curves, write_agreement, write_beside):
         write(study)
 
 

@@ -345,8 +345,8 @@ SENTENCES = [
     ),
     (
         "doc/which_hdp.rst",
-        "On NIPS, with concentrations of 45 and 5, chains from 20 and 300 topics end with {} and {} topics, of "
-        "which {} and {} hold 99 percent of the tokens, at scores of {} and {}.",
+        "On NIPS, with concentrations of 45 and 5, chains from 20 and 300 topics end with {} and {} topics, "
+        "of which {} and {} hold 99 percent of the tokens, at scores of {} and {}.",
         topics_of_chains,
         "nips1740",
     ),
