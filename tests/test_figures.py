@@ -105,9 +105,9 @@ def topics_of_moves(corpus):
     return [found["fewest topics that hold 99 %"], found["most"], *scores]
 
 
-def moves_against_none(corpus):
+def moves_against_none():
     """What they gain against as many topics, and how many times as long they take: the least and the most."""
-    table = rows("hdp_topics_beside", corpus)
+    table = rows("hdp_topics_beside")
     gains = [float(first(row["score less that with so many given"])) for row in table]
     times = [float(row["seconds over its seconds"]) for row in table]
     return [f"{of(gains):.3f}" for of in (min, max)] + [rounded(of(times)) for of in (min, max)]
@@ -419,7 +419,6 @@ SENTENCES = [
         "doc/which_hdp.rst",
         "Against as many topics without moves it gains {} to {} nats, and takes {} to {} times as long.",
         moves_against_none,
-        "kos",
     ),
     (
         "doc/map_inference.rst",
