@@ -118,6 +118,18 @@ def test_gains_of_moves_are_those_of_the_bound(monkeypatch):
     assert_allclose(changes, gains, atol=1e-8 * abs(model.training_history_["elbo"][-1]))
 
 
+def test_sums_of_batches_follow_edits_of_topics():
+    model = make_model(4, split_merge=False, max_iter=2).fit(X)
+    counts = model.topic_word_counts_
+    model.merge_topics([[0, 3]]).drop_topics([1])
+    left = np.array([counts[0] + counts[3], counts[2]])
+    assert_allclose(model.topic_word_counts_, left)
+    by_topic = np.bincount(model._summary_topic, model._summary_tokens)
+    assert_allclose(by_topic, left.sum(axis=1))
+    model.partial_fit(X[:20])
+    assert_allclose(model.topic_word_counts_.sum(), left.sum() + X[:20].sum())
+
+
 @pytest.fixture
 def corpus_and_phi():
     """A MemoizedCorpus of two batches after some passes, its CellTopics, and the shares of all documents."""

@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, StrOptions
-from sktopic._concurrency import changing
-from sktopic._fitted_arrays import FLOAT, INT, damaged
-from sktopic._interrupt import complete_or_undone
-from sktopic._minibatch import WeightedMinibatchModel
+from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._prior import LARGEST, SMALLEST
-from sktopic._statistics_updates import RunningSum
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
@@ -26,10 +22,8 @@ from sktopic.hdp._corpus_topics import (
     fit_weights,
 )
 from sktopic.hdp._final_moves import FinalMoves, final_work, make_all
-from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._summaries import STORED, are_consistent, edited, restored, stored
-from sktopic.hdp._memoized._training import MemoizedTraining
-from sktopic.hdp._minibatch import MOVE, GrowingHDP
+from sktopic.hdp._memoized._model import MemoizedHDP
+from sktopic.hdp._minibatch import MOVE
 from sktopic.hdp._moves import Moves, moves_work
 
 # What CorpusTopics calls by the letters of the literature.
@@ -37,27 +31,9 @@ PARAMETERS = {"alpha": "doc_concentration", "gamma": "topic_concentration", "eta
 # Standard errors by which the gain of a move has to be above zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
 MOVE_KEY = 0x6D6F7665
-# A pass with learning_method='memoized'.
-PASS = np.dtype(
-    [
-        ("n_samples", "f8"),
-        ("elbo", "f8"),
-        ("n_components", "i8"),
-        ("doc_concentration", "f8"),
-        ("topic_concentration", "f8"),
-        ("topic_word_prior", "f8"),
-    ]
-)
-# ... and all that it leaves beside what the others do.
-MEMOIZED = {
-    **{f"_summary_{name}": declared for name, declared in STORED.items()},
-    "training_history_": (PASS, None),
-}
-MEMOIZED_START = "better"
-MEMOIZED_KEY = 0x6D656D6F
 
 
-class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP):
+class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
     """Hierarchical Dirichlet process whose number of topics is inferred, by variational inference with moves.
 
     Documents draw their proportions directly from weights of the topics that all share, and topics have
@@ -272,7 +248,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **GrowingHDP._parameter_constraints,
+        **MemoizedHDP._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
         "learning_method": [StrOptions({"online", "batch", "memoized"})],
         "split_merge": ["boolean"],
@@ -285,14 +261,13 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
     }
 
     _fitted_arrays = {  # noqa: RUF012
-        **GrowingHDP._fitted_arrays,
+        **MemoizedHDP._fitted_arrays,
         "_weights": (FLOAT, "topics"),
         "_births": (INT, "topics"),
         "move_history_": (MOVE, None),
     }
     _optional_arrays = {  # noqa: RUF012
-        **GrowingHDP._optional_arrays,
-        **MEMOIZED,
+        **MemoizedHDP._optional_arrays,
         "_trials": (TRIALS, "topics"),
     }
 
@@ -369,26 +344,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
                 f"document_start={self.document_start!r}: with learning_method='online', None or 'cold' is "
                 "allowed."
             )
-        if self.learning_method == "memoized" and self.total_samples is not None:
-            raise ValueError(
-                f"total_samples={self.total_samples!r}: with learning_method='memoized', whose corpus is "
-                "what it has seen, None is allowed."
-            )
-
-    def _check_continuation(self):
-        super()._check_continuation()
-        if (self.learning_method == "memoized") != self._is_memoized:
-            raise ValueError(
-                f"learning_method={self.learning_method!r}: a model goes on with 'memoized' if, and only if, "
-                "it began with it. Call fit, or set it back."
-            )
 
     # The state
-
-    @property
-    def _is_memoized(self):
-        """Whether the statistics are sums over batches that have left summaries."""
-        return "training_history_" in vars(self)
 
     def _default_topic_word_prior(self):
         # Where it is learned with all documents, a larger start ends where the bound is higher.
@@ -402,8 +359,6 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         self.move_history_ = np.empty(0, dtype=MOVE)
         self.topic_concentration_ = self.doc_concentration_ = 1.0
         self.topic_word_prior_ = self._default_topic_word_prior()
-        if self.learning_method == "memoized":
-            self.training_history_ = np.empty(0, dtype=PASS)
         self._adopt_settings()
         self._report_topics()
 
@@ -424,19 +379,14 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         """Their shapes and rates."""
         return {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}
 
-    def _statistics_update(self):
-        return RunningSum() if self._is_memoized else super()._statistics_update()
-
     def _topic_weights(self):
         return self._weights
 
     def _edit_columns(self, edit):
+        trials = self._moves_tried()  # of the topics before
         super()._edit_columns(edit)
-        trials = self._moves_tried()
         self._weights, self._births = edit.sums(self._weights), edit.left(self._births)
         self._trials = edit.left(trials)
-        if "_summary_bounds" in vars(self):
-            self._set_summaries([edited(summary, edit) for summary in self._summaries()])
 
     def _moves_tried(self):
         """TRIALS of the topics; none were counted in files of the schemas before 3."""
@@ -481,16 +431,13 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
 
     @property
     def _finishes(self):
-        return self.split_merge and self.final_moves and self.learning_method != "memoized"
+        return self.split_merge and self.final_moves and not self._is_memoized
 
     def _fits_whole_corpus(self):
         return self.learning_method == "batch"
 
     def _order_key(self, epoch):
-        if self._fits_whole_corpus():
-            return None
-        # Batches are the same in all passes where what they leave behind is replaced.
-        return super()._order_key(0 if self.learning_method == "memoized" else epoch)
+        return None if self._fits_whole_corpus() else super()._order_key(epoch)
 
     def _global_work(self, batch_counts, update):
         counts = batch_counts.expected
@@ -550,63 +497,3 @@ class DirectAssignmentHDP(EvidenceLowerBound, WeightedMinibatchModel, GrowingHDP
         for name, parameter in PARAMETERS.items():
             setattr(self, f"{parameter}_", getattr(topics, name))
         self._note_moves(moves)
-
-    # Passes whose batches leave summaries
-
-    def _summaries(self):
-        if "_summary_bounds" not in vars(self):
-            return []
-        arrays = {name: getattr(self, f"_summary_{name}") for name in STORED}
-        if not are_consistent(arrays, self.n_features_in_, self._n_trained):
-            raise damaged(self, "the sums that batches have left behind do not fit together")
-        return restored(arrays)
-
-    def _set_summaries(self, summaries):
-        for name, array in stored(summaries).items():
-            setattr(self, f"_summary_{name}", array)
-
-    def _update(self, reader, rows, update, monitor, workers, n_new=0):
-        if self.learning_method != "memoized":
-            super()._update(reader, rows, update, monitor, workers, n_new)
-            return
-        if "training" not in update.memory:
-            update.memory["training"] = self._memoized_training(workers)
-        update.memory["training"].visit(reader, rows)
-        monitor.after_update(len(rows))
-
-    def _memoized_training(self, workers):
-        """What goes on from the present state, and leaves it as it is."""
-        topics = self._corpus_topics(self.total_samples_)
-        topics.statistics = topics.statistics.duplicate()
-        corpus = MemoizedCorpus(topics, self._summaries(), self._learned(), self._concentration_priors())
-        start, key = self.document_start or MEMOIZED_START, self._key(MEMOIZED_KEY, self.n_batch_iter_)
-        infer = self._inference().with_bound()
-        moves = self.split_merge, self.max_splits > 0
-        return MemoizedTraining(corpus, infer, start, *moves, key, workers)
-
-    def _after_pass(self, memory):
-        if "training" not in memory:
-            return
-        training = memory["training"]
-        training.end_pass()
-        corpus = training.kept
-        n_seen, n_batches = training.seen()
-        arrays = stored(corpus.summaries)
-        with changing(self), complete_or_undone(self, waits=True):
-            self.n_batch_iter_ += n_batches
-            self.n_samples_seen_ += n_seen
-            self._corpus_size = self.total_samples_ = corpus.total_weight()
-            for name, array in arrays.items():
-                setattr(self, f"_summary_{name}", array)
-            if corpus.has_tokens:
-                self._n_topic_updates += n_batches
-                topics = replace(corpus.topics, statistics=corpus.topics.statistics.duplicate())
-                self._take_over(topics, training.made)
-                self._report_topics()
-                self._note_pass(training.bound)
-        corpus.summaries = restored(arrays)
-
-    def _note_pass(self, bound):
-        values = self.doc_concentration_, self.topic_concentration_, self.topic_word_prior_
-        row = np.array([(self.n_samples_seen_, bound, self.n_components_, *values)], dtype=PASS)
-        self.training_history_ = np.concatenate([self.training_history_, row])
