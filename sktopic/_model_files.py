@@ -31,6 +31,8 @@ LATER_PARAMETERS = {
 }
 # Fitted values that they have, and which nothing reads any more.
 FORMER_VALUES = {3: {"_cursor"}}
+# Fields that arrays of theirs do not have, and what stands for what is not known.
+LATER_FIELDS = {3: {"move_history_": {"n_components": -1, "elbo": np.nan}}}
 KEYS = {"format", "schema", "class", "versions", "parameters", "fitted", "names", "output"}
 # Attributes that scikit-learn sets: the names of features, the container of set_output ...
 NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
@@ -279,10 +281,26 @@ def _set_fitted(model, archive, encoded, mapped, verify, schema):
     vars(model).update({name: _decoded(value) for name, value in fitted.items()})
     for name, (dtype, *_) in (model._fitted_arrays | model._optional_arrays).items():
         if f"fitted/{name}" in archive.declared:
-            array = archive.array(f"fitted/{name}", np.dtype(dtype), mapped, verify or not mapped)
-            vars(model)[name] = array
+            how = mapped, verify or not mapped
+            vars(model)[name] = _fitted_array(archive, name, np.dtype(dtype), how, schema)
         elif name in model._fitted_arrays:
             raise ValueError(f"the array fitted/{name} is missing")
+
+
+def _fitted_array(archive, name, dtype, how, schema):
+    """An array of this dtype; how : whether it is mapped, and whether it is verified."""
+    later = {}
+    for since, arrays in LATER_FIELDS.items():
+        if schema < since:
+            later |= arrays.get(name, {})
+    if not later:
+        return archive.array(f"fitted/{name}", dtype, *how)
+    former = np.dtype([(field, dtype[field]) for field in dtype.names if field not in later])
+    found = archive.array(f"fitted/{name}", former, *how)
+    array = np.empty(found.shape, dtype)
+    for field in dtype.names:
+        array[field] = later[field] if field in later else found[field]
+    return array
 
 
 def _set_names(model, names):

@@ -31,6 +31,7 @@ from sktopic.hdp._variational_split_merge import (
     topic_of,
 )
 from sktopic.metrics import document_completion
+from tests.conftest import assert_same
 from tests.reference import direct_assignment as reference
 
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
@@ -477,7 +478,7 @@ def test_history_tells_how_topics_came_about():
     bars = make_bars(600, random_state=0)
     model = make_model(3, batch_size=100, max_iter=4, random_state=1).fit(bars.data)
     present, seen = set(range(3)), 0
-    for n_samples, kind, topic, other, gain in model.move_history_.tolist():
+    for n_samples, kind, topic, other, gain, n_components, elbo in model.move_history_.tolist():
         assert n_samples >= seen
         seen = n_samples
         assert gain > 0
@@ -489,6 +490,8 @@ def test_history_tells_how_topics_came_about():
         else:
             assert kind == "merge"
             present.remove(other)
+        assert n_components == len(present)
+        assert np.isnan(elbo)
     assert set(model.topic_ids_.tolist()) <= present
     assert (model.move_history_["kind"] == "split").sum() >= 7
 
@@ -565,7 +568,7 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
     assert len(tried) == 1
     other = pickle.loads(before)
     for name in ("_store", "_store_totals", "_weights", "_ids", "_births", "_trials", "move_history_"):
-        assert_array_equal(getattr(model, name), getattr(other, name), err_msg=name)
+        assert_same(getattr(model, name), getattr(other, name), name)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1e3])
@@ -639,7 +642,7 @@ def test_pickled_model_goes_on_identically():
     for one in (model, other):
         one.partial_fit(X[40:])
     assert_array_equal(model.components_, other.components_)
-    assert_array_equal(model.move_history_, other.move_history_)
+    assert_same(model.move_history_, other.move_history_)
 
 
 def test_start_of_documents_is_a_matter_of_the_batch_method():

@@ -18,6 +18,8 @@ from sktopic.hdp._corpus_chain import CorpusChain
 from sktopic.hdp._window import TopicTokens
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
+from .conftest import assert_same
+
 
 @cache
 def bars():
@@ -42,13 +44,15 @@ def test_history_tells_where_topics_are_from():
     model = make_model(1).partial_fit(bars().data)
     history = model.move_history_
     there = {0}
-    for _, kind, topic, other, gain in history:
+    for _, kind, topic, other, gain, n_components, elbo in history:
         assert topic in there
         if kind == "split":
             assert other not in there and gain > 0.0
             there.add(other)
         else:
             there.remove(topic if kind == "drop" else other)
+        assert n_components == len(there)
+        assert np.isnan(elbo)
     assert set(model.topic_ids_) <= there
     assert "split" in history["kind"]
 
@@ -90,7 +94,12 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
             )
         entries = chain.entries[[place for places in lists for place in places]]
         assert_array_equal(np.bincount(entries["topic"], entries["tables"], n), chain.tables)
-        n_looks.append(len(model.move_history_))
+        history = model.move_history_
+        if n_looks and len(history) > n_looks[-1]:
+            changes = np.where(history["kind"] == "split", 1, -1)[n_looks[-1] + 1 :]
+            assert_array_equal(np.diff(history["n_components"][n_looks[-1] :]), changes)
+            assert history["n_components"][-1] == model.n_components_
+        n_looks.append(len(history))
 
     watched_chain(monkeypatch, look)
     monkeypatch.setattr(_corpus_chain, "SAMPLED_TOGETHER", 6000)  # a third of the tokens
@@ -106,7 +115,7 @@ def test_threads_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
     models[1].save(tmp_path / "model")
     one, other = models[0].partial_fit(more), sktopic.load(tmp_path / "model").partial_fit(more)
     assert_array_equal(one.components_, other.components_)
-    assert_array_equal(one.move_history_, other.move_history_)
+    assert_same(one.move_history_, other.move_history_)
 
 
 def test_blocks_are_kept_and_weighted_documents_are_not(monkeypatch):
@@ -178,7 +187,7 @@ def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     loaded.partial_fit(X[400:])
     assert len(whole.move_history_) > 3
     assert_array_equal(loaded.components_, whole.components_)
-    assert_array_equal(loaded.move_history_, whole.move_history_)
+    assert_same(loaded.move_history_, whole.move_history_)
 
 
 def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
@@ -301,6 +310,6 @@ def test_options_without_moves_are_refused(params, message):
 def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():
     model = make_model(20, max_iter=1).fit(bars().data[:400])
     model.set_params(split_merge=False, n_components=model._n_trained)
-    n = model.move_history_.copy()
+    moves = model.move_history_.copy()
     model.partial_fit(bars().data[:400])
-    assert_array_equal(model.move_history_, n)
+    assert_same(model.move_history_, moves)

@@ -50,6 +50,8 @@ from sktopic.lda import (
 from sktopic.lda._shards import Shard
 from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
 
+from .conftest import assert_same
+
 # Seconds of the processor (those of other programs are none of our business).
 SOON = 0.5
 HUGE = 10**6
@@ -111,7 +113,7 @@ def state_of(model):
 def assert_same_state(model, state):
     assert vars(model).keys() == state.keys()
     for name, value in state.items():
-        assert_array_equal(vars(model)[name], value, err_msg=name)
+        assert_same(vars(model)[name], value, name)
 
 
 STEPS = {

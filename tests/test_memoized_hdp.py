@@ -118,6 +118,20 @@ def test_gains_of_moves_are_those_of_the_bound(monkeypatch):
     assert_allclose(changes, gains, atol=1e-8 * abs(model.training_history_["elbo"][-1]))
 
 
+def test_history_of_moves_tells_how_many_topics_there_are_and_the_bound():
+    model = make_model(3, max_iter=30, batch_size=100).fit(BARS.data)
+    moves, passes = model.move_history_, model.training_history_
+    assert {"merge", "split"} <= set(moves["kind"].tolist())
+    after = passes[np.searchsorted(passes["n_samples"], moves["n_samples"])]
+    assert_array_equal(moves["elbo"], after["elbo"])
+    for n_samples in np.unique(moves["n_samples"]):
+        at_once = moves["n_samples"] == n_samples
+        n = after["n_components"][at_once][0]
+        for kind, found in reversed(moves[["kind", "n_components"]][at_once].tolist()):
+            assert found == n
+            n += -1 if kind == "split" else 1
+
+
 def test_sums_of_batches_follow_edits_of_topics():
     model = make_model(4, split_merge=False, max_iter=2).fit(X)
     counts = model.topic_word_counts_

@@ -519,6 +519,18 @@ def test_files_of_earlier_versions_are_read(path, mmap_mode):
     model.partial_fit(X[:, :12])
 
 
+@pytest.mark.parametrize("schema", [1, 2, 3])
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_what_moves_of_earlier_versions_do_not_say_is_unknown(schema, mmap_mode):
+    model = sktopic.load(GOLDEN / f"direct_assignment_hdp.schema{schema}.zip", mmap_mode=mmap_mode)
+    moves = model.move_history_
+    assert len(moves) and (moves["gain"] > 0.0).all() and np.isnan(moves["elbo"]).all()
+    assert moves["n_components"][-1] == (-1 if schema < 3 else model.n_components_)
+    assert len(moves) < len(
+        model.partial_fit(make_bars(200, size=6, random_state=1).data[:, :12]).move_history_
+    )
+
+
 def test_there_are_files_of_every_schema():
     stems = {path.stem for path in FILES}
     assert stems == {

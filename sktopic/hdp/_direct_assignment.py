@@ -166,8 +166,11 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
     move_history_ : structured ndarray of shape (n_moves,)
         The moves since training began: n_samples (documents seen before the batch, or up to the end of the
         pass), kind ('split', 'merge' or 'drop'), topic (the identity that is kept, or dropped), other (that
-        which begins or ends, or -1), gain (of the bound, in nats; moves on trial share theirs equally). A
-        topic that is left with less than one expected token is removed without an entry.
+        which begins or ends, or -1), gain (of the bound, in nats; moves on trial share theirs equally),
+        n_components (after the move: for the last of those made at once, n_components_ then), elbo (the bound
+        of the corpus after the moves of the pass with learning_method='memoized', as in training_history_;
+        else nan). A topic that is left with less than one expected token is removed without an entry. Moves
+        in files of schema 1 and 2 have an n_components of -1, and an elbo of nan: not known.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -489,11 +492,10 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
         self._report_topics()
         return len(made) > 0
 
-    def _take_over(self, topics, moves):
-        """Let the topics of the corpus be these, after some moves."""
+    def _take_over(self, topics, moves, elbo=np.nan):
         self._statistics, self._weights = topics.statistics, topics.weights
         self._ids, self._births, self._next_id = topics.ids, topics.births, topics.next_id
         self._trials = topics.trials
         for name, parameter in PARAMETERS.items():
             setattr(self, f"{parameter}_", getattr(topics, name))
-        self._note_moves(moves)
+        self._note_moves(moves, elbo)

@@ -189,8 +189,9 @@ class HybridHDP(LaneModel, MinibatchHDP):
     move_history_ : ndarray of shape (n_moves,), structured
         With split_merge=True, the moves in their order: n_samples (documents seen before), kind
         ('split', 'merge' or 'drop'), topic and other (identities: of the topic that was split, that stayed
-        or that was dropped, and of the one that was made or went; or -1), and gain in nats. Topics that
-        sampling made, or left without tokens, are not among them.
+        or that was dropped, and of the one that was made or went; or -1), gain in nats, n_components
+        (after the move: for the last of those made at once, n_components_ then) and elbo (nan: it has none).
+        Topics that sampling made, or left without tokens, are not among them.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, only once `sktopic.inspection.name_topics` was called.
     n_iter_ : int
@@ -555,13 +556,15 @@ class HybridHDP(LaneModel, MinibatchHDP):
             del memory[CHAIN]
             return
         with changing(self), complete_or_undone(self):
+            made = []
             if n_passes == 1:
                 weights = self._doc_topic_prior(self._root_weights(self.total_samples_))
                 chain.seat(weights, self._key(SEAT_KEY, n_passes))
             elif are_moves_due(n_passes, self.max_iter):
-                self._move_corpus(chain, n_passes)
+                made = self._move_corpus(chain, n_passes)
             self._count_anew(chain)
             self._report_topics()
+            self._note_moves(made)
 
     def _count_anew(self, chain):
         """Let what is stored be the tokens and tables of the chain."""
@@ -584,7 +587,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
         chain.take(visit)
 
     def _move_corpus(self, chain, n_passes):
-        """Split and merge topics as the whole corpus says, and let its tokens go with them."""
+        """Split and merge topics as the whole corpus says, and let its tokens go with them; returns moves."""
         window, n = chain.window(), self._n_trained
         key = self._key(WINDOW_KEY, self.n_batch_iter_)
         moves = self._new_moves(window, chain.n_documents, chain.tables > 0.0, key)
@@ -603,7 +606,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
         ids = np.append(self._ids, self._next_id + np.arange(n_new))
         self._next_id += n_new
         self._ids, self._in_use = padded(ids[numbers], len(weights)), np.arange(len(numbers))
-        self._note_moves_of(moves, ids)
+        return named_moves(moves, ids)
 
     # Moves
 
@@ -643,17 +646,12 @@ class HybridHDP(LaneModel, MinibatchHDP):
             moves.split()
             root, *parts = moves.division()
             self._divide(edit.columns[root], *parts)
-        self._note_moves_of(moves, np.append(ids, self._ids[edit.n_left :]))
+        self._note_moves(named_moves(moves, np.append(ids, self._ids[edit.n_left :])))
 
     def _new_moves(self, window, total_samples, movable, key):
         prior = self._doc_topic_prior(self._root_weights(total_samples))
         judge = Judge(self.topic_concentration_, self.topic_word_prior_, self.n_features_in_)
         return WindowMoves(window.topics(self._n_trained, total_samples), prior, movable, judge, key)
-
-    def _note_moves_of(self, moves, ids):
-        """Enter moves into move_history_; ids: of the topics by their numbers in the moves."""
-        ids = np.append(ids, -1)  # where there is no other topic
-        self._note_moves([(kind, ids[topic], ids[other], gain) for kind, topic, other, gain in moves.made])
 
     def _divide(self, topics, share, of_words):
         """Let parts of topics be topics of their own, behind the others.
@@ -668,3 +666,9 @@ class HybridHDP(LaneModel, MinibatchHDP):
         self._ids = np.append(self._ids, self._next_id + np.arange(n_new))
         self._next_id += n_new
         self._in_use = np.arange(len(self._ids))
+
+
+def named_moves(moves, ids):
+    """The moves made, of identities; ids: of the topics by their numbers in the moves."""
+    ids = np.append(ids, -1)  # where there is no other topic
+    return [(kind, ids[topic], ids[other], gain) for kind, topic, other, gain in moves.made]

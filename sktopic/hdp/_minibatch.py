@@ -16,7 +16,17 @@ from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
 # An entry of move_history_.
-MOVE = np.dtype([("n_samples", "i8"), ("kind", "U5"), ("topic", "i8"), ("other", "i8"), ("gain", "f8")])
+MOVE = np.dtype(
+    [
+        ("n_samples", "i8"),
+        ("kind", "U5"),
+        ("topic", "i8"),
+        ("other", "i8"),
+        ("gain", "f8"),
+        ("n_components", "i8"),
+        ("elbo", "f8"),
+    ]
+)
 # Expected tokens in the corpus from which on a topic is in use.
 FEWEST_TOKENS = 1.0
 
@@ -129,10 +139,17 @@ class MinibatchHDP(MinibatchTopicModel):
         self._next_id += len(columns)
         self.topic_ids_ = self._ids[self._in_use]
 
-    def _note_moves(self, moves):
-        """Enter tuples (kind, topic, other, gain) into move_history_."""
-        noted = np.array([(self.n_samples_seen_, *move) for move in moves], dtype=MOVE)
-        self.move_history_ = np.concatenate([self.move_history_, noted])
+    def _note_moves(self, moves, elbo=np.nan):
+        """Enter tuples (kind, topic, other, gain) into move_history_; the state is that after them.
+
+        elbo : the bound of the corpus then
+        """
+        if not moves:
+            return
+        changes = np.cumsum([1 if kind == "split" else -1 for kind, *_ in moves])
+        n_after = np.count_nonzero(self._columns_in_use()) - changes[-1] + changes
+        noted = [(self.n_samples_seen_, *move, n, elbo) for move, n in zip(moves, n_after)]
+        self.move_history_ = np.concatenate([self.move_history_, np.array(noted, dtype=MOVE)])
 
     def _statistics_in_use(self):
         statistics = self._statistics

@@ -69,8 +69,11 @@ class MemoizedHDP(WeightedMinibatchModel, GrowingHDP):
         """Return shape and rate of the priors of "alpha" and "gamma", a dict."""
 
     @abstractmethod
-    def _take_over(self, topics, moves):
-        """Let the topics be those of a CorpusTopics, after some moves: tuples (kind, topic, other, gain)."""
+    def _take_over(self, topics, moves, elbo=np.nan):
+        """Let the topics be those of a CorpusTopics, after some moves: tuples (kind, topic, other, gain).
+
+        elbo : the bound of the corpus, if it is known
+        """
 
     # Parameters
 
@@ -165,7 +168,7 @@ class MemoizedHDP(WeightedMinibatchModel, GrowingHDP):
             if corpus.has_tokens:
                 self._n_topic_updates += n_batches
                 topics = replace(corpus.topics, statistics=corpus.topics.statistics.duplicate())
-                self._take_over(topics, training.made)
+                self._take_over(topics, training.made, training.bound)
                 self._report_topics()
                 self._note_pass(training.bound)
         corpus.summaries = restored(arrays)
