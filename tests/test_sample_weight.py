@@ -95,7 +95,8 @@ def test_integer_weights_are_repeated_documents(estimator, max_iter):
     params = {"max_iter": max_iter, "batch_size": 1000}
     weighted = new(estimator, **params).fit(X, sample_weight=TIMES)
     repeated = new(estimator, **params).fit(REPEATED)
-    assert weighted.total_samples_ == weighted.n_samples_seen_ / max_iter == TIMES.sum()
+    assert weighted.total_samples_ == weighted.n_samples_seen_ / weighted.n_iter_ == TIMES.sum()
+    assert weighted.n_iter_ == repeated.n_iter_ >= max_iter  # the last pass may be repeated
     for name in ("components_", "doc_topic_prior_", "topic_word_prior_", "topic_word_counts_"):
         assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-8, err_msg=name)
     given = X, None, TIMES
