@@ -264,6 +264,13 @@ def test_batches_are_added_and_a_loaded_model_goes_on(tmp_path):
     assert_array_equal(model.training_history_, loaded.training_history_)
 
 
+def test_documents_without_words_leave_a_model_that_goes_on():
+    model = make_model(max_iter=2).fit(sp.csr_array((5, X.shape[1])))
+    assert model.transform(X[:3]).shape == (3, 5)
+    model.partial_fit(X)
+    assert model.topic_word_counts_.sum() == pytest.approx(X.sum())
+
+
 @pytest.mark.parametrize("damage", ["topic", "word", "document_topic", "lengths", "bounds", "entropy"])
 def test_damaged_summaries_are_refused(damage):
     model = make_model(max_iter=2).fit(X)

@@ -122,7 +122,8 @@ class BatchSummary:
             np.repeat(batch.words, np.diff(words.indptr)).astype(INDEX),
             words.indices.astype(INDEX),
             words.data,
-            np.bincount(cells.topic, weights=entropy, minlength=cells.n_topics),
+            # A bincount of nothing is of integers.
+            np.bincount(cells.topic, weights=entropy, minlength=cells.n_topics).astype(np.float64),
             documents.indptr.astype(np.int64),
             documents.indices.astype(INDEX),
             documents.data,
