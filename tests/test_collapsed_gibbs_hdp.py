@@ -291,6 +291,7 @@ def drawn_from_prior():
     return np.array([prior.summary(*prior.draw()) for _ in range(N_DRAWS)])
 
 
+@pytest.mark.law
 @every_sampler
 def test_joint_distribution(sampler, drawn_from_prior):
     """Geweke (2004): words drawn given topics, and sweeps given words, in turn, have the law of the model.
