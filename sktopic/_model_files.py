@@ -27,7 +27,7 @@ SCHEMA = 3
 # Parameters that files of the schemas before do not have: their models have the default.
 LATER_PARAMETERS = {
     2: {"components_init"},
-    3: {"split_merge", "topic_expectation", "move_acceptance", "final_moves"},
+    3: {"split_merge", "topic_expectation", "move_acceptance", "final_moves", "min_birth_tokens"},
 }
 # Fitted values that they have, and which nothing reads any more.
 FORMER_VALUES = {3: {"_cursor"}}

@@ -18,7 +18,7 @@ import sktopic
 from sktopic import _model_files
 from sktopic._array_archive import write_archive
 from sktopic.datasets import make_bars
-from sktopic.hdp import DirectAssignmentHDP, HybridHDP
+from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP
 from sktopic.hdp._memoized._model import MEMOIZED
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.lda._topic_word_prior import ENTRIES
@@ -529,6 +529,27 @@ def test_what_moves_of_earlier_versions_do_not_say_is_unknown(schema, mmap_mode)
     assert len(moves) < len(
         model.partial_fit(make_bars(200, size=6, random_state=1).data[:, :12]).move_history_
     )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "later"),
+    [
+        (OnlineEMHDP(), {"min_birth_tokens"}),
+        (HybridHDP(), {"split_merge"}),
+        (DirectAssignmentHDP(), {"topic_expectation", "move_acceptance", "final_moves"}),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_files_without_later_parameters_have_their_defaults(estimator, later, path):
+    """As schema 2 had them: a parameter that is new belongs into LATER_PARAMETERS."""
+    model = clone(estimator).fit(X)
+    model.save(path)
+    header, arrays = content_of(path)
+    header["schema"] = 2
+    for name in later:
+        del header["parameters"][name]
+    write(path, header, arrays)
+    assert sktopic.load(path).get_params() == model.get_params()
 
 
 def test_there_are_files_of_every_schema():
