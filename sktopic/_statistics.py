@@ -115,8 +115,8 @@ class TopicWordStatistics:
     @classmethod
     def of_counts(cls, counts, totals, frozen=None):
         """Counts of words in topics, and their sums, as they are."""
-        averaged, average_weight = no_average(len(totals))
-        return cls(counts, totals, np.ones(1), averaged, average_weight, frozen=frozen)
+        averaged, _ = no_average(len(totals))
+        return cls(counts, totals, np.ones(1), averaged, np.zeros(len(totals)), frozen=frozen)
 
     def start_from(self, components):
         """Let the first topics be given ones (n_given, n_features); they weigh what noise of mean 1 does."""

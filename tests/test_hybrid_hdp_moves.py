@@ -130,6 +130,29 @@ def test_blocks_are_kept_and_weighted_documents_are_not(monkeypatch):
     assert model._window.n_tokens > 0
 
 
+@pytest.mark.parametrize("word", ["one", "all"])
+def test_what_fit_ends_with_fits_together(tmp_path, word):
+    """Where the last visits have found no topic, and no column was added, too."""
+    X = csr_array(np.full((12, 1), 3.0)) if word == "one" else bars().data[:120] * 0.5
+    model = make_model(6, topic_concentration=2.0).fit(X)
+    model.save(tmp_path / "model")
+    assert_array_equal(sktopic.load(tmp_path / "model").transform(X), model.transform(X))
+    assert model.partial_fit(X).total_samples_ == 2 * X.shape[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("word", 25), ("word", -1), ("topic", 10_000), ("size", np.nan), ("length", 7), ("used", 3)],
+)
+def test_damaged_windows_are_refused(name, value):
+    model = make_model(20).partial_fit(bars().data[:200])
+    array = getattr(model, f"_window_{name}")
+    assert len(array)
+    array[0] = value
+    with pytest.raises(ValueError, match="damaged: the topics of the documents seen last do not fit"):
+        model.partial_fit(bars().data[200:])
+
+
 def test_shares_of_tokens_leave_no_count_below_zero():
     model = make_model(max_iter=4, early_stopping=True).fit(bars().data[:200] * 0.3)
     assert model._store.min() >= 0.0 and model._store_totals.min() >= 0.0

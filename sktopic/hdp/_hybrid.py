@@ -11,7 +11,7 @@ from sktopic._compat import StrOptions
 from sktopic._concurrency import changing
 from sktopic._document_steps import GibbsInference, GibbsStep, WithPriorStatistics
 from sktopic._documents import DocumentBatch
-from sktopic._fitted_arrays import FLOAT, INT, NUMBER
+from sktopic._fitted_arrays import FLOAT, INT, NUMBER, damaged
 from sktopic._interrupt import complete_or_undone
 from sktopic._lanes import LaneModel
 from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
@@ -224,10 +224,11 @@ class HybridHDP(LaneModel, MinibatchHDP):
     stored are the last draws of all tokens, and doc_burn_in + doc_sweeps sweeps over some 2 ** 19 tokens at a
     time draw topics and tables (by table indicators) given all others, where topics begin and end as they do
     in the posterior. So batches are larger than batch_size then, and one thread samples them. After the
-    second, fourth, eighth ... pass topics are merged and split, and before the last pass merged and dropped,
-    with their tokens. A move is made where it gains: it is no step of a Markov chain, but all else is. On KOS
-    the number that is found is that of long chains of `CollapsedGibbsHDP`, in a small part of their time. The
-    topics of tokens are no part of the fitted state.
+    second, fourth, eighth ... pass topics are merged and split, and before the last pass, where that is the
+    third or a later one, merged and dropped, with their tokens; `early_stopping` ends without that. A move is
+    made where it gains: it is no step of a Markov chain, but all else is. On KOS the number that is found is
+    that of long chains of `CollapsedGibbsHDP`, in a small part of their time. The topics of tokens are no
+    part of the fitted state.
 
     Where a concentration is learned, in `partial_fit`, in a `fit` of one pass, and for larger or weighted
     corpora, training is online. There moves are judged by the topics that the tokens of a window of documents
@@ -633,6 +634,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
 
     def _move(self, window, update):
         """Move topics as the window says."""
+        if not window.is_consistent(self.n_features_in_, self._n_trained):
+            raise damaged(self, "the topics of the documents seen last do not fit")
         ids = self._ids
         movable = np.ones(self._n_trained, dtype=bool)
         movable[frozen_columns(self._statistics.frozen)] = False

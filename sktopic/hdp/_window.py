@@ -115,6 +115,20 @@ class Window:
             self.used + [len(word), batch.n_documents],
         )
 
+    def is_consistent(self, n_features, n_topics):
+        """Whether arrays of these types can be a window of such topics: they may come from a file."""
+        n_tokens, n_documents = self.used
+        word, topic, size = (array[:n_tokens] for array in (self.word, self.topic, self.size))
+        length, weight = self.length[:n_documents], self.document_weight[:n_documents]
+        return (
+            n_tokens == len(word)
+            and n_documents == len(length) > 0
+            and np.all(length >= 0)
+            and length.sum() == n_tokens
+            and all(((a >= 0) & (a < n)).all() for a, n in ((word, n_features), (topic, n_topics)))
+            and all(((a > 0.0) & (a < np.inf)).all() for a in (size, weight))
+        )
+
     @property
     def n_tokens(self):
         return int(self.used[0])
