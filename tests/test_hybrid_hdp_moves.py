@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 import sktopic
+from sktopic import _minibatch
 from sktopic._documents import DocumentReader
 from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars
@@ -128,6 +129,32 @@ def test_blocks_are_kept_and_weighted_documents_are_not(monkeypatch):
     weights = np.r_[np.full(100, 2.0), np.ones(100)]
     model = make_model(max_iter=2).fit(X, sample_weight=weights)
     assert model._window.n_tokens > 0
+
+
+@pytest.mark.parametrize("n_visits", [1, 3])
+def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
+    """Where the global step is long, that is: Ctrl-C waits for a short one."""
+    states, original = [], HybridHDP._batch_counts
+
+    def batch_counts(self, reader, rows, key, update, *given):
+        if not update.is_first_visit:
+            states.append({name: np.copy(value) for name, value in vars(self).items()})
+        return original(self, reader, rows, key, update, *given)
+
+    def take(self, visit):
+        if len(states) == n_visits:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(HybridHDP, "_batch_counts", batch_counts)
+    monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
+    monkeypatch.setattr(CorpusChain, "take", take)
+    model = make_model()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(bars().data[:200])
+    assert vars(model).keys() == states[-1].keys()
+    for name, value in states[-1].items():
+        assert_array_equal(vars(model)[name], value, err_msg=name)
+    assert model.transform(bars().data[:200]).shape == (200, model.n_components_)
 
 
 @pytest.mark.parametrize("word", ["one", "all"])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sktopic._arrays import BLOCK_ENTRIES, by_blocks
-from sktopic._statistics import TopicWordStatistics, frozen_columns
+from sktopic._statistics import TopicWordStatistics
 from sktopic.hdp._corpus_topics import merged, start_without
 from sktopic.hdp._variational_split_merge import (
     LEAST_GAIN,
@@ -29,7 +29,7 @@ class FinalMoves:
     The candidates are chosen by the first batch: pairs of topics, and numbers of the smallest topics, without
     which documents are inferred once more. Nothing is estimated, and no standard error is needed: merges of
     disjoint pairs change the bound by the sum of what each does, and dropping topics by what is found. Both
-    at once would not, so that what gains more is done.
+    at once would not, so that what gains more is done. No topic is frozen in `fit`.
 
     Parameters
     ----------
@@ -39,12 +39,7 @@ class FinalMoves:
 
     def __init__(self, topics, infer):
         self.topics, self._infer = topics, infer
-        given = topics.statistics
-        self._sums = TopicWordStatistics.empty(given.n_features, topics.n_topics)
-        if given.frozen is not None:
-            held = frozen_columns(given.frozen)
-            self._sums.frozen = given.frozen
-            self._sums.store[:, held], self._sums.totals[held] = given.store[:, held], given.totals[held]
+        self._sums = TopicWordStatistics.empty(topics.statistics.n_features, topics.n_topics)
         self._pairs, self._n_documents = None, 0.0
 
     def add(self, batch_counts, workers):
@@ -63,14 +58,13 @@ class FinalMoves:
 
     def _choose(self, topics, workers):
         corpus, batch = self.topics, topics.batch
-        free, sizes = ~corpus.are_frozen(), corpus.tokens()
-        self._pairs = candidate_pairs(topics, sizes, free, free, PARTNERS)
-        order = np.argsort(sizes, kind="stable")
-        self._by_size, self._posteriors = order[free[order]], []
+        sizes, all_topics = corpus.tokens(), np.ones(corpus.n_topics, dtype=bool)
+        self._pairs = candidate_pairs(topics, sizes, all_topics, all_topics, PARTNERS)
+        self._by_size, self._posteriors = np.argsort(sizes, kind="stable"), []
         self._numbers, best = [], 0.0
         scale, lower = corpus.total_samples / batch.total_weight, 0
         counts = self._bounded(topics.counts, workers)
-        for n in numbers_to_drop(min(len(self._by_size), corpus.n_topics - 1)):
+        for n in numbers_to_drop(corpus.n_topics - 1):
             gain = scale * self._change_without(n, counts, workers)
             gain += self._topics_change(n)
             self._numbers.append(n)
