@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
+from threadpoolctl import threadpool_limits
 
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._parallel import Workers
@@ -297,6 +298,16 @@ def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, scale, expectatio
     beta = np.concatenate([[part.weight for part in parts], beta[:-1][others], beta[-1:]])
     after = whole_bound(phi, lam, beta, *given)
     assert split.gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
+
+
+def test_gains_do_not_depend_on_threads_of_matrix_products():
+    column, words = 1e3 * np.random.default_rng(0).random(300_000), np.arange(3)
+    topics = BatchTopics(SimpleNamespace(batch=SimpleNamespace(words=words)), 1.0, 0.1, 1.0, 2.0)
+    found = []
+    for n_threads in (1, 2, 3):
+        with threadpool_limits(n_threads, user_api="blas"):
+            found.append(topics.posterior(column)[2])
+    assert len(set(found)) == 1
 
 
 def test_tokens_of_earlier_batches_are_divided_as_the_parts_share_their_words():

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sktopic._arrays import BLOCK_ENTRIES, by_blocks
+from sktopic._sample_weight import weighted_sum
 from sktopic._statistics import TopicWordStatistics
 from sktopic.hdp._corpus_topics import merged, start_without
 from sktopic.hdp._variational_split_merge import (
@@ -165,13 +166,13 @@ def documents_change(topics, weights, pairs, workers):
     bounds = [*range(0, batch.n_documents, size), batch.n_documents]
     priors = topics.concentration * weights
     joint = priors[pairs].sum(axis=1)
-    n_documents = np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
 
     def change(first, last):
         n = tokens[first:last]
         alone = gammaln(priors + n) - gammaln(priors)
         gains = gammaln(joint + n[:, pairs].sum(axis=2)) - gammaln(joint) - alone[:, pairs].sum(axis=2)
-        return n_documents[first:last] @ (gains - documents_mixing(topics, pairs, first, last))
+        gains -= documents_mixing(topics, pairs, first, last)
+        return weighted_sum(gains, None if batch.sample_weight is None else batch.sample_weight[first:last])
 
     return sum(workers.map_here(change, list(pairwise(bounds))))
 

@@ -119,7 +119,7 @@ class BatchTopics:
         terms, total = dirichlet_terms(column, eta, psi), column.sum()
         psi_total = digamma(total + n * eta)
         bound = terms + total * psi_total - gammaln(total + n * eta) + gammaln(n * eta) - n * gammaln(eta)
-        tokens = float(column @ psi - total * psi_total)
+        tokens = float((column * psi).sum() - total * psi_total)
         return float(bound), psi[self.batch.words] - psi_total, tokens
 
     def proportions_change(self, first, second):
@@ -216,7 +216,7 @@ def merge_gain(topics, one, other, mixing):
     bound, log_words, log_tokens = topics.posterior(union.column)
     words = 0.0
     for topic in (one, other):
-        words += float(topic.part.words @ (log_words - topic.log_words))
+        words += float((topic.part.words * (log_words - topic.log_words)).sum())
     change, error = topics.estimate(topics.proportions_change(one.part, other.part) - mixing)
     gain = change + topics.scale * words + bound - one.bound - other.bound
     unseen = log_tokens - one.log_tokens - other.log_tokens - topics.scale * words
