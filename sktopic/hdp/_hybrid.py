@@ -76,7 +76,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
     sizes. By default at most n_components topics are used. Topics without tokens lose their weight, but
     similar topics are not merged: n_components_, the number in use, is no estimate of their true number; that
     of `CollapsedGibbsHDP` is. With split_merge=True n_components is only the start, on which the number that
-    is found hardly depends.
+    is found after some passes hardly depends.
 
     Parameters
     ----------
