@@ -16,6 +16,7 @@ from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _corpus_chain
 from sktopic.hdp._corpus_chain import CorpusChain
+from sktopic.hdp._hybrid import MOVE_WORK
 from sktopic.hdp._window import TopicTokens
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
@@ -129,6 +130,26 @@ def test_blocks_are_kept_and_weighted_documents_are_not(monkeypatch):
     weights = np.r_[np.full(100, 2.0), np.ones(100)]
     model = make_model(max_iter=2).fit(X, sample_weight=weights)
     assert model._window.n_tokens > 0
+
+
+def test_only_updates_with_moves_are_long(monkeypatch):
+    """Long ones copy the statistics, so that Ctrl-C can stop them."""
+    works, moving = [], []
+    global_work, move = HybridHDP._global_work, HybridHDP._move
+
+    def working(self, *given):
+        works.append(global_work(self, *given))
+        return works[-1]
+
+    def moved(self, *given):
+        moving.append(len(works) - 1)
+        move(self, *given)
+
+    monkeypatch.setattr(HybridHDP, "_global_work", working)
+    monkeypatch.setattr(HybridHDP, "_move", moved)
+    make_model(batch_size=50).partial_fit(bars().data)
+    assert moving == [i for i, work in enumerate(works) if work > 250 * MOVE_WORK]
+    assert 0 < len(moving) < len(works) / 2
 
 
 @pytest.mark.parametrize("n_visits", [1, 3])

@@ -486,7 +486,13 @@ class HybridHDP(LaneModel, MinibatchHDP):
         if isinstance(batch_counts.expected, Visit):
             return batch_counts.expected.work()
         work = super()._global_work(batch_counts, update)
-        return work + MOVE_WORK * int(self._window_used[0]) if self.split_merge else work
+        if self._judges_by_window(update):
+            window = self._window
+            n_documents = window.n_documents + batch_counts.n_documents
+            n_tokens = window.n_tokens + len(batch_counts.expected.topic)
+            if self._ends_window(n_documents, n_tokens, update):
+                work += MOVE_WORK * n_tokens
+        return work
 
     def _update_topics(self, batch_counts, update, workers):
         if isinstance(batch_counts.expected, Visit):
@@ -500,7 +506,7 @@ class HybridHDP(LaneModel, MinibatchHDP):
             statistics = batch_counts.expected.prior_statistics()
             tables = statistics.topic_gains / batch_counts.n_documents
             self._update_root(tables, total_weight * statistics.total_gain / batch_counts.n_documents, update)
-            if self.split_merge and CHAIN not in update.memory:
+            if self._judges_by_window(update):
                 self._look_at(batch_counts.expected, update)
 
     def _update_root(self, tables, growth, update):
@@ -624,11 +630,18 @@ class HybridHDP(LaneModel, MinibatchHDP):
         """Begin a window of so many documents."""
         self._window, self._window_target = Window.empty(), np.array([target], dtype=np.float64)
 
+    def _judges_by_window(self, update):
+        """Whether documents of an update enter the window; the very first batch reads random topics."""
+        return self.split_merge and CHAIN not in update.memory and self._n_topic_updates > 0
+
+    def _ends_window(self, n_documents, n_tokens, update):
+        """Whether a window of so many documents and tokens is large enough for moves."""
+        return n_documents >= min(self._window_target[0], update.total_samples) or n_tokens >= MOST_TOKENS
+
     def _look_at(self, drawn, update):
         """Let the documents of a batch enter the window; at its end, split and merge topics."""
         self._window = window = self._window.with_batch(drawn.batch, drawn.topic)
-        enough = min(self._window_target[0], update.total_samples)
-        if window.n_documents >= enough or window.n_tokens >= MOST_TOKENS:
+        if self._ends_window(window.n_documents, window.n_tokens, update):
             self._window_target = 2.0 * self._window_target
             self._move(window, update)
 
