@@ -93,6 +93,7 @@ def test_first_batch_starts_from_nothing():
 # What a batch is drawn from
 
 
+@pytest.mark.law
 @for_each_seed
 def test_batch_without_a_past_has_the_exact_posterior(seed):
     """Enumerated: assignments and tables of the golden corpus."""
@@ -136,6 +137,7 @@ def law_of_two_tokens(a, b, gamma, alpha, eta, counts, n_features):
     return law / law.sum()
 
 
+@pytest.mark.law
 @for_each_seed
 @pytest.mark.parametrize("sticks", [(3.0, 2.0), (1.5, 0.6)])
 def test_batch_beside_a_corpus_has_the_exact_law(sticks, seed):
