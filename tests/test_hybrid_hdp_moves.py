@@ -174,7 +174,7 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
         model.fit(bars().data[:200])
     assert vars(model).keys() == states[-1].keys()
     for name, value in states[-1].items():
-        assert_array_equal(vars(model)[name], value, err_msg=name)
+        assert np.asarray(vars(model)[name]).tobytes() == value.tobytes(), name
     assert model.transform(bars().data[:200]).shape == (200, model.n_components_)
 
 

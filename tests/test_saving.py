@@ -536,7 +536,6 @@ def test_what_moves_of_earlier_versions_do_not_say_is_unknown(schema, mmap_mode)
     [
         (OnlineEMHDP(), {"min_birth_tokens"}),
         (HybridHDP(), {"split_merge"}),
-        (DirectAssignmentHDP(), {"topic_expectation", "move_acceptance", "final_moves"}),
     ],
     ids=lambda given: type(given).__name__,
 )
