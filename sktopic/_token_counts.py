@@ -39,10 +39,11 @@ def are_whole(values):
 def log_rising_change(counts, before, beta):
     """By how much the sum of log Gamma(count + beta) - log Gamma(beta) exceeds that of the counts before."""
     changed = np.flatnonzero(counts != before)  # few: numbers are faster than a mask
-    return _log_rising(counts.take(changed), beta) - _log_rising(before.take(changed), beta)
+    return log_rising(counts.take(changed), beta) - log_rising(before.take(changed), beta)
 
 
-def _log_rising(counts, beta):
+def log_rising(counts, beta):
+    """The sum of log Gamma(count + beta) - log Gamma(beta)."""
     present = counts[counts > 0]
     return (gammaln(present + beta) - gammaln(beta)).sum()
 

@@ -33,11 +33,12 @@ def make_model(n_components=5, **params):
     return HybridHDP(n_components, split_merge=True, random_state=0, **{**settings, **params})
 
 
-@pytest.mark.parametrize("n_components", [1, 40])
-def test_there_are_as_many_topics_as_bars_from_any_start(n_components):
-    model = make_model(n_components, max_iter=20).fit(bars().data)
+# From as many as the prior leads to expect (22 and 5), or from 40: all have to come to ten.
+@pytest.mark.parametrize(("n_components", "topic_concentration"), [(1, 3.0), (40, 3.0), (1, 0.5)])
+def test_there_are_as_many_topics_as_bars_from_any_start(n_components, topic_concentration):
+    model = make_model(n_components, topic_concentration=topic_concentration, max_iter=20).fit(bars().data)
     tokens = np.sort(model.topic_word_counts_.sum(axis=1))
-    assert 10 <= np.sum(tokens.cumsum() > 0.01 * tokens.sum()) <= 12
+    assert np.sum(tokens.cumsum() > 0.01 * tokens.sum()) == 10
     nearest = np.abs(model.components_[:, None] - bars().components).sum(axis=2).min(axis=0)
     assert nearest.max() < 0.2
 
@@ -249,6 +250,30 @@ def pair_probabilities(counts, tables, b0, b1, eta):
     return {pair: p / total for pair, p in found.items() if p > 0.0}
 
 
+def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
+    b0, b1, eta = 1.5, 0.8, 0.5
+    chain = CorpusChain(csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]])))
+    settings = {"topic_concentration": b0, "doc_concentration": b1, "topic_word_prior": eta, "n_features": 3}
+    start, found = chain.documents.clump_indptr[2], Counter()
+    states = [(i, j, m) for i in range(3) for j in range(4) for m in (1, 2)[: 1 + (i == j)]]
+    for first, second, n_tables in states:
+        if second == 3 and first < 2:  # a new topic has the first free number
+            continue
+        chain.z[:] = [0, 0, 0, 1, 1, 1, 1, 1, first, second]
+        chain.seat(np.full(4, 1e-9), 0)  # one table for each topic of a document
+        own = chain.entries[start : start + chain.n_entries[2]]
+        chain.tables[own["topic"]] += n_tables - 1
+        own["tables"] = n_tables
+        log_p = chain.log_joint(chain.counts(3, 4), settings)
+        found[first, min(second, 2), first == second] += np.exp(log_p)
+    others = np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 3.0]])  # one table in each document
+    expected = pair_probabilities(others, np.array([1.0, 2.0]), b0, b1, eta)
+    total = sum(found.values())
+    assert found.keys() == expected.keys()
+    for pair, p in expected.items():
+        assert found[pair] / total == pytest.approx(p, rel=1e-10)
+
+
 def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
     X, fit = bars().data[:700], make_model(shuffle=False, max_iter=1, total_samples=700)
     whole = fit.fit(X)
@@ -286,6 +311,11 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
     for before, after in changes:
         for one, other in zip(before, after):
             assert_allclose(one, other, rtol=1e-10)
+
+
+def test_the_fitted_state_fits_together_where_no_topic_is_born():
+    model = make_model(2, topic_concentration=1e-9, max_iter=3).fit(bars().data[:20])
+    assert len(model.components_) == model.n_components_
 
 
 def test_a_split_is_divided_as_its_tokens_in_the_window_are():

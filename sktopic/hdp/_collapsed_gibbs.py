@@ -29,6 +29,7 @@ from sktopic.hdp._concentrations import (
     draw_concentration,
 )
 from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
+from sktopic.hdp._root import log_root
 
 # Tell the streams of one seed apart.
 CONCENTRATION_KEY = 0x636F6E63
@@ -40,12 +41,6 @@ DEFAULT_TOPIC_WORD_PRIOR = 0.05
 MOST_PROPOSALS = 1000
 # Restricted sweeps before a split is proposed.
 LAUNCH_SWEEPS = 4
-
-
-def _log_root(tables, b0):
-    """log of b0 ** K prod Gamma(M_k) / (b0)_M."""
-    present = tables[tables > 0]
-    return len(present) * np.log(b0) + gammaln(present).sum() + gammaln(b0) - gammaln(b0 + present.sum())
 
 
 @dataclass
@@ -562,6 +557,6 @@ class CollapsedGibbsHDP(BatchSampler):
         norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
         total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
         total += self._log_frozen(call, [documents])
-        total += _log_root(self._tables, b0) - _log_root(call.tables_before, b0)
+        total += log_root(self._tables, b0) - log_root(call.tables_before, b0)
         total += log_seatings(**documents.lists) + (self._tables - call.tables_before).sum() * np.log(b1)
         return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()

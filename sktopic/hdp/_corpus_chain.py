@@ -8,11 +8,12 @@ from sktopic._arrays import rows_of
 from sktopic._document_sources import MatrixDocuments
 from sktopic._documents import DocumentReader
 from sktopic._kernels._documents import clump_bounds
-from sktopic._kernels._hdp_gibbs import draw_tables, list_topics
+from sktopic._kernels._hdp_gibbs import draw_tables, list_topics, log_seatings
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._topic_lists import TOPIC_TABLES
-from sktopic._token_counts import are_whole
+from sktopic._token_counts import are_whole, log_rising
 from sktopic.hdp._restaurants import SAMPLERS, Restaurants, padded
+from sktopic.hdp._root import log_root
 from sktopic.hdp._window import Window
 
 # The largest corpus of which topics of tokens are kept, in tokens (a count is no more than 64 of them).
@@ -102,6 +103,7 @@ class CorpusChain:
     entries, n_entries : lists of the topics and tables of documents (see _kernels._topic_lists), which begin
         where the clumps of the documents do
     tables : (n_columns,) float64, all tables of each topic
+    log_joint_before : float, the log joint probability one pass before topics are moved
     """
 
     def __init__(self, X):
@@ -110,6 +112,7 @@ class CorpusChain:
         self.entries = np.zeros(self.documents.n_clumps, dtype=TOPIC_TABLES)
         self.n_entries = np.zeros(self.documents.n_documents, dtype=np.int32)
         self.tables = np.empty(0)
+        self.log_joint_before = -np.inf
 
     @property
     def n_documents(self):
@@ -155,6 +158,16 @@ class CorpusChain:
         _, size = self.documents.clumps()
         entry = self._word().astype(np.int64) * n_columns + self.z
         return np.bincount(entry, size, n_features * n_columns).reshape(n_features, n_columns)
+
+    def log_joint(self, counts, settings):
+        """log p(words, topics and tables); counts (n_features, n_columns): tokens; settings as of visit."""
+        b0, b1 = settings["topic_concentration"], settings["doc_concentration"]
+        beta, documents = settings["topic_word_prior"], self.documents
+        all_words = beta * settings["n_features"]
+        total = log_rising(counts, beta) - log_rising(counts.sum(axis=0), all_words)
+        total += log_root(self.tables, b0) + self.tables.sum() * np.log(b1)
+        lists = documents.clump_indptr, self.entries, self.n_entries
+        return total + log_seatings(*lists) - log_rising(self.lengths(), b1)
 
     def visit(self, reader, rows, statistics, settings, n_sweeps, key):
         """Sample the topics of some documents given those of all others; changes nothing.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, gammaln
 
 from sktopic._prior import LARGEST, SMALLEST
 
@@ -16,6 +16,12 @@ def expected_topics(lengths, topic_concentration, doc_concentration):
     b0, b1 = topic_concentration, doc_concentration
     tables = b1 * (digamma(b1 + lengths) - digamma(b1)).sum()
     return b0 * (digamma(b0 + tables) - digamma(b0))
+
+
+def log_root(tables, topic_concentration):
+    """log probability of the topics of tables: of b0 ** K prod Gamma(M_k) / (b0)_M."""
+    b0, present = topic_concentration, tables[tables > 0]
+    return len(present) * np.log(b0) + gammaln(present).sum() + gammaln(b0) - gammaln(b0 + present.sum())
 
 
 @dataclass(frozen=True)

@@ -240,14 +240,14 @@ class WindowMoves:
                 into[into == other] = number
         return TopicEdit(into)
 
-    def split(self):
-        """Split topics that are better as two, and the parts again."""
+    def split(self, least_gain=LEAST_GAIN):
+        """Split topics that are better as two, by so many nats, and the parts again."""
         waiting = [(k, combine_keys(self._key, k)) for k in sorted(self._movable)]
         while waiting:
             number, key = waiting.pop()
             topic = self.topics[number]
             gain, side, share = self._judge.find_sides(topic.tokens, topic.prior, key)
-            if gain <= LEAST_GAIN:
+            if gain <= least_gain:
                 continue
             parts = [(topic.tokens.part(side == s), share if s == 0 else 1.0 - share) for s in (0, 1)]
             parts.sort(key=lambda part: -len(part[0]))
