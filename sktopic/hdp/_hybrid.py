@@ -228,9 +228,9 @@ class HybridHDP(LaneModel, MinibatchHDP):
     third or a later one, merged and dropped, with their tokens; `early_stopping` ends without that. A move is
     made where it gains: it is no step of a Markov chain, but all else is. A split has to gain more than the
     pass before it has raised the log joint probability, per topic: as long as sampling has not settled, it
-    might find as much for one topic as for two, and topics made too early stay. On KOS and NIPS the number
-    that is found is near that of long chains of `CollapsedGibbsHDP`, in a small part of their time. The topics
-    of tokens are no part of the fitted state.
+    might find as much for one topic as for two, and topics made too early stay. On KOS the number that is
+    found is near that of long chains of `CollapsedGibbsHDP`, on NIPS some 15 % above, in a small part of their
+    time. The topics of tokens are no part of the fitted state.
 
     Where a concentration is learned, in `partial_fit`, in a `fit` of one pass, and for larger or weighted
     corpora, training is online. There moves are judged by the topics that the tokens of a window of documents
