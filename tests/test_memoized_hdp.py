@@ -95,7 +95,7 @@ def test_bound_never_falls_without_moves(start):
     assert history["elbo"][-1] > history["elbo"][0] + 10
     assert_array_equal(history["n_samples"], 60 * np.arange(1, 26))
     for name in ("doc_concentration", "topic_concentration", "topic_word_prior"):
-        assert len(set(history[name].tolist())) > 2
+        assert len(set(history[name].tolist())) > 1
 
 
 def test_gains_of_moves_are_those_of_the_bound(monkeypatch):

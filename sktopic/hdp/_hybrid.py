@@ -191,7 +191,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
         ('split', 'merge' or 'drop'), topic and other (identities: of the topic that was split, that stayed
         or that was dropped, and of the one that was made or went; or -1), gain in nats, n_components
         (after the move: for the last of those made at once, n_components_ then) and elbo (nan: it has none).
-        Topics that sampling made, or left without tokens, are not among them.
+        Topics that sampling made, or left without tokens, are not among them, but for those without tokens in
+        a window, which are dropped with a gain of zero.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics, only once `sktopic.inspection.name_topics` was called.
     n_iter_ : int
@@ -229,20 +230,20 @@ class HybridHDP(LaneModel, MinibatchHDP):
     made where it gains: it is no step of a Markov chain, but all else is. A split has to gain more than the
     pass before it has raised the log joint probability, per topic: as long as sampling has not settled, it
     might find as much for one topic as for two, and topics made too early stay. On KOS the number that is
-    found is near that of long chains of `CollapsedGibbsHDP`, on NIPS some 15 % above, in a small part of their
-    time. The topics of tokens are no part of the fitted state.
+    found is near that of long chains of `CollapsedGibbsHDP`, on NIPS some 15 % above, in a small part of
+    their time. The topics of tokens are no part of the fitted state.
 
     Where a concentration is learned, in `partial_fit`, in a `fit` of one pass, and for larger or weighted
     corpora, training is online. There moves are judged by the topics that the tokens of a window of documents
     were drawn to last. The first window is of 250 documents after the first batch, each one twice as large as
     the one before it, up to the size of the corpus, or until it has 2 ** 22 tokens; documents of a smaller
-    one stand for the corpus, each for as many. At its end topics are merged, dropped and, but for the last of
-    several passes of `fit`, split. What is stored of a topic that is split is divided among the parts, word
-    by word, in proportion to their tokens in the window plus their share of a token, and its tables by their
-    shares: sums are kept. Those of merged topics are added, those of dropped ones forgotten. With
-    concentrations as on that corpus it finds about a third of the topics, since averages over batches forget
-    small ones. Up to 32 bytes for each token of the window are part of the fitted state, and a batch is in
-    memory as a whole.
+    one stand for the corpus, each for as many, or for four at most where topics are split. At its end topics
+    are merged, dropped and, but for the last of several passes of `fit`, split. What is stored of a topic
+    that is split is divided among the parts, word by word, in proportion to their tokens in the window plus
+    their share of a token, and its tables by their shares: sums are kept. Those of merged topics are added,
+    those of dropped ones forgotten. With concentrations as on that corpus it finds about a third of the
+    topics, since averages over batches forget small ones. Up to 32 bytes for each token of the window are
+    part of the fitted state, and a batch is in memory as a whole.
 
     In both, each topic is compared with the two that explain its words best, and merged with one where both
     are better as one; small topics are dropped where their tokens are better in the others; then Gibbs
@@ -676,7 +677,8 @@ class HybridHDP(LaneModel, MinibatchHDP):
     def _new_moves(self, window, total_samples, movable, key):
         prior = self._doc_topic_prior(self._root_weights(total_samples))
         judge = Judge(self.topic_concentration_, self.topic_word_prior_, self.n_features_in_)
-        return WindowMoves(window.topics(self._n_trained, total_samples), prior, movable, judge, key)
+        times = max(1.0, total_samples / window.n_documents)
+        return WindowMoves(window.topics(self._n_trained), prior, movable, judge, key, times)
 
     def _divide(self, topics, share, of_words):
         """Let parts of topics be topics of their own, behind the others.

@@ -318,8 +318,7 @@ def merge_estimates(topics, sizes):
 
 def overlaps(x):
     """Cosines of the columns of x; zero for columns of zeros."""
-    with one_blas_thread():
-        inner = np.triu(products(x)).astype(np.float64)
+    inner = products(x).astype(np.float64)
     inner += np.triu(inner, 1).T
     norms = np.sqrt(inner.diagonal())
     norms = np.outer(norms, norms)
@@ -327,18 +326,17 @@ def overlaps(x):
 
 
 def products(x):
-    """The upper triangle of x.T @ x, and maybe more.
+    """The upper triangle of x.T @ x.
 
     A large one in parts, since NumPy does not look for Ctrl-C in a product of matrices.
     """
     n_rows, n_columns = x.shape
     width = max(1, PRODUCT_WORK // max(1, n_rows * n_columns))
-    if width >= n_columns:
-        return x.T @ x
     out = np.empty((n_columns, n_columns), dtype=x.dtype)
     for first in range(0, n_columns, width):
         columns = slice(first, first + width)
-        out[columns, first:] = x[:, columns].T @ x[:, first:]
+        with one_blas_thread():
+            out[columns, first:] = x[:, columns].T @ x[:, first:]
     return np.triu(out)
 
 

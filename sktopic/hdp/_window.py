@@ -1,6 +1,6 @@
 """The documents that were seen last, with the topics that their tokens were drawn to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -41,6 +41,10 @@ class TopicTokens:
     def weights(self):
         """(n_tokens,) sizes, as often as their documents count."""
         return self.size * self.document_weight[self.document]
+
+    def times(self, factor):
+        """The same where each document counts as so many times as many."""
+        return replace(self, document_weight=factor * self.document_weight)
 
     def part(self, chosen):
         columns = (array[chosen] for array in (self.word, self.size, self.document))
@@ -138,15 +142,14 @@ class Window:
         """By weight."""
         return float(self.document_weight[: self.used[1]].sum())
 
-    def topics(self, n_topics, n_all_documents):
-        """TopicTokens of each topic; each document counts as many as stand for a corpus of some number."""
+    def topics(self, n_topics):
+        """TopicTokens of each topic."""
         n_tokens, n_documents = self.used
         topic = self.topic[:n_tokens]
         order = np.argsort(topic, kind="stable")
         document = np.repeat(np.arange(n_documents), self.length[:n_documents])[order]
         given = self.word[:n_tokens][order], self.size[:n_tokens][order], document
-        factor = max(1.0, n_all_documents / self.n_documents)
-        tokens = TopicTokens(*given, factor * self.document_weight[:n_documents], order)
+        tokens = TopicTokens(*given, self.document_weight[:n_documents], order)
         bounds = np.searchsorted(topic[order], np.arange(n_topics + 1))
         return [tokens.part(slice(a, b)) for a, b in pairwise(bounds)]
 

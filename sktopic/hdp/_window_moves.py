@@ -30,6 +30,10 @@ SPLIT_SWEEPS = 5
 MERGE_CANDIDATES = 2
 # Tokens of the largest topic that is tried to be dropped.
 LARGEST_DROPPED = 500
+# Documents of the corpus that one of the window stands for where topics are split, at most. Four times the
+# evidence lets topics that are not certain yet begin, which later windows may merge; all of the corpus would
+# let single documents be topics.
+MOST_TIMES = 4.0
 # The least that is divided by.
 SMALLEST = 1e-300
 # Share of the topic itself in what two sides start from, and rounds in which documents choose one.
@@ -94,7 +98,7 @@ class Judge:
         words = np.bincount(tokens.word, weights)
         words = words[words > 0.0]
         log_p = math.log(self.topic_concentration) + 0.5 * math.log(2.0 * math.pi / tables)
-        log_p += document_weight @ (gammaln(prior + n) - gammaln(prior))
+        log_p += (document_weight * (gammaln(prior + n) - gammaln(prior))).sum()
         log_p += (gammaln(eta + words) - gammaln(eta)).sum()
         return float(log_p + gammaln(eta * self.n_features) - gammaln(eta * self.n_features + words.sum()))
 
@@ -167,6 +171,8 @@ class WindowMoves:
     movable : (n_topics,) bool, whether topics may be merged, dropped and split
     judge : Judge
     key : of the streams
+    times : documents of the corpus that each of the window stands for: topics are merged and dropped for what
+        all these would say, and split for what at most MOST_TIMES would
 
     Attributes
     ----------
@@ -174,10 +180,11 @@ class WindowMoves:
     made : list of tuples (kind, number, other number, gain)
     """
 
-    def __init__(self, topics, prior, movable, judge, key):
-        self._judge, self._key = judge, key
+    def __init__(self, topics, prior, movable, judge, key, times=1.0):
+        self._judge, self._key, self._times = judge, key, times
         self._n = self._next = len(topics)
-        self.topics = {k: WindowTopic(k, 1.0, float(prior[k]), tokens) for k, tokens in enumerate(topics)}
+        counted = (tokens.times(times) for tokens in topics)
+        self.topics = {k: WindowTopic(k, 1.0, float(prior[k]), tokens) for k, tokens in enumerate(counted)}
         self._movable = set(np.flatnonzero(movable).tolist())
         self.made, self._dropped = [], []
 
@@ -220,7 +227,7 @@ class WindowMoves:
         others = Others(self.topics, self._judge)
         sizes = {k: len(topic.tokens) for k, topic in self.topics.items()}
         for k in sorted(self._movable, key=lambda k: (sizes[k], k)):
-            if sizes[k] > LARGEST_DROPPED or len(self.topics) == 1:
+            if sizes[k] > LARGEST_DROPPED or others.only(k):
                 break
             gain = others.gain_of(k) if sizes[k] else 0.0
             if gain < -LEAST_GAIN or not sizes[k]:
@@ -246,7 +253,8 @@ class WindowMoves:
         while waiting:
             number, key = waiting.pop()
             topic = self.topics[number]
-            gain, side, share = self._judge.find_sides(topic.tokens, topic.prior, key)
+            own = topic.tokens.times(min(self._times, MOST_TIMES) / self._times)
+            gain, side, share = self._judge.find_sides(own, topic.prior, key)
             if gain <= least_gain:
                 continue
             parts = [(topic.tokens.part(side == s), share if s == 0 else 1.0 - share) for s in (0, 1)]
@@ -302,7 +310,7 @@ class Others:
         tokens = [topic.tokens for topic in topics.values()]
         self._topics, self._judge = dict(topics), judge
         self._column = {k: i for i, k in enumerate(topics)}
-        self._there = np.ones(len(tokens), dtype=bool)
+        self._there = np.array([len(some) > 0 for some in tokens])
         self._prior = np.array([topic.prior for topic in topics.values()])
         self._of_documents = document_counts(tokens)
         counts = word_counts(tokens, judge.n_features).toarray().T + judge.topic_word_prior
@@ -316,6 +324,10 @@ class Others:
 
     def drop(self, number):
         self._there[self._column[number]] = False
+
+    def only(self, number):
+        """Whether none but this has tokens."""
+        return self._there.sum() == self._there[self._column[number]]
 
     def nearest(self, tokens):
         """The numbers of the topics, of those that there are, in which tokens are most probable."""
@@ -341,7 +353,7 @@ class Others:
             place = starts[:n] + i
             share = mass[:n] * self._phi[tokens.word[place]]
             likelihood = share.sum(axis=1)
-            total += weights[place] @ np.log(likelihood)
+            total += (weights[place] * np.log(likelihood)).sum()
             mass[:n] += share * (tokens.size[place] / likelihood)[:, None]
         return total
 
@@ -364,7 +376,7 @@ class Others:
         here = topic.prior + np.repeat(n, np.diff(bounds)) - tokens.size
         here *= (eta + words[tokens.word] - weights) / (eta * judge.n_features + total - weights)
         gain = judge.log_alone(tokens, float(self._of_documents.nnz), self._prior.sum())
-        gain -= log_elsewhere + weights @ np.log(here / (here + elsewhere))
+        gain -= log_elsewhere + (weights * np.log(here / (here + elsewhere))).sum()
 
         lengths = self._first[documents + 1] - self._first[documents]
         rows = np.repeat(self._first[documents] - np.append(0, lengths[:-1].cumsum()), lengths)
@@ -375,4 +387,4 @@ class Others:
         here = (topic.prior + n) * (eta + words[rest.word]) / (eta * judge.n_features + total)
         elsewhere = self._likelihood[rows] - (topic.prior + n) * self._phi[rest.word, k]
         weights = rest.document_weight[rest.document] * rest.size
-        return float(gain + weights @ np.log1p(here / np.maximum(elsewhere, SMALLEST)))
+        return float(gain + (weights * np.log1p(here / np.maximum(elsewhere, SMALLEST))).sum())

@@ -136,8 +136,8 @@ def best_concentration(documents, weights, alpha, shape, rate):
     def derivatives(x):
         a = math.exp(x)
         first, second = (
-            weights**order @ documents.gains(a * weights, order)
-            + sample_weight @ (polygamma(order - 1, a) - polygamma(order - 1, a + lengths))
+            (weights**order * documents.gains(a * weights, order)).sum()
+            + (sample_weight * (polygamma(order - 1, a) - polygamma(order - 1, a + lengths))).sum()
             for order in (1, 2)
         )
         return a * first + shape - a * rate, a * first + a * a * second - a * rate

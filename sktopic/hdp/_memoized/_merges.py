@@ -186,7 +186,7 @@ def similar_pairs(corpus):
         return []
     tokens = corpus.topics.statistics.store[:, free]
     similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
-    similarity = np.triu(similarity, 1) + np.triu(similarity, 1).T
+    similarity += np.triu(similarity, 1).T
     np.fill_diagonal(similarity, -1.0)
     n = min(NEIGHBOURS, len(free) - 1)
     nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
