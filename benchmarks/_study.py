@@ -217,12 +217,16 @@ def styles(names):
 
 
 def finish(figure, path, n_columns=5):
-    """One legend for what any of the axes shows, below them; then save."""
+    """One legend for what any of the axes shows, below them, in as many columns as there is room for; save."""
     import matplotlib.pyplot as plt
 
     shown = {}
     for axis in figure.axes:
         shown |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels())}
-    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, frameon=False)
+    for n in range(n_columns, 0, -1):
+        legend = figure.legend(shown.values(), shown, loc="outside lower center", ncols=n, frameon=False)
+        if n == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            break
+        legend.remove()
     figure.savefig(path, dpi=100)
     plt.close(figure)

@@ -143,9 +143,9 @@ def topics_of_bars(method):
     return [str(n) for n in (min(ends), max(ends), ends.count(20))]
 
 
-def scores_of_papers(*runs):
+def scores_on(corpus, *runs):
     """Of (method, topics at the start)."""
-    return [f"{entry('split_merge_hdp_nips', 'score', *run):.3f}" for run in runs]
+    return [f"{entry(f'split_merge_hdp_{corpus}', 'score', *run):.3f}" for run in runs]
 
 
 def seconds_over_those_of_ope():
@@ -395,11 +395,20 @@ SENTENCES = [
     (
         "doc/hdp.rst",
         "with moves {} from 100 topics and {} from 300, without them {} from 300 and {} from 1000,",
-        scores_of_papers,
+        scores_on,
+        "nips",
         ("oHDP-SM, paper", "100"),
         ("oHDP-SM, paper", "300"),
         ("oHDP", "300"),
         ("oHDP", "1000"),
+    ),
+    (
+        "doc/hdp.rst",
+        "on arXiv abstracts {} with moves, which are still making topics, and {} with 300 topics that do not move.",
+        scores_on,
+        "arxiv",
+        ("oHDP-SM, paper", "200"),
+        ("oHDP", "300"),
     ),
     (
         "doc/which_hdp.rst",
