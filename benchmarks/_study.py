@@ -217,7 +217,7 @@ def styles(names):
 
 
 def finish(figure, path, n_columns=5):
-    """One legend for what any of the axes shows, below them, in as many columns as there is room for; save."""
+    """One legend for what any of the axes shows, below them, in as many columns as fit; then save."""
     import matplotlib.pyplot as plt
 
     shown = {}

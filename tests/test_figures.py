@@ -404,7 +404,8 @@ SENTENCES = [
     ),
     (
         "doc/hdp.rst",
-        "on arXiv abstracts {} with moves, which are still making topics, and {} with 300 topics that do not move.",
+        "on arXiv abstracts {} with moves, which are still making topics, and {} with 300 topics that do not "
+        "move.",
         scores_on,
         "arxiv",
         ("oHDP-SM, paper", "200"),
