@@ -420,10 +420,24 @@ SENTENCES = [
     ),
     (
         "doc/which_hdp.rst",
-        "On NIPS, from 1, 20, 100 and 300 topics, {} to {} hold 99 percent of the tokens after twenty "
+        "On NIPS, from 1, 5, 20, 100 and 300 topics, {} to {} hold 99 percent of the tokens after twenty "
         "passes, at scores from {} to {}.",
         topics_of_moves,
         "nips1740",
+    ),
+    (
+        "doc/which_hdp.rst",
+        "On Reuters (concentrations of 35 and 0.75), from 5 and 100 topics, {} to {} hold 99 percent of the "
+        "tokens after twenty passes, at scores from {} to {}.",
+        topics_of_moves,
+        "reuters21578",
+    ),
+    (
+        "doc/which_hdp.rst",
+        "Chains from 20 and 300 topics end there with {} and {} topics, of which {} and {} hold 99 percent "
+        "of the tokens, at scores of {} and {}:",
+        topics_of_chains,
+        "reuters21578",
     ),
     (
         "doc/which_hdp.rst",

@@ -16,7 +16,7 @@ from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _corpus_chain
 from sktopic.hdp._corpus_chain import CorpusChain
-from sktopic.hdp._hybrid import MOVE_WORK
+from sktopic.hdp._split_merge_sampling import MOVE_WORK
 from sktopic.hdp._window import TopicTokens
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
