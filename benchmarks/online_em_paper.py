@@ -13,6 +13,7 @@ steps     figures 8 and 9: exponents of the step size, with and without averagin
 bound     figure 12: the evidence lower bound of the variational Bayesian methods
 hdp       figures 5 and 16: G-OEM and VarGibbs for LDA and for the HDP, against documents seen
 prior     figure 13: ways to learn the prior of the topic proportions
+equal     VarGibbs with the topic prior of G-OEM, beside both, at the largest number of topics
 time      table 3: wall time of training
 
 The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document,
@@ -35,6 +36,7 @@ from _corpora import load
 from _study import DECILES, Pool, Study, finish, line, new_parser, panels, spread, styles
 
 from sktopic import hdp, lda
+from sktopic._prior import default_topic_word_prior
 from sktopic.datasets import make_lda_documents
 from sktopic.metrics import left_to_right
 
@@ -92,7 +94,7 @@ def new_model(method, n_components, seed, prior, options):
     if method == "SPLDA":
         return lda.SinglePassLDA(**common, **VARIATIONAL)
     if method == "VarGibbs":
-        return lda.HybridLDA(**common, **STEP, **GIBBS, doc_topic_prior=prior)
+        return lda.HybridLDA(**common, **STEP, **GIBBS, doc_topic_prior=prior, **options)
     if method == "SGS":
         return lda.StreamingGibbsLDA(**common, doc_burn_in=PASSES - 1, doc_topic_prior=prior)
     return lda.LangevinLDA(**common, **GIBBS, doc_topic_prior=prior)
@@ -205,6 +207,13 @@ def hdp_runs(corpora, topics, seeds):
         yield corpus, seed, method, k, {}, True
 
 
+def equal_runs(corpora, topics, seeds):
+    """VarGibbs with the topic prior that G-OEM has, which is 15 times smaller than its own."""
+    prior = default_topic_word_prior(max(topics))
+    for corpus, seed in product(corpora, seeds):
+        yield corpus, seed, "VarGibbs", max(topics), {"topic_word_prior": prior}, True
+
+
 PRIOR_RULES = {
     "fixed at the truth": {"doc_topic_prior": 0.1},
     "fixed point": {},
@@ -224,6 +233,7 @@ STUDIES = {
     "steps": steps_runs,
     "hdp": hdp_runs,
     "prior": prior_runs,
+    "equal": equal_runs,
 }
 # Drawn from the runs of "topics".
 FROM_TOPICS = ("stream", "bound", "time")
@@ -408,6 +418,21 @@ def draw_prior(study, seeds):
     study.write("prior", head, rows)
 
 
+def write_equal(study, corpora, topics, seeds):
+    k = max(topics)
+    own, equal = {}, {"topic_word_prior": default_topic_word_prior(k)}
+    rows = []
+    for corpus in corpora:
+        for method, options in (("G-OEM", own), ("OLDA", own), ("VarGibbs", own), ("VarGibbs", equal)):
+            found = runs_of(study.cache, corpus, seeds, method, k, options, stream=True)
+            if found:
+                name = f"{method}, topic prior of G-OEM" if options else method
+                spreads = [f"{x:.4f}" for x in spread(last(found))]
+                rows.append([corpus, name, k, *spreads, len(found)])
+    head = ["corpus", "method", "topics", "log-perplexity, nats per word", *DECILES, "splits"]
+    study.write("equal", head, rows)
+
+
 def draw_time(study, corpora, topics, seeds):
     rows = []
     for method in METHODS:
@@ -428,6 +453,7 @@ def draw(study, corpora, topics, seeds):
     draw_bound(study, corpora, topics, seeds)
     draw_steps(study, corpora, topics, seeds)
     draw_prior(study, seeds)
+    write_equal(study, corpora, topics, seeds)
     draw_time(study, corpora, topics, seeds)
 
 

@@ -81,6 +81,10 @@ def split_merge_hdp(module, study):
         write(study)
 
 
+def claims(module, study):
+    module.write_tables(study)
+
+
 def hdp_models(module, study):
     module.write_tables(study)
 
@@ -121,6 +125,7 @@ def uncertainty(module, study):
 @pytest.mark.parametrize(
     "write",
     [
+        claims,
         classifier,
         defaults,
         hdp_bound,

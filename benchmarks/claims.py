@@ -1,0 +1,112 @@
+"""What five papers claim, with what our repetitions of their experiments say.
+
+    python benchmarks/claims.py [--update]
+
+Reads the runs of the studies *_paper.py in benchmarks/runs/, of which their tables in doc/benchmarks/ are
+made, since intervals need them seed by seed; nothing is measured. claims.csv has a line for each comparison
+that a claim is judged by, claims_PAPER.csv one for each claim, for the page "Claims of the papers". All of it
+goes to benchmarks/output/, or with --update to doc/benchmarks/.
+
+A comparison is a number for each seed (or random split of the corpus, or data set), such as the difference of
+two methods on the same split, and the claim says in which range it is. It is confirmed where the interval of
+95 percent of its mean (Student's t) lies in this range, refuted where it lies outside, and undecided where it
+has a bound of the range inside or there are fewer than three seeds. A claim that is made in general is
+confirmed where all of its comparisons are, refuted where one of them is, and else undecided; one of the form
+"on some corpora" is confirmed where one comparison is, refuted where all of them are, and else undecided.
+"""
+
+from collections import Counter
+
+from _paper_claims import PAPERS
+from _study import Study, interval, new_parser
+
+LEAST_SEEDS = 3
+UNDECIDED, CONFIRMED, REFUTED, MISSING = "undecided", "confirmed", "refuted", "not measured"
+NAMES = {
+    "kos": "KOS",
+    "reuters21578": "Reuters",
+    "20news": "20 Newsgroups",
+    "nips_uci": "NIPS",
+    "nips1740": "NIPS",
+    "nips": "NIPS",
+    "arxiv_0": "arXiv",
+    "arxiv": "arXiv",
+    "enron_inbox": "Enron",
+}
+
+
+def verdict_of(values, low, high):
+    """Of one comparison, and its mean with the interval."""
+    mean, least, most = interval(values)
+    if len(values) < LEAST_SEEDS:
+        verdict = UNDECIDED
+    elif low < least and most < high:
+        verdict = CONFIRMED
+    else:
+        verdict = REFUTED if most < low or high < least else UNDECIDED
+    return verdict, mean, least, most
+
+
+def of_all(verdicts, some):
+    """Of a claim, from those of its comparisons."""
+    if not verdicts:
+        return MISSING
+    one, all_of_them = (CONFIRMED, REFUTED) if some else (REFUTED, CONFIRMED)
+    if one in verdicts:
+        return one
+    return all_of_them if set(verdicts) == {all_of_them} else UNDECIDED
+
+
+def judged(claim):
+    """The comparisons of a claim: of what, values, verdict, mean and interval."""
+    for what, values in claim.ours() if claim.ours else ():
+        head, *rest = what.split(",", 1)
+        what = ",".join([NAMES.get(head, head), *rest])
+        yield what, values, *verdict_of(values, claim.low, claim.high)
+
+
+def told(claim, comparisons):
+    """The cells of a claim on the page."""
+    ours, verdicts = [], [verdict for *_, verdict, _, _, _ in comparisons]
+    for what, values, verdict, mean, least, most in comparisons:
+        number = f"{mean:{claim.digits}}"
+        spread = f"{least:{claim.digits}} to {most:{claim.digits}}" if len(values) > 1 else "one seed"
+        mark = "" if len(set(verdicts)) == 1 else f", {verdict}"
+        ours.append(f"{what}: {number} ({spread}{mark})")
+    verdict, counts = of_all(verdicts, claim.some), Counter(verdicts)
+    if len(counts) > 1:
+        named = ", ".join(
+            f"{counts[name]} {name}" for name in (CONFIRMED, REFUTED, UNDECIDED) if counts[name]
+        )
+        verdict += f" ({named})"
+    quantity = f"{claim.quantity}: " if claim.quantity else ""
+    return [
+        claim.text,
+        claim.theirs,
+        quantity + "; ".join(ours) if ours else claim.quantity,
+        verdict,
+        claim.file,
+    ]
+
+
+def write_tables(study):
+    lines = []
+    for paper, claims in PAPERS.items():
+        table = []
+        for claim in claims:
+            comparisons = list(judged(claim))
+            table.append(told(claim, comparisons))
+            for what, values, verdict, *numbers in comparisons:
+                cells = [f"{x:.4f}" if x == x else "" for x in numbers]
+                lines.append([paper, claim.text, what, *cells, len(values), claim.low, claim.high, verdict])
+        study.write(paper, ["claim", "in the paper", "here", "verdict", "file"], table)
+    head = ["paper", "claim", "of what", "mean", "95 percent interval from", "to", "seeds or splits"]
+    study.write("", [*head, "claimed to be above", "and below", "verdict"], lines)
+
+
+def main():
+    write_tables(Study("claims", new_parser(__doc__).parse_args()))
+
+
+if __name__ == "__main__":
+    main()
