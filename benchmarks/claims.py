@@ -65,28 +65,24 @@ def judged(claim):
         yield what, values, *verdict_of(values, claim.low, claim.high)
 
 
-def told(claim, comparisons):
-    """The cells of a claim on the page."""
-    ours, verdicts = [], [verdict for *_, verdict, _, _, _ in comparisons]
-    for what, values, verdict, mean, least, most in comparisons:
-        number = f"{mean:{claim.digits}}"
-        spread = f"{least:{claim.digits}} to {most:{claim.digits}}" if len(values) > 1 else "one seed"
-        mark = "" if len(set(verdicts)) == 1 else f", {verdict}"
-        ours.append(f"{what}: {number} ({spread}{mark})")
-    verdict, counts = of_all(verdicts, claim.some), Counter(verdicts)
+def told(paper, claim, comparisons):
+    """The cells of a claim on the page, that of what came out with a line for each comparison."""
+    verdicts = [verdict for _, _, verdict, *_ in comparisons]
+    counts = Counter(verdicts)
+    lines = [claim.quantity]
+    for what, values, verdict, *numbers in comparisons:
+        mean, least, most = (f"{x:{claim.digits}}" for x in numbers)
+        notes = [
+            f"{least} to {most}" if len(values) > 1 else "one seed",
+            *([verdict] if len(counts) > 1 else []),
+        ]
+        lines.append(f"{what}: {mean} ({', '.join(notes)})")
+    verdict = of_all(verdicts, claim.some)
     if len(counts) > 1:
-        named = ", ".join(
-            f"{counts[name]} {name}" for name in (CONFIRMED, REFUTED, UNDECIDED) if counts[name]
-        )
-        verdict += f" ({named})"
-    quantity = f"{claim.quantity}: " if claim.quantity else ""
-    return [
-        claim.text,
-        claim.theirs,
-        quantity + "; ".join(ours) if ours else claim.quantity,
-        verdict,
-        claim.file,
-    ]
+        named = (f"{counts[name]} {name}" for name in (CONFIRMED, REFUTED, UNDECIDED) if counts[name])
+        verdict += f" ({', '.join(named)})"
+    table = claim.file.removeprefix(f"{paper}_").removesuffix(".csv")
+    return [claim.text, claim.theirs, "\n".join(f"| {each}" for each in lines), verdict, table]
 
 
 def write_tables(study):
@@ -95,11 +91,11 @@ def write_tables(study):
         table = []
         for claim in claims:
             comparisons = list(judged(claim))
-            table.append(told(claim, comparisons))
+            table.append(told(paper, claim, comparisons))
             for what, values, verdict, *numbers in comparisons:
                 cells = [f"{x:.4f}" if x == x else "" for x in numbers]
                 lines.append([paper, claim.text, what, *cells, len(values), claim.low, claim.high, verdict])
-        study.write(paper, ["claim", "in the paper", "here", "verdict", "file"], table)
+        study.write(paper, ["claim", "in the paper", "here", "verdict", "table"], table)
     head = ["paper", "claim", "of what", "mean", "95 percent interval from", "to", "seeds or splits"]
     study.write("", [*head, "claimed to be above", "and below", "verdict"], lines)
 

@@ -31,6 +31,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 
+html_sidebars = {"claims": []}  # wide tables
+
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
