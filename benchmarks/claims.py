@@ -69,9 +69,9 @@ def told(paper, claim, comparisons):
     """The cells of a claim on the page, that of what came out with a line for each comparison."""
     verdicts = [verdict for _, _, verdict, *_ in comparisons]
     counts = Counter(verdicts)
-    lines = [claim.quantity]
+    lines, plain = [claim.quantity], claim.digits.removeprefix("+")
     for what, values, verdict, *numbers in comparisons:
-        mean, least, most = (f"{x:{claim.digits}}" for x in numbers)
+        mean, least, most = (f"{x:{digits}}" for x, digits in zip(numbers, (claim.digits, *[plain] * 2)))
         notes = [
             f"{least} to {most}" if len(values) > 1 else "one seed",
             *([verdict] if len(counts) > 1 else []),
