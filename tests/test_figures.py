@@ -1,6 +1,7 @@
 """Speed figures in sentences of the documentation are those of the tables in doc/benchmarks/."""
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -647,6 +648,30 @@ def gibbs_ahead_of_moves():
     return [f"{score['CGS', '300'] - best:.2f}"]
 
 
+def seeded_topics():
+    """Topics at all, those with an area of 0.85 and more, and StreamingVariationalLDA's of the others."""
+    with (ROOT / "benchmarks" / "runs" / "seeds_runs.jsonl").open() as file:
+        runs = [row for row in map(json.loads, file) if not row["run"].startswith("weight")]
+    areas = [(area, row["run"].split()[1]) for row in runs for area in row["auc"]]
+    small = [name for area, name in areas if area < 0.85]
+    return [f"{n}" for n in (len(areas) - len(small), len(areas), small.count("StreamingVariationalLDA"))]
+
+
+def losses_not_excluded():
+    least = values("seeds", "95 percent interval of that from")
+    return [f"{sum(x < -0.01 for x in least)}", f"{len(least)}"]
+
+
+def shares_of_top_words():
+    return [rows("coherence_k", topics=n)[0]["share of a top word"] for n in ("5", "300")]
+
+
+def lost_by_long_rounds():
+    one, *longer = (rows("lanes", f"lanes, merged after {n}")[0] for n in ("1", "4", "16", "64"))
+    lost = [float(one[name]) - float(row[name]) for row in longer for name in list(one)[1:]]
+    return [f"{max(lost):.2f}"]
+
+
 # Page, sentence with {} for its figures, the function that returns them, and its arguments.
 SENTENCES = [
     (
@@ -1121,6 +1146,18 @@ SENTENCES = [
         bars_without_moves,
     ),
     ("doc/hdp.rst", "the seed is against it, by {} nats and more.", gibbs_ahead_of_moves),
+    (
+        "doc/benchmarks.rst",
+        "at least 0.85 in {} of {} topics, {} of the others being of",
+        seeded_topics,
+    ),
+    ("doc/benchmarks.rst", "0.01 is not excluded in {} of the {} rows:", losses_not_excluded),
+    (
+        "doc/coherence.rst",
+        "half of them are in {} of all documents or more; with 300 topics, in {}.",
+        shares_of_top_words,
+    ),
+    ("doc/distributed.rst", "of a fixed length cost up to {} nats,", lost_by_long_rounds),
 ]
 
 NUMBER = r"(?:[\d.]+|two|three|four|five|ten|a hundred|several)"
