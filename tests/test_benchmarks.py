@@ -163,6 +163,21 @@ def test_published_tables_have_the_columns_that_are_written(name, head, table, s
         assert next(csv.reader(file)) == getattr(script(name), head)
 
 
+def test_a_claim_is_decided_by_intervals_of_three_seeds_and_more(script):
+    claims = script("claims")
+    values = {"confirmed": [1.0, 1.1, 1.2], "undecided": [-1.0, 1.0, 3.0], "refuted": [-1.2, -1.1, -1.0]}
+    for verdict, numbers in values.items():
+        assert claims.verdict_of(numbers, 0, float("inf"))[0] == verdict
+        assert claims.verdict_of(numbers[:2], 0, float("inf"))[0] == "undecided"
+    mixed = ["confirmed", "undecided"]
+    assert [claims.of_all(mixed + [each], some) for some in (False, True) for each in values] == [
+        *("undecided", "undecided", "refuted"),
+        *("confirmed", "confirmed", "confirmed"),
+    ]
+    assert claims.of_all([], False) == "not measured"
+    assert claims.of_all(["refuted", "refuted"], True) == "refuted"
+
+
 def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
     """One lane by hand, to the last digit; more of them within what overlaps and what differs by chance."""
     plan = script("scale_plan")

@@ -1,4 +1,4 @@
-"""Speed figures in sentences of the documentation are those of the tables in doc/benchmarks/."""
+"""Figures in sentences of the documentation are those of the tables in doc/benchmarks/."""
 
 import csv
 import json
@@ -1139,7 +1139,7 @@ SENTENCES = [
         "stream of arXiv does an HDP beat LDA with 128 topics, and by then it has {} to {}.",
         topics_of_growing_hdps,
     ),
-    ("doc/hdp.rst", "and within {} nats of the true ones;", below_the_true_topics),
+    ("doc/hdp.rst", "and within {} nats of the true ones.", below_the_true_topics),
     (
         "doc/hdp.rst",
         "runs from 20 topics end with {} to {} and {} to {} nats lower, and from 50 with {} to {}.",
