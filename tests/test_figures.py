@@ -1015,8 +1015,8 @@ SENTENCES = [
     ("doc/lda_comparison.rst", "no more than {} nats, within the spread of the splits,", cost_of_learning),
     (
         "doc/map_inference.rst",
-        "by {} to {} nats on Enron and arXiv; on NIPS, whose papers have a thousand words, it is lower, by at "
-        "most {}.",
+        "by {} to {} nats on Enron and arXiv; on NIPS, whose papers have a thousand words, it is lower, by "
+        "at most {}.",
         mode_and_mean,
     ),
     (
@@ -1049,8 +1049,8 @@ SENTENCES = [
     ),
     (
         "doc/map_inference.rst",
-        "On arXiv G-OEM is then best, {} ahead of G-OPE; Online-VB and Online-CGS stop improving early and end "
-        "{} and {} below",
+        "On arXiv G-OEM is then best, {} ahead of G-OPE; Online-VB and Online-CGS stop improving early and "
+        "end {} and {} below",
         small_batches_on_arxiv,
     ),
     ("doc/map_inference.rst", "at the end, NPMI on arXiv is between {} and {} with", coherences_on_arxiv),
@@ -1066,8 +1066,8 @@ SENTENCES = [
     ),
     (
         "doc/moment_matching.rst",
-        "(by own inference from {} nats behind to {} ahead), at {} to {} of its time; with 400 topics on NIPS it "
-        "is {} ahead and takes {} times as long.",
+        "(by own inference from {} nats behind to {} ahead), at {} to {} of its time; with 400 topics on "
+        "NIPS it is {} ahead and takes {} times as long.",
         one_pass_against_one_pass,
     ),
     (
@@ -1099,7 +1099,8 @@ SENTENCES = [
     ("doc/hdp.rst", "ahead by {} to {} nats, except on NIPS in batches of 1000", lead_over_mean_field),
     (
         "doc/hdp.rst",
-        "it gains {} to {} nats from 50 topics to 200, and from 200 to 1000 it gains {} on KOS and loses {} to {} on",
+        "it gains {} to {} nats from 50 topics to 200, and from 200 to 1000 it gains {} on KOS and loses {} "
+        "to {} on",
         gains_by_truncation,
     ),
     ("doc/hdp.rst", "in the end on NIPS and Enron, by {} and {} nats.", overtaken),
@@ -1127,16 +1128,16 @@ SENTENCES = [
     ),
     (
         "doc/hdp.rst",
-        "it ends with {} to {} topics from starts of 1 to 300, of which {} to {} hold 99 % of the tokens, with scores "
-        "from {} to {}. Chains of :class:`CollapsedGibbsHDP` end with {} and {} topics, of which {} and {} hold 99 %, "
-        "at {} and {}, after {} sweeps and more. The truncated model at the same concentrations scores {} with at "
-        "most 300 topics, of which {} hold 99 %:",
+        "it ends with {} to {} topics from starts of 1 to 300, of which {} to {} hold 99 % of the tokens, "
+        "with scores from {} to {}. Chains of :class:`CollapsedGibbsHDP` end with {} and {} topics, of "
+        "which {} and {} hold 99 %, at {} and {}, after {} sweeps and more. The truncated model at the same "
+        "concentrations scores {} with at most 300 topics, of which {} hold 99 %:",
         moves_chains_and_truncation,
     ),
     (
         "doc/hdp.rst",
-        "from 128, of which it keeps {} to {}, it is ahead of G-OEM that has to grow from two. Only on the long "
-        "stream of arXiv does an HDP beat LDA with 128 topics, and by then it has {} to {}.",
+        "from 128, of which it keeps {} to {}, it is ahead of G-OEM that has to grow from two. Only on the "
+        "long stream of arXiv does an HDP beat LDA with 128 topics, and by then it has {} to {}.",
         topics_of_growing_hdps,
     ),
     ("doc/hdp.rst", "and within {} nats of the true ones.", below_the_true_topics),
