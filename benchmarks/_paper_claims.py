@@ -734,7 +734,10 @@ def against_mean_field(part, settings, method):
     """Where it leads least."""
     for corpus in HYBRID_CORPORA:
         leads = [
-            (f"{corpus}, {n} topics, batches of {batch}", [end(part, corpus, method, n, batch) - rival])
+            (
+                f"{corpus}, {f'batches of {batch}' if part == 'batch' else f'{n} topics'}",
+                [end(part, corpus, method, n, batch) - rival],
+            )
             for n, batch in settings
             for rival in [end(part, corpus, MEAN_FIELD, n, batch)]
         ]

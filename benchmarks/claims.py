@@ -21,7 +21,7 @@ from _paper_claims import PAPERS
 from _study import Study, interval, new_parser
 
 LEAST_SEEDS = 3
-UNDECIDED, CONFIRMED, REFUTED, MISSING = "undecided", "confirmed", "refuted", "not measured"
+VERDICTS = CONFIRMED, REFUTED, UNDECIDED, MISSING = "confirmed", "refuted", "undecided", "not measured"
 NAMES = {
     "kos": "KOS",
     "reuters21578": "Reuters",
@@ -86,16 +86,19 @@ def told(paper, claim, comparisons):
 
 
 def write_tables(study):
-    lines = []
+    lines, summary = [], []
     for paper, claims in PAPERS.items():
-        table = []
+        table, verdicts = [], Counter()
         for claim in claims:
             comparisons = list(judged(claim))
             table.append(told(paper, claim, comparisons))
+            verdicts[of_all([verdict for _, _, verdict, *_ in comparisons], claim.some)] += 1
             for what, values, verdict, *numbers in comparisons:
                 cells = [f"{x:.4f}" if x == x else "" for x in numbers]
                 lines.append([paper, claim.text, what, *cells, len(values), claim.low, claim.high, verdict])
         study.write(paper, ["claim", "in the paper", "here", "verdict", "table"], table)
+        summary.append([f":ref:`claims_{paper}`", *(verdicts[name] for name in VERDICTS)])
+    study.write("summary", ["", *VERDICTS], summary)
     head = ["paper", "claim", "of what", "mean", "95 percent interval from", "to", "seeds or splits"]
     study.write("", [*head, "claimed to be above", "and below", "verdict"], lines)
 

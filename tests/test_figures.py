@@ -27,6 +27,21 @@ def entry(table, column, *cells, **columns):
     return float(row[column])
 
 
+def values(table, column, *cells):
+    """Of the rows that have all of these cells."""
+    return [float(row[column]) for row in rows(table, *cells) if row[column]]
+
+
+def span(numbers, digits=2):
+    """The least and the most."""
+    return [f"{of(numbers):.{digits}f}" for of in (min, max)]
+
+
+def first(cell):
+    """Without the interval."""
+    return cell.split(" ")[0]
+
+
 def rounded(x):
     """Two digits; whole numbers from ten on."""
     return f"{x:.0f}" if x >= 9.95 else f"{x:.1f}"
@@ -78,11 +93,6 @@ def topics_of_chains(corpus):
     return [chain[name] for name in names for chain in chains]
 
 
-def first(cell):
-    """Without the interval."""
-    return cell.split(" ")[0]
-
-
 def scores_by_topics(corpus, *numbers):
     """Means of HybridHDP with so many topics at most, concentrations learned."""
     table = rows("hdp_topics_intervals", corpus, "HybridHDP, concentrations learned")
@@ -113,7 +123,7 @@ def moves_against_none():
     table = rows("hdp_topics_beside")
     gains = [float(first(row["score less that with so many given"])) for row in table]
     times = [float(row["seconds over its seconds"]) for row in table]
-    return [f"{of(gains):.3f}" for of in (min, max)] + [rounded(of(times)) for of in (min, max)]
+    return [*span(gains, 3), *span(times, 1)]
 
 
 def topics_of_truncations(corpus):
@@ -231,8 +241,7 @@ def efficiencies(*tokens):
 
 
 def predicted_over_simulated():
-    ratios = [float(row["ratio"]) for row in rows("scale_plan_simulation")]
-    return [f"{min(ratios):.2f}", f"{max(ratios):.2f}"]
+    return span(values("scale_plan_simulation", "ratio"))
 
 
 def estimates(question, length, *proportions):
@@ -262,16 +271,6 @@ def lost_by_lanes():
     few = max(float(row["at most"]) for row in table if row["lanes"] in ("1", "2", "8"))
     means = [float(row["less than plain fit"]) for row in table if row["lanes"] == "32"]
     return [f"{few:.4f}", *(f"{mean:.4f}" for mean in means)]
-
-
-def values(table, column, *cells):
-    """Of the rows that have all of these cells."""
-    return [float(row[column]) for row in rows(table, *cells) if row[column]]
-
-
-def span(numbers, digits=2):
-    """The least and the most."""
-    return [f"{of(numbers):.{digits}f}" for of in (min, max)]
 
 
 def claimed(claim, *cells, paper="online_em"):
