@@ -677,6 +677,20 @@ def lost_with_equal_topic_priors():
     return span([a - b for a, b in zip(equal, own)])
 
 
+def any_gain_or_significant():
+    """Topics and scores on NIPS from 100 topics, and the seconds of the second."""
+    table = rows("split_merge_hdp_nips")
+    start = "topics at the start (or at most)"
+    any_gain, significant = (
+        next(row for row in table if (row["method"], row[start]) == (name, "100"))
+        for name in ("oHDP-SM, paper", "oHDP-SM")
+    )
+    figures = [
+        [row["topics in use, by seed"], f"{float(row['score']):.3f}"] for row in (any_gain, significant)
+    ]
+    return [*figures[0], *figures[1], significant["seconds"]]
+
+
 # Page, sentence with {} for its figures, the function that returns them, and its arguments.
 SENTENCES = [
     (
@@ -1168,6 +1182,12 @@ SENTENCES = [
         "doc/lda_comparison.rst",
         "it does worse on all six corpora, by {} to {} nats",
         lost_with_equal_topic_priors,
+    ),
+    (
+        "doc/hdp.rst",
+        "any gain leads to {} topics at {} in two minutes, and significant gains lead to {} at {} in {} "
+        "seconds,",
+        any_gain_or_significant,
     ),
 ]
 
