@@ -60,6 +60,8 @@ def of_all(verdicts, some):
 def judged(claim):
     """The comparisons of a claim: of what, values, verdict, mean and interval."""
     for what, values in claim.ours() if claim.ours else ():
+        if not values:
+            continue  # the runs are not there yet
         head, *rest = what.split(",", 1)
         what = ",".join([NAMES.get(head, head), *rest])
         yield what, values, *verdict_of(values, claim.low, claim.high)
