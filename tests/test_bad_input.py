@@ -413,7 +413,7 @@ BAD_PARAMETERS = {
         ["a", "b", "c"],
         [[1.0], 2.0, 3.0],
     ],
-    "second_moment": ["second", None, 1],
+    "second_moment": ["third", None, 1],
     "inference": ["mcmc", None, 1],
     "learning_method": ["stochastic", None, 1],
     "boost": [2, None, "yes"],

@@ -29,7 +29,8 @@ MIXTURES = [DegenerateDirichletLDA, TriangularDirichletLDA]
 
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
 every_mixture = pytest.mark.parametrize("estimator", MIXTURES, ids=lambda cls: cls.__name__)
-every_match = pytest.mark.parametrize("match", ["sum", "first"])
+MATCHES = {"first": reference.FIRST, "sum": reference.SUM, "second": reference.SECOND}
+every_match = pytest.mark.parametrize("match", list(MATCHES))
 every_order = pytest.mark.parametrize("order", ["corpus", "document", None])
 
 CORPUS = make_lda_documents(
@@ -154,7 +155,7 @@ def test_posterior_and_evidence_are_those_of_the_twin(estimator, match):
     rows = np.zeros((12, len(alpha)))
     gamma = number_posterior(zeros)
     _, gamma, beta, predictive = reference.filter_tokens(
-        kind, match == "sum", document, word, weight, begins, alpha, rows, gamma, start
+        kind, MATCHES[match], document, word, weight, begins, alpha, rows, gamma, start
     )
     assert_allclose(number_posterior(model), gamma, rtol=1e-7, atol=1e-200)
     assert_allclose(model.topic_word_posterior_, beta[: model.n_components_], rtol=1e-7)
@@ -239,7 +240,7 @@ def test_predict_mixture_is_the_mean_over_the_number_of_topics(estimator, match)
     kind, start = twin_model(estimator, PRIOR)
     document, word, weight, _ = tokens_in_order(HELD_OUT[:6])
     indptr = np.searchsorted(document, np.arange(7))
-    alpha, _ = reference.infer_documents(kind, match == "sum", indptr, word, weight, rows, gamma, start)
+    alpha, _ = reference.infer_documents(kind, MATCHES[match], indptr, word, weight, rows, gamma, start)
     expected = np.zeros((6, 5))
     for d in range(6):
         under = reference.unpack(kind, alpha[d], 5)
@@ -272,7 +273,7 @@ def test_transform_is_given_the_number_in_use(estimator):
     document, word, weight, _ = tokens_in_order(HELD_OUT)
     indptr = np.searchsorted(document, np.arange(HELD_OUT.shape[0] + 1))
     _, theta = reference.infer_documents(
-        reference.FIXED, True, indptr, word, weight, model.components_.T, np.ones(1), PRIOR[:n]
+        reference.FIXED, reference.SUM, indptr, word, weight, model.components_.T, np.ones(1), PRIOR[:n]
     )
     assert_allclose(model.transform(HELD_OUT), theta, rtol=1e-4)
     assert np.abs(model.predict_mixture(HELD_OUT)[:, :n] - theta).max() > 1e-6

@@ -8,6 +8,9 @@ _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 FIXED: int
 DEGENERATE: int
 TRIANGULAR: int
+FIRST: int
+SUM: int
+SECOND: int
 MAX_TOKENS: int
 
 def list_tokens(
@@ -27,7 +30,7 @@ def permutation(key: int, n: int) -> NDArray[np.int64]:
 
 def filter_tokens(
     model: int,
-    sum_match: bool,
+    match: int,
     document: NDArray[np.int32],  # (n_tokens,)
     word: NDArray[np.int32],  # (n_tokens,)
     weight: NDArray[np.float64],  # (n_tokens,)
@@ -47,7 +50,7 @@ def filter_tokens(
 
 def infer_documents(
     model: int,
-    sum_match: bool,
+    match: int,
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     word: NDArray[np.int32],  # (n_tokens,)
     weight: NDArray[np.float64],  # (n_tokens,)

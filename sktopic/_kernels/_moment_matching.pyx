@@ -35,6 +35,7 @@ from libc.string cimport memcpy
 
 from sktopic._kernels._clumps cimport clump_weight, n_clumps
 from sktopic._kernels._interrupt cimport count_work
+from sktopic._kernels cimport _moments
 from sktopic._kernels._moments cimport (
     observe_degenerate,
     observe_fixed,
@@ -46,6 +47,7 @@ from sktopic._kernels._rng cimport Stream, next_below, seed_stream
 from sktopic._kernels._precision cimport real
 
 FIXED, DEGENERATE, TRIANGULAR = range(3)
+FIRST, SUM, SECOND = _moments.FIRST, _moments.SUM, _moments.SECOND
 cdef enum:
     SCRATCH = 17        # entries that an observation needs, a topic
     # Tokens that a count may become: more than elsewhere, since only the first unit of one is matched.
@@ -125,14 +127,14 @@ def permutation(uint64_t key, Py_ssize_t n):
 
 
 cdef inline double observe(
-    int model, double* alpha, double* gamma, double* lag, const double* b, double weight, int sum_match,
+    int model, double* alpha, double* gamma, double* lag, const double* b, double weight, int match,
     int learns, Py_ssize_t n, double* p, double* scratch
 ) noexcept nogil:
     if model == 0:
-        return observe_fixed(alpha, b, weight, sum_match, n, p)
+        return observe_fixed(alpha, b, weight, match, n, p)
     if model == 1:
-        return observe_degenerate(alpha, gamma, lag, b, weight, sum_match, learns, n, p, scratch)
-    return observe_triangular(alpha, gamma, lag, b, weight, sum_match, learns, n, p, scratch)
+        return observe_degenerate(alpha, gamma, lag, b, weight, match, learns, n, p, scratch)
+    return observe_triangular(alpha, gamma, lag, b, weight, match, learns, n, p, scratch)
 
 
 cdef void fold_scales(double[:, ::1] store, double[::1] scale) noexcept nogil:
@@ -147,7 +149,7 @@ cdef void fold_scales(double[:, ::1] store, double[::1] scale) noexcept nogil:
 
 def filter_tokens(
     int model,
-    bint sum_match,
+    int match,
     const int32_t[::1] document,
     const int32_t[::1] word,
     const double[::1] weight,
@@ -168,7 +170,8 @@ def filter_tokens(
     Parameters
     ----------
     model : FIXED, DEGENERATE or TRIANGULAR
-    sum_match : whether second moments are matched in sum, not for the first component               IN
+    match : which second moment is matched. FIRST: that of the first topic or word; SUM: the sum of all;
+        SECOND: that of the second topic, and of the first word                                      IN
     document : (n_tokens,) row of alpha                                                              IN
     word, weight : (n_tokens,)                                                                       IN
     begins : (n_tokens,) whether the token is the first of its document, whose alpha begins as start IN
@@ -202,9 +205,9 @@ def filter_tokens(
                 b[t] = scale[t] * row[t]
                 first[t] = scale[t] * store[0, t]
             probability = observe(
-                model, own, &gamma[0], &lag[0], b, weight[i], sum_match, True, n_topics, p, &scratch[0, 0])
+                model, own, &gamma[0], &lag[0], b, weight[i], match, True, n_topics, p, &scratch[0, 0])
             smallest = update_topics(
-                row, first, word[i] == 0, weight[i], sum_match, n_topics, p, &scale[0], &sums[0], &spread[0])
+                row, first, word[i] == 0, weight[i], match, n_topics, p, &scale[0], &sums[0], &spread[0])
             if smallest < SMALLEST_SCALE:
                 fold_scales(store, scale)
             marginal[0] += weight[i] * log(probability)
@@ -215,7 +218,7 @@ def filter_tokens(
 
 def infer_documents(
     int model,
-    bint sum_match,
+    int match,
     const int64_t[::1] indptr,
     const int32_t[::1] word,
     const double[::1] weight,
@@ -228,7 +231,7 @@ def infer_documents(
 
     Parameters
     ----------
-    model, sum_match, start : as in filter_tokens
+    model, match, start : as in filter_tokens
     indptr : (n_documents + 1,) bounds of each document's tokens                                     IN
     word, weight : (n_tokens,) row and weight of each                                                IN
     rows : (n_words, n_topics) the words' probabilities under each topic, each row up to a factor    IN
@@ -260,7 +263,7 @@ def infer_documents(
             for i in range(indptr[d] - base, indptr[d + 1] - base):
                 for t in range(n_topics):
                     b[t] = rows[word[i], t]
-                observe(model, own, held, lag, b, weight[i], sum_match, False, n_topics, p, &scratch[0, 0])
+                observe(model, own, held, lag, b, weight[i], match, False, n_topics, p, &scratch[0, 0])
                 count_work(&done, 4 * (n_topics + start.shape[0]))
             if model == 0:
                 total = 0.0

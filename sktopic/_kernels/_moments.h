@@ -6,7 +6,8 @@
               that of one token, whose moments are matched, and the rest goes to topics in shares p: were all of it
               hit or missed at once, the mixture would have two far modes, and matching would forget all before
    p          OUT: probability of each topic
-   sum_match  0: match the second moment of the first coordinate; 1: the sum of all
+   match      which second moment is matched: of the FIRST topic and word, the SUM of all, or of the SECOND topic
+              and the first word
    Each returns the token's probability given all before. */
 
 #ifndef SKTOPIC_MOMENTS_H
@@ -20,6 +21,8 @@
 #else
 #define INLINED static inline
 #endif
+
+enum { FIRST, SUM, SECOND };
 
 /* No parameter of a document's Dirichlet falls below it. */
 #define SMALLEST_ALPHA 1e-20
@@ -80,12 +83,12 @@ INLINED double matched_sum_all(double A, double g, double c, double s, double H,
    means of word 0, the same as the word if at_first; lost. spread: one less the sum of the squared means.
    Returns the smallest scale. */
 CLONED double update_topics(
-    double *restrict row, double *restrict first, int at_first, double weight, int sum_match, ptrdiff_t n,
+    double *restrict row, double *restrict first, int at_first, double weight, int match, ptrdiff_t n,
     const double *restrict p, double *restrict scale, double *restrict sums, double *restrict spread)
 {
     double c = weight < 1.0 ? weight : 1.0, rest = weight - c, smallest = 1.0, z = at_first ? 1.0 : 0.0;
     ptrdiff_t t;
-    if (sum_match) {
+    if (match == SUM) {
 #pragma omp simd
         for (t = 0; t < n; t++)
             first[t] = matched_sum_all(sums[t], p[t], c, spread[t], 1.0 - scale[t] * row[t], 0.0);
@@ -119,18 +122,24 @@ CLONED double update_topics(
     return smallest;
 }
 
+/* The topic whose second moment is matched, unless it is the sum. */
+INLINED ptrdiff_t matched_topic(int match, ptrdiff_t n)
+{
+    return match == SECOND && n > 1;
+}
+
 /* Sums over a document's alpha. */
 typedef struct {
-    double alpha, product; /* of alpha, and of alpha b: without component 0 (rest) */
+    double alpha, product; /* of alpha, and of alpha b: without component z (rest) */
     double squares, squares_b, squares_bb; /* of alpha^2, alpha^2 b, alpha^2 b^2: with it */
 } Sums;
 
-INLINED Sums sums_of(const double *alpha, const double *b, ptrdiff_t n, int sum_match)
+INLINED Sums sums_of(const double *alpha, const double *b, ptrdiff_t n, int match, ptrdiff_t z)
 {
     double a = 0.0, ab = 0.0, aa = 0.0, aab = 0.0, aabb = 0.0;
     Sums sums;
     ptrdiff_t t;
-    if (sum_match) {
+    if (match == SUM) {
 #pragma omp simd reduction(+ : a, ab, aa, aab, aabb)
         for (t = 1; t < n; t++) {
             double x = alpha[t], y = x * b[t];
@@ -145,9 +154,13 @@ INLINED Sums sums_of(const double *alpha, const double *b, ptrdiff_t n, int sum_
         aabb += alpha[0] * b[0] * (alpha[0] * b[0]);
     } else {
 #pragma omp simd reduction(+ : a, ab)
-        for (t = 1; t < n; t++) {
+        for (t = 1 + z; t < n; t++) {
             a += alpha[t];
             ab += alpha[t] * b[t];
+        }
+        if (z) {
+            a += alpha[0];
+            ab += alpha[0] * b[0];
         }
     }
     sums.alpha = a;
@@ -160,15 +173,16 @@ INLINED Sums sums_of(const double *alpha, const double *b, ptrdiff_t n, int sum_
 
 /* alpha, hit with probability g by the token's topic: alpha (u + v b) with u and v returned. */
 INLINED void matched_factors(
-    const double *alpha, const double *b, Sums sums, double g, double c, int sum_match, double *u, double *v)
+    const double *alpha, const double *b, Sums sums, double g, double c, int match, ptrdiff_t z, double *u,
+    double *v)
 {
-    double A = alpha[0] + sums.alpha, C = alpha[0] * b[0] + sums.product, moved, r;
-    if (sum_match)
+    double A = alpha[z] + sums.alpha, C = alpha[z] * b[z] + sums.product, moved, r;
+    if (match == SUM)
         moved = matched_sum_all(
             A, g, c, 1.0 - sums.squares / (A * A), 1.0 - sums.squares_b / (C * A),
             1.0 - sums.squares_bb / (C * C));
     else
-        moved = matched_sum_one(A, g, c, alpha[0] / A, sums.alpha / A, alpha[0] * b[0] / C, sums.product / C);
+        moved = matched_sum_one(A, g, c, alpha[z] / A, sums.alpha / A, alpha[z] * b[z] / C, sums.product / C);
     r = g * c / (A + c);
     *u = moved * (1.0 - r) / A;
     *v = moved * r / C;
@@ -176,18 +190,19 @@ INLINED void matched_factors(
 
 /* A fixed number of topics. */
 CLONED double observe_fixed(
-    double *restrict alpha, const double *restrict b, double weight, int sum_match, ptrdiff_t n,
+    double *restrict alpha, const double *restrict b, double weight, int match, ptrdiff_t n,
     double *restrict p)
 {
-    Sums sums = sums_of(alpha, b, n, sum_match);
-    double A = alpha[0] + sums.alpha, C = alpha[0] * b[0] + sums.product, u, v;
+    ptrdiff_t z = matched_topic(match, n);
+    Sums sums = sums_of(alpha, b, n, match, z);
+    double A = alpha[z] + sums.alpha, C = alpha[z] * b[z] + sums.product, u, v;
     double c = weight < 1.0 ? weight : 1.0, rest = weight - c;
     ptrdiff_t t;
     if (n == 1) { /* proportions of one topic are known */
         p[0] = 1.0;
         return b[0];
     }
-    matched_factors(alpha, b, sums, 1.0, c, sum_match, &u, &v);
+    matched_factors(alpha, b, sums, 1.0, c, match, z, &u, &v);
 #pragma omp simd
     for (t = 0; t < n; t++) {
         double a = alpha[t], moved;
@@ -264,7 +279,7 @@ INLINED void sum_backwards(double *x, ptrdiff_t n)
    17 n entries; gamma stays as it is unless learns. */
 CLONED double observe_degenerate(
     double *restrict alpha, double *restrict gamma, double *restrict lag, const double *restrict b,
-    double weight, int sum_match, int learns, ptrdiff_t n, double *restrict p, double *restrict scratch)
+    double weight, int match, int learns, ptrdiff_t n, double *restrict p, double *restrict scratch)
 {
     double c = weight < 1.0 ? weight : 1.0, extra = n > 1 ? weight - c : 0.0;
     double *restrict R = scratch, *restrict C0 = R + n, *restrict g = C0 + n, *restrict ratio = g + n;
@@ -274,10 +289,10 @@ CLONED double observe_degenerate(
     double *restrict own_alpha = hits + n, *restrict own_hits = own_alpha + n; /* of v: none before v */
     double av, hv, total = 0.0, share;
     double num = 0.0, den = 0.0, x_mean = 0.0, y_mean = 0.0, factor;
-    ptrdiff_t t, v = 0, most = 0;
+    ptrdiff_t t, v = matched_topic(match, n), most = 0;
     /* Variances are taken about the vertex of a topic v: the matched one, or the largest under the most probable
        number of topics. Proportions that are nearly certain are next to it, and differences keep their digits. */
-    if (sum_match) {
+    if (match == SUM) {
         for (t = 1; t < n; t++)
             most = lag[t] == 0.0 && gamma[t] > gamma[most] ? t : most;
         for (t = 1; t <= most; t++)
@@ -321,20 +336,20 @@ CLONED double observe_degenerate(
         y_mean += (w1 * R[t] + w0 * (R[t] + c)) * up;
         e[t] = above;
     }
-    if (!sum_match) {
-        /* the variance between, of the smaller of theta_1 and 1 - theta_1 */
+    if (match != SUM) {
+        /* the variance between, of the smaller of theta_v and 1 - theta_v */
         int small = x_mean < y_mean;
         double mean = small ? x_mean : y_mean;
-        double own = small ? av : 0.0, own_hit = small ? av + c : 0.0, other = small ? 0.0 : 1.0;
+        double own = small ? 1.0 : 0.0, own_c = small ? c : 0.0, other = small ? 0.0 : 1.0;
         double other_c = small ? 0.0 : c;
 #pragma omp simd reduction(+ : den)
         for (t = 0; t < n; t++) {
-            double d1 = (own_hit + other * R[t]) * inverse[t] - mean;
-            double d0 = (own + other * R[t] + other_c) * inverse[t] - mean;
-            den += U[t] * (hv * d1 * d1 + C0[t] * d0 * d0);
+            double part = own * own_alpha[t] + other * R[t];
+            double d1 = (part + own_c) * inverse[t] - mean, d0 = (part + other_c) * inverse[t] - mean;
+            den += U[t] * (own_hits[t] * d1 * d1 + C0[t] * d0 * d0);
         }
     }
-    if (sum_match) {
+    if (match == SUM) {
         /* mean_square: of the distances of the means from the vertex */
         double one_less = 0.0, within = 0.0, mean_square = 0.0;
         G[0] = P[0] = 0.0;
@@ -373,7 +388,7 @@ CLONED double observe_degenerate(
         p[t] = hits[t] * U[t];
         M[t] = alpha[t] * (V[t] + X[t] * b[t]);
     }
-    if (sum_match) { /* less the square distance of the mean */
+    if (match == SUM) { /* less the square distance of the mean */
         double square = y_mean * y_mean;
 #pragma omp simd reduction(+ : square)
         for (t = 0; t < n; t++)
@@ -396,7 +411,7 @@ CLONED double observe_degenerate(
    8 n entries. */
 CLONED double observe_triangular(
     double *restrict alpha, double *restrict gamma, double *restrict lag, const double *restrict b,
-    double weight, int sum_match, int learns, ptrdiff_t n, double *restrict p, double *restrict scratch)
+    double weight, int match, int learns, ptrdiff_t n, double *restrict p, double *restrict scratch)
 {
     double c = weight < 1.0 ? weight : 1.0, extra = weight - c;
     double *restrict g = scratch, *restrict ratio = g + n, *restrict product = ratio + n;
@@ -405,9 +420,10 @@ CLONED double observe_triangular(
     double total = 0.0;
     ptrdiff_t k, t;
     for (k = 0; k < n; row += ++k) {
-        sums[k] = sums_of(row, b, k + 1, sum_match);
-        product[k] = row[0] * b[0] + sums[k].product;
-        ratio[k] = product[k] / (row[0] + sums[k].alpha);
+        ptrdiff_t z = matched_topic(match, k + 1);
+        sums[k] = sums_of(row, b, k + 1, match, z);
+        product[k] = row[z] * b[z] + sums[k].product;
+        ratio[k] = product[k] / (row[z] + sums[k].alpha);
         g[k] = lag[k] > 0.0 ? 0.0 : gamma[k];
         total += g[k] * ratio[k];
         p[k] = 0.0;
@@ -419,7 +435,7 @@ CLONED double observe_triangular(
         if (share < NEGLIGIBLE)
             continue;
         w = share / product[k];
-        matched_factors(row, b, sums[k], share, c, sum_match, &u, &v);
+        matched_factors(row, b, sums[k], share, c, match, matched_topic(match, k + 1), &u, &v);
         v += extra * w;
         if (k == 0) { /* proportions of one topic are known */
             u = 1.0;

@@ -35,13 +35,13 @@ class MomentMatchingStep(CellwiseStep):
     Attributes
     ----------
     model : FIXED, DEGENERATE or TRIANGULAR
-    sum_match : whether second moments are matched in sum
+    match : FIRST, SUM or SECOND, the second moment that is matched
     shuffled : whether tokens come in random order, not in that of the words
     gamma : (n_components,) the probability of each number of topics; not FIXED
     """
 
     model: int
-    sum_match: bool
+    match: int
     shuffled: bool
     gamma: np.ndarray
 
@@ -55,7 +55,7 @@ class MomentMatchingStep(CellwiseStep):
         """with_parameters: keep the Dirichlet parameters of all documents."""
         settings = {
             "model": self.model,
-            "sum_match": self.sum_match,
+            "match": self.match,
             "rows": topics.rows,
             "gamma": self.gamma,
             "start": self.start(prior),

@@ -14,7 +14,16 @@ from sktopic._constraints import POSITIVE, SHARED
 from sktopic._document_sources import MatrixDocuments
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
-from sktopic._kernels._moment_matching import FIXED, MAX_TOKENS, filter_tokens, list_tokens, permutation
+from sktopic._kernels._moment_matching import (
+    FIRST,
+    FIXED,
+    MAX_TOKENS,
+    SECOND,
+    SUM,
+    filter_tokens,
+    list_tokens,
+    permutation,
+)
 from sktopic._kernels._rng import combine_keys, position_keys, uniforms
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
@@ -26,6 +35,7 @@ from sktopic._typing import DocumentsLike
 from sktopic.moment_matching._document_step import MomentMatchingStep
 from sktopic.moment_matching._prior import added, document_moments, matched_prior, moved, prior_moments
 
+MATCHES = {"first": FIRST, "second": SECOND, "sum": SUM}
 # Tell the streams of one seed apart.
 TOPICS_KEY = 0x746F70696373
 DOCUMENT_KEY = 0x646F63
@@ -54,7 +64,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "topic_word_prior": [POSITIVE, None],
-        "second_moment": [StrOptions({"first", "sum"})],
+        "second_moment": [StrOptions(set(MATCHES))],
         "shuffle": [StrOptions({"corpus", "document"}), None],
     }
 
@@ -191,7 +201,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         return self._step(FIXED, np.ones(1))
 
     def _step(self, model, gamma):
-        return MomentMatchingStep(model, self.second_moment == "sum", self.shuffle is not None, gamma)
+        return MomentMatchingStep(model, MATCHES[self.second_moment], self.shuffle is not None, gamma)
 
     # The state
 
@@ -377,7 +387,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """Update the posterior by some tokens."""
         filter_tokens(
             model=self._model,
-            sum_match=self.second_moment == "sum",
+            match=MATCHES[self.second_moment],
             document=document,
             word=word,
             weight=weight,

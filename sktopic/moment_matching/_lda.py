@@ -29,10 +29,11 @@ class MomentMatchingLDA(MomentMatchingModel):
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
         ``n_features ** -0.5``.
-    second_moment : {'first', 'sum'}, default='sum'
+    second_moment : {'first', 'second', 'sum'}, default='sum'
         Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
-        first topic or word, as published; the result then depends on the order of the columns. 'sum': the
-        sum over all of them.
+        first topic or word, as published; the result then depends on the order of the columns. 'second':
+        that of the second topic, and of the first word, as in the authors' program. 'sum': the sum over all
+        of them.
     shuffle : {'corpus', 'document'} or None, default='document'
         Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
         all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
@@ -120,7 +121,7 @@ class MomentMatchingLDA(MomentMatchingModel):
         *,
         doc_topic_prior: float | ArrayLike | str | None = None,
         topic_word_prior: float | None = None,
-        second_moment: Literal["first", "sum"] = "sum",
+        second_moment: Literal["first", "second", "sum"] = "sum",
         shuffle: Literal["corpus", "document"] | None = "document",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

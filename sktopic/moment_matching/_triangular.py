@@ -32,10 +32,11 @@ class TriangularDirichletLDA(NumberOfTopics):
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
         ``n_features ** -0.5``.
-    second_moment : {'first', 'sum'}, default='sum'
+    second_moment : {'first', 'second', 'sum'}, default='sum'
         Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
-        first topic or word, as published; the result then depends on the order of the columns. 'sum': the
-        sum over all of them.
+        first topic or word, as published; the result then depends on the order of the columns. 'second':
+        that of the second topic, and of the first word, as in the authors' program. 'sum': the sum over all
+        of them.
     shuffle : {'corpus', 'document'} or None, default='corpus'
         Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
         all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
@@ -125,7 +126,7 @@ class TriangularDirichletLDA(NumberOfTopics):
         n_components_prior: ArrayLike | Literal["uniform", "exponential"] = "uniform",
         doc_topic_prior: float | ArrayLike | str | None = None,
         topic_word_prior: float | None = None,
-        second_moment: Literal["first", "sum"] = "sum",
+        second_moment: Literal["first", "second", "sum"] = "sum",
         shuffle: Literal["corpus", "document"] | None = "corpus",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

@@ -9,7 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels._moment_matching import (
     DEGENERATE,
+    FIRST,
     FIXED,
+    SECOND,
+    SUM,
     TRIANGULAR,
     filter_tokens,
     infer_documents,
@@ -29,14 +32,15 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "bmm_golden.npz"
 for_each_model = pytest.mark.parametrize(
     "model", [FIXED, DEGENERATE, TRIANGULAR], ids=["fixed", "degenerate", "triangular"]
 )
-for_both_matches = pytest.mark.parametrize("sum_match", [False, True], ids=["first", "sum"])
+for_each_match = pytest.mark.parametrize("match", [FIRST, SUM, SECOND], ids=["first", "sum", "second"])
+for_first_and_sum = pytest.mark.parametrize("match", [FIRST, SUM], ids=["first", "sum"])
 
 
 class Posterior:
     """All that filter_tokens changes. beta (n_topics, n_features) are parameters; alpha is start at first."""
 
-    def __init__(self, model, sum_match, start, gamma, beta, n_documents=1):
-        self.model, self.sum_match = model, sum_match
+    def __init__(self, model, match, start, gamma, beta, n_documents=1):
+        self.model, self.match = model, match
         self.start = np.array(start, dtype=float)
         self.alpha = np.tile(self.start, (n_documents, 1))
         self.gamma = np.array(gamma, dtype=float)
@@ -53,7 +57,7 @@ class Posterior:
         predictive = np.empty(n if with_predictive else 0)
         filter_tokens(
             self.model,
-            self.sum_match,
+            self.match,
             np.zeros(n, dtype=np.int32) if document is None else np.asarray(document, dtype=np.int32),
             np.asarray(word, dtype=np.int32),
             np.ones(n) if weight is None else np.asarray(weight, dtype=float),
@@ -110,11 +114,11 @@ def size_of(model, n_topics):
     return n_topics * (n_topics + 1) // 2 if model == TRIANGULAR else n_topics
 
 
-def random_posterior(rng, model, sum_match, n_topics, n_words, n_documents=1):
+def random_posterior(rng, model, match, n_topics, n_words, n_documents=1):
     gamma = np.ones(1) if model == FIXED else rng.dirichlet(np.ones(n_topics))
     start = rng.gamma(2.0, 0.5, size_of(model, n_topics)) + 0.05
     beta = rng.gamma(1.0, 1.0, (n_topics, n_words)) + 0.05
-    return Posterior(model, sum_match, start, gamma, beta, n_documents)
+    return Posterior(model, match, start, gamma, beta, n_documents)
 
 
 def decimals(array):
@@ -129,7 +133,7 @@ def filter_exactly(posterior, word, weight, document, begins):
     state = decimals(posterior.alpha), decimals(posterior.gamma), decimals(posterior.beta)
     with localcontext(Context(prec=150)):
         exact = reference.filter_tokens(
-            posterior.model, posterior.sum_match, document, word, weight, begins, start, *state
+            posterior.model, posterior.match, document, word, weight, begins, start, *state
         )
     return [array.astype(float) for array in exact]
 
@@ -211,7 +215,7 @@ def test_golden_posterior_from_the_start_of_the_paper(golden, name, prior):
     gamma = np.ones(6) if prior == "unif" else np.exp(-np.arange(6.0))
     model = GOLDEN_MODELS[name]
     posterior = Posterior(
-        model, False, np.ones(size_of(model, 6)), gamma / gamma.sum(), np.full((6, 25), 0.2), 30
+        model, FIRST, np.ones(size_of(model, 6)), gamma / gamma.sum(), np.full((6, 25), 0.2), 30
     )
     predictive = posterior.filter(golden["mix_word"], document=golden["mix_doc"])
     assert_golden(golden, f"{name}_start_{prior}", posterior, predictive)
@@ -230,7 +234,7 @@ def test_golden_held_out_documents(golden, name):
         alpha = np.empty((len(documents), len(start)))
         theta = infer_documents(
             model,
-            False,
+            FIRST,
             np.concatenate([[0], np.cumsum(lengths)]),
             np.concatenate(documents).astype(np.int32),
             np.ones(sum(lengths)),
@@ -257,8 +261,8 @@ def test_reference_has_the_numbers_of_the_published_program(golden):
         b = beta[:, w] / beta.sum(axis=1)
         gamma = reference.posterior(DEGENERATE, alpha[d], gamma, b)[0].sum(axis=1)
         joint, probability = reference.posterior(DEGENERATE, alpha[d], gamma, b)
-        alpha[d] = reference.match_proportions(DEGENERATE, False, alpha[d], joint, 1, coordinate=1)
-        beta = reference.match_topics(False, beta, joint, w, 1)
+        alpha[d] = reference.match_proportions(DEGENERATE, SECOND, alpha[d], joint, 1)
+        beta = reference.match_topics(SECOND, beta, joint, w, 1)
         probabilities.append(probability)
     for what, array in {"alpha": alpha, "beta": beta, "gamma": gamma, "px": probabilities}.items():
         assert_allclose(array, golden[f"published_ddm_{what}"], rtol=1e-8, atol=1e-15, err_msg=what)
@@ -277,20 +281,20 @@ def random_tokens(rng, n_words, n_documents=4):
     return document, rng.integers(0, n_words, len(document)), weight, begins
 
 
-@for_both_matches
+@for_each_match
 @for_each_model
 @pytest.mark.parametrize("n_words", [1, 2, 40])
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 17])
-def test_updates_are_those_of_the_reference(n_topics, n_words, model, sum_match):
+def test_updates_are_those_of_the_reference(n_topics, n_words, model, match):
     rng = np.random.default_rng(n_topics * 100 + n_words)
-    posterior = random_posterior(rng, model, sum_match, n_topics, n_words, 4)
+    posterior = random_posterior(rng, model, match, n_topics, n_words, 4)
     document, word, weight, begins = random_tokens(rng, n_words)
     if n_topics <= 3 or model == DEGENERATE:
         exact = filter_exactly(posterior, word, weight, document, begins)
     else:  # there double precision will do, and more would take long
         exact = reference.filter_tokens(
             model,
-            sum_match,
+            match,
             *(document, word, weight, begins),
             *(posterior.start, posterior.alpha, posterior.gamma, posterior.beta),
         )
@@ -311,10 +315,10 @@ def test_updates_are_those_of_the_reference(n_topics, n_words, model, sum_match)
 
 
 @for_both_precisions
-@for_both_matches
+@for_each_match
 @for_each_model
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 17])
-def test_inference_is_that_of_the_reference(n_topics, model, sum_match, dtype):
+def test_inference_is_that_of_the_reference(n_topics, model, match, dtype):
     """Which computes with the same rounded rows, in double precision as the kernel does."""
     rng = np.random.default_rng(n_topics)
     rows = random_topics(rng, 40, n_topics).astype(dtype)
@@ -324,10 +328,10 @@ def test_inference_is_that_of_the_reference(n_topics, model, sum_match, dtype):
     gamma = np.ones(n_topics) if model == FIXED else rng.dirichlet(np.ones(n_topics))
     start = rng.gamma(2.0, 0.5, size_of(model, n_topics)) + 0.05
     alpha = np.empty((5, len(start)))
-    theta = infer_documents(model, sum_match, indptr, word, weight, rows, gamma, start, alpha)
+    theta = infer_documents(model, match, indptr, word, weight, rows, gamma, start, alpha)
     gamma = gamma[:1] if model == FIXED else gamma
     expected_alpha, expected_theta = reference.infer_documents(
-        model, sum_match, indptr, word, weight, rows.astype(float), gamma, start
+        model, match, indptr, word, weight, rows.astype(float), gamma, start
     )
     if n_topics > 1:
         assert_allclose(alpha, expected_alpha, rtol=1e-9, atol=1e-15)
@@ -398,6 +402,13 @@ def normalised(draws):
     return draws / draws.sum(axis=-1, keepdims=True)
 
 
+def matched_part(posterior, squares, of_topics):
+    """What the posterior has of second moments, as it is set; one topic has none."""
+    if posterior.match == SUM:
+        return squares.sum(axis=-1)
+    return squares[..., 1 if of_topics and posterior.match == SECOND else 0]
+
+
 def assert_moments(posterior, weight, number, theta, phi):
     """An updated posterior has the moments of weighted samples, within five standard errors.
 
@@ -412,8 +423,8 @@ def assert_moments(posterior, weight, number, theta, phi):
     for x, parameters in ((theta, alpha), (phi, posterior.beta)):
         total = parameters.sum(axis=1, keepdims=True)
         mean, square = parameters / total, parameters * (parameters + 1) / (total * (total + 1))
-        sampled += [x, x**2 @ np.ones((x.shape[2], 1)) if posterior.sum_match else x[:, :, :1] ** 2]
-        expected += [mean, square.sum(axis=1) if posterior.sum_match else square[:, 0]]
+        sampled += [x, matched_part(posterior, x**2, x is theta)]
+        expected += [mean, matched_part(posterior, square, x is theta)]
     if posterior.model != FIXED and len(number):
         sampled.append(number[:, None] == np.arange(len(posterior.gamma)))
         expected.append(posterior.gamma)
@@ -425,12 +436,12 @@ def assert_moments(posterior, weight, number, theta, phi):
 
 
 @for_each_seed
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_update_has_the_moments_of_the_posterior_given_the_token(model, sum_match, seed):
+def test_update_has_the_moments_of_the_posterior_given_the_token(model, match, seed):
     """Draws from the prior, weighted by the probability of the token."""
     rng, n = np.random.default_rng(seed), 100_000
-    posterior = random_posterior(rng, model, sum_match, 3, 4)
+    posterior = random_posterior(rng, model, match, 3, 4)
     rows = reference.unpack(model, posterior.start, 3)
     number = rng.choice(len(rows), n, p=posterior.gamma)
     given = rows if model == TRIANGULAR else rows[number][:, None]
@@ -446,12 +457,12 @@ def test_update_has_the_moments_of_the_posterior_given_the_token(model, sum_matc
 
 @for_each_seed
 @pytest.mark.parametrize("weight", [0.4, 1.0])
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_weight_of_a_token_counts_for_its_topic(model, sum_match, weight, seed):
+def test_weight_of_a_token_counts_for_its_topic(model, match, weight, seed):
     """Draws of a topic, and given the topic of proportions and words; weighted by the word's probability."""
     rng, n = np.random.default_rng(10 + seed), 50_000
-    posterior = random_posterior(rng, model, sum_match, 3, 4)
+    posterior = random_posterior(rng, model, match, 3, 4)
     rows = reference.unpack(model, posterior.start, 3)
     number = rng.choice(len(rows), n, p=posterior.gamma)
     topic = (normalised(rows)[number].cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1)
@@ -494,10 +505,10 @@ GAMMAS = np.array(
 )
 
 
-def extreme_posterior(model, sum_match, alpha, gamma, seed=0):
+def extreme_posterior(model, match, alpha, gamma, seed=0):
     beta = np.random.default_rng(seed).gamma(0.5, 3.0, (5, 4)) + 1e-3
     start = np.concatenate([alpha[: k + 1] for k in range(5)]) if model == TRIANGULAR else alpha
-    return Posterior(model, sum_match, start, [1.0] if model == FIXED else gamma, beta)
+    return Posterior(model, match, start, [1.0] if model == FIXED else gamma, beta)
 
 
 def assert_exact(posterior, exact, rtol):
@@ -509,11 +520,12 @@ def assert_exact(posterior, exact, rtol):
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("match", [FIRST, SECOND], ids=["first", "second"])
 @for_each_model
-def test_update_that_matches_the_first_component_loses_no_digits(model, gamma):
+def test_update_that_matches_one_component_loses_no_digits(model, match, gamma):
     for i, alpha in enumerate(ALPHAS):
         weight = [1.0, 0.25, 40.0][i % 3]
-        posterior = extreme_posterior(model, False, alpha, gamma, i)
+        posterior = extreme_posterior(model, match, alpha, gamma, i)
         exact = update_exactly(posterior, i % 4, weight)
         predictive = posterior.filter([i % 4], [weight])
         assert_exact(posterior, exact, 1e-12)
@@ -531,7 +543,7 @@ def test_update_that_matches_the_sum_loses_digits_only_at_a_corner(model, total,
         for large in (0, 1, 4):
             alpha = np.full(5, share) * [1.0, 0.5, 2.0, 1.5, 0.7]
             alpha[large] = 1.0
-            posterior = extreme_posterior(model, True, total * alpha, gamma, i)
+            posterior = extreme_posterior(model, SUM, total * alpha, gamma, i)
             exact = update_exactly(posterior, i % 4)
             posterior.filter([i % 4])
             assert_exact(posterior, exact, worst)
@@ -542,37 +554,37 @@ def test_update_that_matches_the_sum_stays_sound_at_a_corner(model):
     """Where no digits of the alphas' sum are left, it is still a positive number."""
     for gamma in GAMMAS:
         for i, alpha in enumerate(ALPHAS):
-            posterior = extreme_posterior(model, True, alpha, gamma, i)
+            posterior = extreme_posterior(model, SUM, alpha, gamma, i)
             posterior.filter([i % 4])
             assert np.all((posterior.alpha >= 1e-20) & (posterior.alpha < 1e20))
             assert_sound(posterior)
 
 
-@for_both_matches
+@for_first_and_sum
 @pytest.mark.parametrize("corner", [0, 1])
 @pytest.mark.parametrize("share", [1e-2, 1e-5, 1e-8])
 @pytest.mark.parametrize("total", [1e-3, 1.0, 1e6])
-def test_update_of_topics_loses_digits_only_at_a_corner(total, share, corner, sum_match):
+def test_update_of_topics_loses_digits_only_at_a_corner(total, share, corner, match):
     """The probability of the other words is one less that of the word, or one less all squares."""
     rng = np.random.default_rng(0)
     beta = rng.uniform(0.5, 1.5, (3, 4))
     beta[:2] *= share
     beta[:2, corner] = 1.0
     for w in range(4):
-        posterior = Posterior(FIXED, sum_match, [0.5, 1.0, 2.0], [1.0], total * normalised(beta))
+        posterior = Posterior(FIXED, match, [0.5, 1.0, 2.0], [1.0], total * normalised(beta))
         _, _, exact, _ = update_exactly(posterior, w)
         posterior.filter([w])
         assert_allclose(posterior.sums, exact.sum(axis=1), rtol=1e-12 + 1e-15 / share)
         assert_allclose(posterior.mean, normalised(exact), rtol=1e-12)
 
 
-@for_both_matches
+@for_first_and_sum
 @for_each_model
-def test_one_topic_has_the_exact_posterior(model, sum_match):
+def test_one_topic_has_the_exact_posterior(model, match):
     """beta plus counts; the last word comes only after a million of others."""
     rng = np.random.default_rng(0)
     beta = np.array([[0.5, 0.1, 2.0, 0.3]])
-    posterior = Posterior(model, sum_match, [0.7], [1.0], beta)
+    posterior = Posterior(model, match, [0.7], [1.0], beta)
     word = rng.integers(0, 3, 1_000_001)
     word[-1] = 3
     predictive = posterior.filter(word)
@@ -582,11 +594,11 @@ def test_one_topic_has_the_exact_posterior(model, sum_match):
     assert_sound(posterior)
 
 
-@for_both_matches
+@for_first_and_sum
 @for_each_model
-def test_word_that_comes_after_many_others_is_learned(model, sum_match):
+def test_word_that_comes_after_many_others_is_learned(model, match):
     rng = np.random.default_rng(1)
-    posterior = random_posterior(rng, model, sum_match, 3, 4)
+    posterior = random_posterior(rng, model, match, 3, 4)
     word, begins = rng.integers(0, 3, 300_000), np.arange(300_000) % 1000 == 0
     posterior.filter(word, begins=begins)
     assert_sound(posterior)
@@ -599,10 +611,10 @@ def test_word_that_comes_after_many_others_is_learned(model, sum_match):
     assert_sound(posterior)
 
 
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_token_of_next_to_no_weight_changes_next_to_nothing(model, sum_match):
-    posterior = random_posterior(np.random.default_rng(2), model, sum_match, 3, 4)
+def test_token_of_next_to_no_weight_changes_next_to_nothing(model, match):
+    posterior = random_posterior(np.random.default_rng(2), model, match, 3, 4)
     alpha, beta, weight = posterior.alpha.copy(), posterior.beta, np.full(4, 1e-300)
     exact = filter_exactly(posterior, [0, 1, 2, 3], weight, np.zeros(4, dtype=int), np.zeros(4))
     posterior.filter([0, 1, 2, 3], weight)
@@ -613,11 +625,11 @@ def test_token_of_next_to_no_weight_changes_next_to_nothing(model, sum_match):
     assert_sound(posterior)
 
 
-@for_both_matches
-def test_means_that_fall_far_are_kept(sum_match):
+@for_first_and_sum
+def test_means_that_fall_far_are_kept(match):
     """Each token outweighs all before a hundredfold, until a word has a probability below 1e-114."""
     beta, n = np.array([[0.5, 0.1, 2.0, 0.3]]), 58
-    posterior = Posterior(FIXED, sum_match, [1.0], [1.0], beta)
+    posterior = Posterior(FIXED, match, [1.0], [1.0], beta)
     word, weight = np.arange(n) % 3, 100.0 ** np.arange(n)
     posterior.filter(word, weight)
     exact = beta[0] + np.bincount(word, weights=weight, minlength=4)
@@ -627,18 +639,18 @@ def test_means_that_fall_far_are_kept(sum_match):
 
 
 @pytest.mark.parametrize("weight", [1e3, 1e10, 1e18])
-@for_both_matches
-def test_token_that_outweighs_all_before_leaves_the_others_their_share(sum_match, weight):
+@for_first_and_sum
+def test_token_that_outweighs_all_before_leaves_the_others_their_share(match, weight):
     beta = np.array([[0.5, 0.1, 2.0, 0.3]])
-    posterior = Posterior(FIXED, sum_match, [1.0], [1.0], beta)
+    posterior = Posterior(FIXED, match, [1.0], [1.0], beta)
     posterior.filter([1], [weight])
     assert_allclose(posterior.mean[0], normalised(beta[0] + [0, weight, 0, 0]), rtol=1e-9)
 
 
-def long_documents(model, sum_match, weight, seed=0):
+def long_documents(model, match, weight, seed=0):
     rng = np.random.default_rng(seed)
     topics = random_topics(rng, 30, 5, 0.1)
-    posterior = random_posterior(rng, model, sum_match, 10, 30)
+    posterior = random_posterior(rng, model, match, 10, 30)
     for _ in range(40):
         word = rng.choice(30, 200, p=topics @ rng.dirichlet(np.full(5, 0.1)))
         posterior.filter(word, np.full(200, weight), begins=np.arange(200) == 0)
@@ -646,28 +658,28 @@ def long_documents(model, sum_match, weight, seed=0):
 
 
 @pytest.mark.parametrize("weight", [0.1, 1.0])
-@for_both_matches
+@for_first_and_sum
 @for_each_model
-def test_long_documents_leave_a_sound_posterior(model, sum_match, weight):
-    posterior = long_documents(model, sum_match, weight)
+def test_long_documents_leave_a_sound_posterior(model, match, weight):
+    posterior = long_documents(model, match, weight)
     assert_sound(posterior)
     assert posterior.sums.min() > 1
 
 
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_long_documents_of_heavy_tokens_leave_a_sound_posterior(model, sum_match):
+def test_long_documents_of_heavy_tokens_leave_a_sound_posterior(model, match):
     for seed in range(3):
-        posterior = long_documents(model, sum_match, 100.0, seed)
+        posterior = long_documents(model, match, 100.0, seed)
         assert_sound(posterior)
         assert posterior.sums.min() > 1
 
 
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_what_a_weight_has_above_one_is_shared_by_the_topics(model, sum_match):
+def test_what_a_weight_has_above_one_is_shared_by_the_topics(model, match):
     """A token of weight three against one of weight one: two more in the shares of the posterior."""
-    one, three = (random_posterior(np.random.default_rng(20), model, sum_match, 3, 4) for _ in range(2))
+    one, three = (random_posterior(np.random.default_rng(20), model, match, 3, 4) for _ in range(2))
     one.start_gamma = one.gamma.copy()
     shares = reference.posterior(model, one.start, one.gamma, one.mean[:, 2])[0]
     one.filter([2], [1.0])
@@ -689,7 +701,7 @@ def test_number_of_topics_that_has_long_been_out_of_the_question_comes_back(mode
     alpha = np.array([1e-4, 0.1, 1.0])
     start = np.concatenate([alpha[:1], alpha[:2], alpha]) if model == TRIANGULAR else alpha
     beta = 1e4 * normalised(np.array([[1e-6, 1.0, 0.5], [1.0, 1e-3, 0.1], [1.0, 2e-3, 0.2]]))
-    posterior = Posterior(model, False, start, np.full(3, 1 / 3), beta)
+    posterior = Posterior(model, FIRST, start, np.full(3, 1 / 3), beta)
     state = [decimals(posterior.alpha), decimals(posterior.gamma), decimals(beta)]
     exact_start, trace = decimals(start), []
     for w, n in ((0, 30), (0, 50), (1, 100), (2, 3), (1, 200)):
@@ -697,7 +709,7 @@ def test_number_of_topics_that_has_long_been_out_of_the_question_comes_back(mode
         posterior.filter(word, begins=begins)
         tokens = np.zeros(n, dtype=int), word, decimals(np.ones(n)), begins
         with localcontext(Context(prec=40)):
-            *state, _ = reference.filter_tokens(model, False, *tokens, exact_start, *state)
+            *state, _ = reference.filter_tokens(model, FIRST, *tokens, exact_start, *state)
             expected = [float(gamma.ln()) for gamma in state[1]]
         trace.append(np.log(posterior.gamma) - 512 * np.log(2.0) * posterior.lag)
         assert_allclose(trace[-1], expected, rtol=1e-11, atol=1e-11)
@@ -709,7 +721,7 @@ def test_number_of_topics_that_has_long_been_out_of_the_question_comes_back(mode
 @pytest.mark.parametrize("model", [DEGENERATE, TRIANGULAR], ids=["degenerate", "triangular"])
 def test_number_of_topics_of_no_probability_keeps_none(model):
     rng = np.random.default_rng(5)
-    posterior = random_posterior(rng, model, True, 4, 6)
+    posterior = random_posterior(rng, model, SUM, 4, 6)
     posterior.gamma[:] = [0.5, 0.0, 0.5, 0.0]
     posterior.filter(rng.integers(0, 6, 2000), begins=np.arange(2000) % 50 == 0)
     assert_array_equal(posterior.probabilities[[1, 3]], 0.0)
@@ -719,28 +731,28 @@ def test_number_of_topics_of_no_probability_keeps_none(model):
 # Bits
 
 
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_means_sum_to_one_and_their_spread_is_theirs_after_many_tokens(model, sum_match):
+def test_means_sum_to_one_and_their_spread_is_theirs_after_many_tokens(model, match):
     rng = np.random.default_rng(6)
-    posterior = random_posterior(rng, model, sum_match, 4, 50)
+    posterior = random_posterior(rng, model, match, 4, 50)
     topics = random_topics(rng, 50, 4)
     for _ in range(20):
         word = rng.choice(50, 5000, p=topics @ rng.dirichlet(np.full(4, 0.3)))
         posterior.filter(word, rng.choice([1.0, 1.0, 0.5], 5000), begins=np.arange(5000) % 100 == 0)
     assert_sound(posterior)
-    if sum_match:
+    if match == SUM:
         assert_allclose(posterior.spread, 1.0 - (posterior.mean**2).sum(axis=1), rtol=1e-10)
 
 
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_calls_in_a_row_are_one_call(model, sum_match):
+def test_calls_in_a_row_are_one_call(model, match):
     """To the bit; also if probabilities are not asked for."""
     rng = np.random.default_rng(7)
     document, word, weight, begins = random_tokens(rng, 9)
     one, other = (
-        random_posterior(np.random.default_rng(8), model, sum_match, 5, 9, n_documents=4) for _ in range(2)
+        random_posterior(np.random.default_rng(8), model, match, 5, 9, n_documents=4) for _ in range(2)
     )
     predictive = one.filter(word, weight, document, begins)
     n = len(word) // 3
@@ -751,13 +763,13 @@ def test_calls_in_a_row_are_one_call(model, sum_match):
     assert_same_bits(one, other)
 
 
-@for_both_matches
+@for_each_match
 @for_each_model
-def test_rows_of_documents_are_only_places(model, sum_match):
+def test_rows_of_documents_are_only_places(model, match):
     rng = np.random.default_rng(9)
     document, word, weight, begins = random_tokens(rng, 9)
     one, other = (
-        random_posterior(np.random.default_rng(8), model, sum_match, 5, 9, n_documents=4) for _ in range(2)
+        random_posterior(np.random.default_rng(8), model, match, 5, 9, n_documents=4) for _ in range(2)
     )
     place = np.array([2, 0, 3, 1])
     assert_array_equal(
@@ -773,7 +785,7 @@ def test_document_that_begins_starts_from_the_start(model):
     rng = np.random.default_rng(10)
     word, document = rng.integers(0, 9, 60), np.repeat([0, 1, 2], 20)
     begins = np.arange(60) % 20 == 0
-    one, other = (random_posterior(np.random.default_rng(8), model, True, 5, 9, 3) for _ in range(2))
+    one, other = (random_posterior(np.random.default_rng(8), model, SUM, 5, 9, 3) for _ in range(2))
     one.filter(word, document=document, begins=begins)
     other.filter(word, begins=begins)
     assert_array_equal(one.alpha[2], other.alpha[0])
@@ -795,7 +807,7 @@ def test_inferred_documents_do_not_depend_on_neighbours_nor_on_the_scale_of_rows
         tokens = slice(indptr[first], indptr[last])
         alpha = np.empty((last - first if keeps_alpha else 1, len(start)))
         given = indptr[first : last + 1], word[tokens], weight[tokens], rows, gamma, start
-        return infer_documents(model, True, *given, alpha), alpha
+        return infer_documents(model, SUM, *given, alpha), alpha
 
     theta, alpha = infer(corpus.rows)
     part_theta, part_alpha = infer(corpus.rows, 4, 9)

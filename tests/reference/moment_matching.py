@@ -10,6 +10,7 @@ from tests.reference.documents import clumps_of
 from tests.reference.rng import Stream
 
 FIXED, DEGENERATE, TRIANGULAR = range(3)
+FIRST, SUM, SECOND = range(3)
 FLOOR = 1e-20
 MAX_TOKENS = 1024
 
@@ -65,9 +66,9 @@ def mixture_moments(probabilities, parameters):
     return (p * mean).sum(axis=axes), (p * square).sum(axis=axes)
 
 
-def matched(first, second, sum_match, old, coordinate=0):
+def matched(first, second, match, old):
     """The Dirichlet of these moments (7); a mixture that is all at one corner leaves the sum as it was."""
-    part = slice(None) if sum_match else [coordinate]
+    part = {FIRST: [0], SUM: slice(None), SECOND: [1]}[match]
     above, below = (first - second)[part].sum(), (second - first * first)[part].sum()
     return first * (above / below if above > 0 and below > 0 else old)
 
@@ -77,7 +78,7 @@ def hits(parameters, c):
     return parameters[..., None, :] + c * np.identity(parameters.shape[-1], dtype=int)
 
 
-def match_proportions(model, sum_match, alpha, joint, weight, coordinate=0):
+def match_proportions(model, match, alpha, joint, weight):
     """alpha after a token (12, 13); what a weight has above one is added in shares. One topic: it stays."""
     n_topics = joint.shape[1]
     if n_topics == 1:
@@ -87,39 +88,40 @@ def match_proportions(model, sum_match, alpha, joint, weight, coordinate=0):
     moved = hits(rows, c)
     if model != TRIANGULAR:
         moments = mixture_moments(joint, moved)
-        new = matched(*moments, sum_match, alpha.sum(), coordinate) + (weight - c) * joint.sum(axis=0)
+        new = matched(*moments, match, alpha.sum()) + (weight - c) * joint.sum(axis=0)
     else:
         new = [alpha[0]]
         for k in range(1, n_topics):
             # Under another number of topics than k + 1 the token tells nothing about these proportions.
             told = np.where(np.arange(n_topics)[:, None, None] == k, moved[k], rows[k])
             moments = mixture_moments(joint, told)
-            own = matched(*moments, sum_match, rows[k].sum(), coordinate) + (weight - c) * joint[k]
+            own = matched(*moments, match, rows[k].sum()) + (weight - c) * joint[k]
             new += list(own[: k + 1])
         new = np.array(new)
     return np.maximum(new, type(new[0])(FLOOR))
 
 
-def match_topics(sum_match, beta, joint, w, weight):
-    """beta after a token of word w (14, 15)."""
+def match_topics(match, beta, joint, w, weight):
+    """beta after a token of word w (14, 15); of words, the first is matched where it is the SECOND topic."""
+    match = FIRST if match == SECOND else match
     c = min(weight, 1)
     p, one, new = joint.sum(axis=0), np.arange(beta.shape[1]) == w, []
     hit = c * one
     for t, old in enumerate(beta):
         told = np.where((np.arange(len(beta)) == t)[:, None], old + hit, old)
-        new.append(matched(*mixture_moments(p, told), sum_match, old.sum()) + (weight - c) * p[t] * one)
+        new.append(matched(*mixture_moments(p, told), match, old.sum()) + (weight - c) * p[t] * one)
     return np.array(new)
 
 
-def filter_tokens(model, sum_match, document, word, weight, begins, start, alpha, gamma, beta):
+def filter_tokens(model, match, document, word, weight, begins, start, alpha, gamma, beta):
     """alpha, gamma and beta (n_topics, n_features) after the tokens, and the probability of each token."""
     alpha, predictive = alpha.copy(), []
     for d, w, c, is_first in zip(document, word, weight, begins):
         if is_first:
             alpha[d] = start
         joint, probability = posterior(model, alpha[d], gamma, beta[:, w] / beta.sum(axis=1))
-        alpha[d] = match_proportions(model, sum_match, alpha[d], joint, c)
-        beta = match_topics(sum_match, beta, joint, w, c)
+        alpha[d] = match_proportions(model, match, alpha[d], joint, c)
+        beta = match_topics(match, beta, joint, w, c)
         after = joint.sum(axis=1)  # (11)
         gamma = after if c == 1 else tempered(gamma, after, c)
         predictive.append(probability)
@@ -134,14 +136,14 @@ def tempered(before, after, weight):
     return moved / moved.sum()
 
 
-def infer_documents(model, sum_match, indptr, word, weight, rows, gamma, start):
+def infer_documents(model, match, indptr, word, weight, rows, gamma, start):
     """alpha and expected proportions; gamma is that of before for every token."""
     alpha, theta = [], []
     for d in range(len(indptr) - 1):
         own = start
         for i in range(indptr[d] - indptr[0], indptr[d + 1] - indptr[0]):
             joint, _ = posterior(model, own, gamma, rows[word[i]])
-            own = match_proportions(model, sum_match, own, joint, weight[i])
+            own = match_proportions(model, match, own, joint, weight[i])
         alpha.append(own)
         shares = unpack(model, own, rows.shape[1])
         theta.append((gamma[:, None] * shares / shares.sum(axis=1)[:, None]).sum(axis=0))
