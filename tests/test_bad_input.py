@@ -402,7 +402,9 @@ BAD_PARAMETERS = {
     "n_components_prior": [
         "geometric",
         None,
-        1.0,
+        -0.1,
+        1000.1,
+        NAN,
         [0.5, 0.5],
         [0.25] * 4,
         [[0.2, 0.3, 0.5]],

@@ -44,8 +44,12 @@ HELD_OUT = sp.csr_array(
 PRIOR = np.array([0.3, 0.1, 0.7, 0.2, 0.4])
 
 
+# The default leaves small corpora but one topic.
+SEVERAL = {TriangularDirichletLDA: {"n_components_prior": "uniform"}}
+
+
 def make_model(estimator, n_components=5, **params):
-    return estimator(n_components, **{"random_state": 0, **params})
+    return estimator(n_components, **{"random_state": 0, **SEVERAL.get(estimator, {}), **params})
 
 
 def only(number, n_components=5):
@@ -378,17 +382,19 @@ def test_before_any_token_the_posterior_is_the_prior(estimator):
     priors = {
         "uniform": np.ones(5),
         "exponential": exponential,
+        2.5: exponential**2.5,
+        1000: [1, 0, 0, 0, 0],
         tuple(given): given,
         tuple(given * 1e200): given,
     }
     for prior, expected in priors.items():
-        prior = prior if isinstance(prior, str) else list(prior)
+        prior, expected = list(prior) if isinstance(prior, tuple) else prior, np.array(expected)
         model = make_model(estimator, n_components_prior=prior).fit(zeros)
         assert_allclose(model.n_components_posterior_, expected / expected.sum(), rtol=1e-12)
         assert model.n_components_ == expected.argmax() + 1
         assert len(model.n_tokens_trace_) == 0
-    default = make_model(estimator).fit(X)
-    assert_array_equal(make_model(estimator, n_components_prior=np.ones(5)).fit(X)._gamma, default._gamma)
+    ones, uniform = (make_model(estimator, n_components_prior=prior).fit(X) for prior in (np.ones(5), 0))
+    assert_array_equal(ones._gamma, uniform._gamma)
 
 
 @every_mixture
@@ -414,7 +420,10 @@ def test_prior_counts_up_to_a_factor(estimator):
     ("prior", "allowed"),
     [
         ("poisson", "must be a str among .* or an array-like"),
-        ([0.5, 0.5], "5 numbers .one for each number of topics from 1 to n_components. are allowed"),
+        (
+            [0.5, 0.5],
+            "a number or 5 numbers .one for each number of topics from 1 to n_components. are allowed",
+        ),
         (np.ones((5, 1)), "5 numbers .* are allowed"),
         ([1.0, 1.0, "x", 1.0, 1.0], "5 numbers .* are allowed"),
         ([1.0, -1e-9, 1.0, 1.0, 1.0], "must be non-negative and finite, one positive"),
@@ -484,6 +493,27 @@ def test_number_of_topics_is_recovered(estimator):
         [found["exponential", n] for n in range(1, 6)]
     )
     assert np.mean(found["exponential", 5]) > np.mean(found["exponential", 1]) + 2
+
+
+def test_triangular_model_does_not_run_to_its_limit():
+    """With its defaults; a uniform prior of the number finds more than twice as many topics as there are."""
+    data = [
+        make_lda_documents(
+            100,
+            n_features=200,
+            mean_length=1000,
+            n_components=3,
+            doc_topic_prior=0.05,
+            topic_word_prior=0.1,
+            random_state=seed,
+        ).data
+        for seed in range(4)
+    ]
+    found, uniform = (
+        np.mean([TriangularDirichletLDA(50, random_state=0, **prior).fit(X).n_components_ for X in data])
+        for prior in ({}, {"n_components_prior": "uniform"})
+    )
+    assert 2 < found < 4.5 and uniform > 6
 
 
 # The order of columns, and what is known exactly
@@ -895,7 +925,7 @@ def test_numbers_of_topics_that_are_out_of_the_question_keep_no_topics_alike(est
 
 @pytest.mark.parametrize("estimator", [DegenerateDirichletLDA, TriangularDirichletLDA])
 def test_of_equally_probable_numbers_the_smallest_is_taken(estimator):
-    model = estimator(8, random_state=0).fit(np.ones((5, 1)))
+    model = make_model(estimator, 8).fit(np.ones((5, 1)))
     assert_allclose(model.n_components_posterior_, 1 / 8, rtol=1e-9)
     assert model.n_components_ == 1
 

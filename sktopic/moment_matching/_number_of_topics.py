@@ -1,11 +1,12 @@
 """The number of topics as a posterior: what the degenerate and the triangular model have in common."""
 
 import warnings
+from numbers import Real
 
 import numpy as np
 
 from sktopic._base import TRANSFORM_KEY
-from sktopic._compat import StrOptions
+from sktopic._compat import Interval, StrOptions
 from sktopic._completion import mean_log_predictive
 from sktopic._document_sources import joined
 from sktopic._document_steps import infer_proportions
@@ -16,6 +17,9 @@ from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
 from sktopic.moment_matching._filter import MomentMatchingModel
 
+# Of the decay of the prior of the number of topics.
+RATES = {"uniform": 0.0, "exponential": 1.0}
+RATE = Interval(Real, 0, 1000, closed="both")
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
 LAG = 512.0
 # Notes of the number of topics: one at each of the first 64 tokens, then about 64 each time that the number
@@ -27,16 +31,17 @@ TIE = 1e-9
 
 def check_number_prior(value, n_components):
     """Return the logarithms of the prior of 1 ... n_components topics, up to a constant."""
-    if isinstance(value, str):
-        return -np.arange(n_components) * (1.0 if value == "exponential" else 0.0)
+    rate = RATES[value] if isinstance(value, str) else value
+    if isinstance(rate, Real):
+        return -np.arange(n_components) * float(rate)
     try:
         prior = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         prior = np.empty(0)
     if prior.shape != (n_components,):
         raise ValueError(
-            f"n_components_prior={value!r}: 'uniform', 'exponential' or {n_components} numbers (one for each "
-            "number of topics from 1 to n_components) are allowed."
+            f"n_components_prior={value!r}: 'uniform', 'exponential', a number or {n_components} numbers "
+            "(one for each number of topics from 1 to n_components) are allowed."
         )
     if not (np.all(prior >= 0) and np.all(np.isfinite(prior)) and prior.max() > 0):
         raise ValueError(
@@ -65,7 +70,7 @@ class NumberOfTopics(MomentMatchingModel):
     _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MomentMatchingModel._parameter_constraints,
-        "n_components_prior": [StrOptions({"uniform", "exponential"}), "array-like"],
+        "n_components_prior": [StrOptions(set(RATES)), RATE, "array-like"],
     }
 
     _fitted_arrays = {  # noqa: RUF012
