@@ -34,6 +34,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScale
 
 from sktopic.hdp import HybridHDP
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
+from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 N_COMPONENTS = 100
 WORDS = {"min_df": 5, "max_df": 0.5, "stop_words": "english", "token_pattern": r"(?u)\b[a-zA-Z][a-zA-Z]+\b"}
@@ -66,6 +67,9 @@ FEATURES = {
     "OnlineEMLDA": lambda seed: of_counts(OnlineEMLDA(N_COMPONENTS, random_state=seed)),
     "CollapsedGibbsLDA": lambda seed: of_counts(CollapsedGibbsLDA(N_COMPONENTS, random_state=seed)),
     "HybridHDP": lambda seed: of_counts(HybridHDP(random_state=seed)),
+    "MomentMatchingLDA": lambda seed: of_counts(MomentMatchingLDA(N_COMPONENTS, random_state=seed)),
+    "DegenerateDirichletLDA": lambda seed: of_counts(DegenerateDirichletLDA(random_state=seed)),
+    "TriangularDirichletLDA": lambda seed: of_counts(TriangularDirichletLDA(random_state=seed)),
     "scikit-learn's LDA, online": lambda seed: of_counts(
         LatentDirichletAllocation(N_COMPONENTS, learning_method="online", random_state=seed)
     ),

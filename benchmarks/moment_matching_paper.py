@@ -1,26 +1,36 @@
 """The experiments of Hsu and Poupart (2016) again: how many topics moment matching finds, and how good.
 
-    python benchmarks/moment_matching_paper.py [--short] [--jobs 2] [--corpora reuters21578 arxiv_0 nips_uci]
+    python benchmarks/moment_matching_paper.py [--short] [--jobs 2] [--estimate] [--parts number text words]
+                                               [--corpora reuters21578 arxiv_0 20news nips_uci]
 
 Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
 pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
-and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works. --estimate prints
+how long the runs that are missing would take, by those that there are. The parts are
 
-number   figure 2: topics that DDM and TDM find in synthetic data, against the true number
+number   figure 2: topics that DDM and TDM find in synthetic data, against the true number; 100 data sets with
+         the settings of the paper, 20 with the others, and with priors exp(-c T) of other rates c
 text     figures 3a and 4: per-word log-likelihood of half of each test document given the other half and the
-         training documents, against the number of topics
+         training documents, against the number of topics; from the same runs
 trace    figure 3b: topics found against tokens seen
 alpha    what learning the prior of the proportions gains, which is the paper's open problem
 order    the order of the tokens
+words    the supplement's samples of topics: the most probable words of the largest ones
+
+The supplement's classification of texts is benchmarks/classifier.py.
 
 Settings: "paper" has alpha = 1, matches the second moment of the first coordinate and mixes the tokens of all
-documents; "default" is what the library does by default; "..., auto" learns alpha, and "default, 1" has the 1
-of the paper. beta is V^-1/2 in all. TDM on arXiv takes the tokens document by document, since it would keep
+documents; "program" matches that of the second topic and takes documents one after the other, as the authors'
+public program does (which is an earlier one, without a prior of the number of topics as in the paper);
+"default" is what the library does by default but for the prior of the number of topics, which is that of the
+paper; with "rate 2" this is the default of TDM, too. "..., auto" learns alpha, and "default, 1" has the 1 of
+the paper. beta is V^-1/2 in all. TDM on arXiv takes the tokens document by document, since it would keep
 4 GB of proportions otherwise; the table of orders has it with the tokens of 10,000 documents mixed at a time.
 
 Departures from the paper: counts have no order, so that a random half of a test document's tokens is hidden,
 not the second. Reuters has the paper's split (LEWISSPLIT), but neither a stemmer nor its choice of words;
-NIPS is that of the UCI repository, with a random split; arXiv takes the place of Yelp.
+NIPS is that of the UCI repository, with a random split; arXiv (with the uniform prior) and 20 Newsgroups
+(with the exponential one) take the place of Yelp.
 
 Scores come from each model's own inference: predict_mixture of DDM and TDM, transform of the others.
 Beside it is one Gibbs fold-in for all, document_completion. HDP is gensim's, with its default parameters but
@@ -30,13 +40,26 @@ for the top-level truncation (its T); only the fold-in scores it, given its topi
 
 import json
 import time
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import DECILES, Pool, Study, finish, line, new_parser, panels, spread, styles
+from _study import (
+    DECILES,
+    Pool,
+    Study,
+    finish,
+    interval,
+    line,
+    new_parser,
+    panels,
+    print_estimates,
+    spread,
+    styles,
+)
 
 from sktopic import OnlineEMLDA
 from sktopic._completion import mean_log_predictive
@@ -50,13 +73,17 @@ HIDDEN_FRACTION = 0.5
 MODELS = {"basic": MomentMatchingLDA, "DDM": DegenerateDirichletLDA, "TDM": TriangularDirichletLDA}
 PASSES = {"OnlineEM, 1 pass": 1, "OnlineEM, 5 passes": 5}
 PAPER = {"doc_topic_prior": 1.0, "second_moment": "first", "shuffle": "corpus"}
+PROGRAM = {"doc_topic_prior": 1.0, "second_moment": "second", "shuffle": "document"}
 SETTINGS = {
     "paper": PAPER,
+    "program": PROGRAM,
     "paper, auto": {**PAPER, "doc_topic_prior": "auto"},
     "default": {},
     "default, 1": {"doc_topic_prior": 1.0},
     "default, auto": {"doc_topic_prior": "auto"},
+    "default, rate 2": {"n_components_prior": 2.0},  # TDM only
 }
+ALPHA_SETTINGS = ("paper", "paper, auto", "default", "default, 1", "default, auto")
 ORDERS = ("corpus", "document", None)
 # Documents whose tokens are mixed in this order.
 CALL, IN_CALLS = 10_000, "corpus, 10,000 documents a call"
@@ -78,13 +105,16 @@ class Corpus(NamedTuple):
 CORPORA = {
     "reuters21578": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
     "arxiv_0": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(1)),
+    "20news": Corpus(100, "exponential", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
     "nips_uci": Corpus(400, "exponential", (10, 25, 50, 100, 200, 400), (100, 400), 150, range(3)),
 }
 ORDER_CORPUS, LARGE_CORPUS = "reuters21578", "arxiv_0"
+# Whose topics are shown, how many of them, and by how many words.
+WORD_CORPORA, WORD_SETTINGS, N_SHOWN, N_TOP_WORDS = ("reuters21578", "nips_uci"), ("paper", "default"), 10, 10
 
 # Figure 2.
 N_DOCUMENTS, N_WORDS, LENGTH, LIMIT = 100, 200, 1000, 20
-TRUE_NUMBERS, N_DATA_SETS = range(1, 11), 20
+TRUE_NUMBERS, SOME_NUMBERS = range(1, 11), (1, 2, 3, 5, 10)
 NUMBER_PRIORS = ("uniform", "exponential")
 NUMBER_SETTINGS = {
     "paper": PAPER,
@@ -94,6 +124,30 @@ NUMBER_SETTINGS = {
     "default": {},
 }
 NUMBER_MODELS = ("DDM", "TDM")
+# Rates of the exponential prior of the number; the uniform one has 0, that of the paper 1.
+RATES = (0.25, 0.5, 2.0, 3.0)
+
+
+class NumberPart(NamedTuple):
+    cells: tuple  # prior, model and settings of each fit
+    numbers: tuple  # true ones
+    seeds: range  # of data sets
+
+
+NUMBER_PARTS = {
+    "synthetic": NumberPart(
+        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, NUMBER_SETTINGS)), tuple(TRUE_NUMBERS), range(20)
+    ),
+    "synthetic rates": NumberPart(
+        tuple(product(RATES, NUMBER_MODELS, ("default",))), SOME_NUMBERS, range(20)
+    ),
+    "synthetic program": NumberPart(
+        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, ("program",))), SOME_NUMBERS, range(20)
+    ),
+    "synthetic paper": NumberPart(
+        tuple(product(NUMBER_PRIORS, NUMBER_MODELS, ("paper",))), tuple(TRUE_NUMBERS), range(20, 100)
+    ),
+}
 
 
 def key_of(run):
@@ -102,7 +156,9 @@ def key_of(run):
 
 def measure(run, short):
     """One run: a row of the cache."""
-    return measure_number(run) if run[0] == "synthetic" else measure_text(run, short)
+    if run[0] in NUMBER_PARTS:
+        return measure_number(run)
+    return measure_words(run, short) if run[0] == "words" else measure_text(run, short)
 
 
 # Synthetic data.
@@ -117,17 +173,20 @@ def synthetic(n_topics, seed):
 
 def measure_number(run):
     """The number of topics under each of the settings in the same data set."""
-    _, n_topics, seed = run
+    part, n_topics, seed = run
     counts, found, start = synthetic(n_topics, seed), {}, time.process_time()
-    for prior, name, settings in product(NUMBER_PRIORS, NUMBER_MODELS, NUMBER_SETTINGS):
-        options = {"n_components_prior": prior, "random_state": seed, **NUMBER_SETTINGS[settings]}
+    for prior, name, settings in NUMBER_PARTS[part].cells:
+        chosen = PROGRAM if settings == "program" else NUMBER_SETTINGS[settings]
+        options = {"n_components_prior": prior, "random_state": seed, **chosen}
         found[f"{prior} {name} {settings}"] = MODELS[name](LIMIT, **options).fit(counts).n_components_
     return {"run": key_of(run), "found": found, "seconds": round(time.process_time() - start, 2)}
 
 
 def number_runs(short):
-    for seed, n_topics in product(range(2 if short else N_DATA_SETS), (1, 5, 10) if short else TRUE_NUMBERS):
-        yield "synthetic", n_topics, seed
+    for name, part in NUMBER_PARTS.items():
+        numbers = part.numbers[:: len(part.numbers) - 1] if short else part.numbers
+        for seed, n_topics in product(part.seeds[:2] if short else part.seeds, numbers):
+            yield name, n_topics, seed
 
 
 # Text.
@@ -148,7 +207,7 @@ def new_model(corpus, seed, method, n_components, settings, order):
     shuffle = "corpus" if order == IN_CALLS else order
     options = {"random_state": seed, **SETTINGS[settings], "shuffle": shuffle}
     if method != "basic":
-        options["n_components_prior"] = CORPORA[corpus].prior
+        options.setdefault("n_components_prior", CORPORA[corpus].prior)
     return MODELS[method](n_components, **options)
 
 
@@ -200,6 +259,29 @@ def trace_of(model):
     return [tokens, topics]
 
 
+def measure_words(run, short):
+    """The largest topics of the most probable number, by their most probable words."""
+    _, corpus, method, settings = run
+    vocabulary, start = load(corpus)[2], time.process_time()
+    order = own_order(corpus, method, settings)
+    model = new_model(corpus, 0, method, CORPORA[corpus].limit, settings, order)
+    proportions = model.fit_transform(documents_of(corpus, short)[0]).mean(axis=0)
+    largest = np.argsort(-proportions, kind="stable")[:N_SHOWN]
+    words = np.argsort(-model.components_[largest], axis=1, kind="stable")[:, :N_TOP_WORDS]
+    return {
+        "run": key_of(run),
+        "topics": model.n_components_,
+        "shares": [round(float(proportions[t]), 4) for t in largest],
+        "words": [[str(vocabulary[w]) for w in row] for row in words],
+        "seconds": round(time.process_time() - start, 2),
+    }
+
+
+def word_runs(corpora):
+    chosen = [corpus for corpus in WORD_CORPORA if corpus in corpora]
+    yield from (("words", *cell) for cell in product(chosen, NUMBER_MODELS, WORD_SETTINGS))
+
+
 def measure_hdp(train, test, n_components, seed):
     from gensim.matutils import Sparse2Corpus
     from gensim.models import HdpModel
@@ -216,6 +298,8 @@ def measure_hdp(train, test, n_components, seed):
 
 def own_order(corpus, method, settings):
     """The order of tokens that goes with settings."""
+    if settings == "program":
+        return "document"
     if method == "TDM" and corpus == LARGE_CORPUS:
         return "document"
     return "corpus" if method == "TDM" or settings.startswith("paper") else "document"
@@ -257,6 +341,7 @@ def text_runs(corpora, short):
             runs.extend(runs_of(corpus, method, "default", None, short))
     for corpus, method, settings, order in order_cells(corpora):
         runs.extend(runs_of(corpus, method, settings, order, short, order_topics(corpus, method)))
+    runs = [run for run in runs if run[4] != "default, rate 2" or run[2] == "TDM"]
     names = list(CORPORA)
     return sorted(runs, key=lambda run: (names.index(run[0]), run[2] == "TDM", run[1]))
 
@@ -275,10 +360,29 @@ def order_topics(corpus, method):
     return parts.focus[0] if method == "basic" else parts.limit
 
 
+def missing(runs, cache):
+    """Those that the cache does not have, once each."""
+    return [run for key, run in {key_of(run): run for run in runs}.items() if key not in cache.rows]
+
+
+def expected_seconds(run, cache, short):
+    """By the median of runs of the same kind: a fit of synthetic data, or a token of the model on text."""
+    rows = {tuple(json.loads(key)): row for key, row in cache.rows.items()}
+    if run[0] in NUMBER_PARTS:
+        each = [row["seconds"] / len(row["found"]) for key, row in rows.items() if key[0] in NUMBER_PARTS]
+        return len(NUMBER_PARTS[run[0]].cells) * np.median(each)
+    corpus, _, method, n_components, *_ = (
+        (run[1], 0, run[2], CORPORA[run[1]].limit) if run[0] == "words" else run
+    )
+    known = [(key[3], row["microseconds"]) for key, row in rows.items() if key[2:3] == (method,)]
+    nearest = min((n for n, _ in known), key=lambda n: abs(n - n_components))
+    a_token = np.median([each for n, each in known if n == nearest])
+    return 1e-6 * a_token * float(documents_of(corpus, short)[0].sum())
+
+
 def run_all(runs, study, jobs):
     """Measure what the cache does not have."""
-    unique = {key_of(run): run for run in runs}
-    todo = [run for key, run in unique.items() if key not in study.cache.rows]
+    todo = missing(runs, study.cache)
     with Pool(study, jobs, len(todo)) as pool:
         pool.measure(measure, [(run, study.short) for run in todo])
 
@@ -294,9 +398,39 @@ def found_numbers(cache, prior, name, settings, short):
     """True number of topics -> those found in each data set."""
     found = {}
     for run in number_runs(short):
-        rows = rows_of(cache, [run])
-        found.setdefault(run[1], []).extend(row["found"][f"{prior} {name} {settings}"] for row in rows)
+        if (prior, name, settings) in NUMBER_PARTS[run[0]].cells:
+            rows = rows_of(cache, [run])
+            found.setdefault(run[1], []).extend(row["found"][f"{prior} {name} {settings}"] for row in rows)
     return {n: values for n, values in found.items() if values}
+
+
+def number_row(prior, name, settings, n, found):
+    mean, low, high = interval(found)
+    cells = f"{mean:.2f}", f"{low:.2f} to {high:.2f}", f"{np.std(found):.2f}", len(found)
+    return [prior, name, settings, n, *cells]
+
+
+NUMBER_HEAD = [
+    "prior",
+    "model",
+    "settings",
+    "true topics",
+    "mean found",
+    "its 95 percent interval",
+    "standard deviation",
+    "data sets",
+]
+
+
+def write_rates(study, short):
+    """The defaults under priors exp(-c T), which the uniform and the exponential one are among."""
+    rates = {"uniform": 0.0, "exponential": 1.0, **{rate: rate for rate in RATES}}
+    table = []
+    for name, prior in product(NUMBER_MODELS, sorted(rates, key=rates.get)):
+        for n, found in found_numbers(study.cache, prior, name, "default", short).items():
+            if n in SOME_NUMBERS:
+                table.append(number_row(rates[prior], name, "default", n, found))
+    study.write("rates", ["c", *NUMBER_HEAD[1:]], table)
 
 
 def draw_number(study, short):
@@ -304,11 +438,12 @@ def draw_number(study, short):
     titles = {cell: "{1}, {0} prior".format(*cell) for cell in product(NUMBER_PRIORS, NUMBER_MODELS)}
     figure, axes = panels(list(titles.values()), 2)
     table, looks = [], styles(NUMBER_SETTINGS)
-    for cell, settings in product(titles, NUMBER_SETTINGS):
+    for cell, settings in product(titles, (*NUMBER_SETTINGS, "program")):
         found = found_numbers(study.cache, *cell, settings, short)
+        table.extend(number_row(*cell, settings, n, values) for n, values in found.items())
+        if settings == "program":
+            continue
         means, deviations = zip(*((np.mean(v), np.std(v)) for v in found.values()))
-        rows = zip(found, means, deviations, found.values())
-        table.extend([*cell, settings, n, f"{m:.2f}", f"{s:.2f}", len(v)] for n, m, s, v in rows)
         shift = 0.12 * (list(looks).index(settings) - 2)  # so that bars stand side by side
         x, axis = [n + shift for n in found], axes[titles[cell]]
         axis.errorbar(x, means, deviations, label=settings, **looks[settings])
@@ -316,8 +451,7 @@ def draw_number(study, short):
         axis.plot([0, 10.5], [0, 10.5], color="gray", linewidth=1)
         axis.set(xlabel="true number of topics", ylabel="topics found", ylim=(0, LIMIT + 0.5))
     finish(figure, study.path("_number.png"))
-    head = ["prior", "model", "settings", "true topics", "mean found", "standard deviation", "data sets"]
-    study.write("number", head, table)
+    study.write("number", NUMBER_HEAD, table)
 
 
 MEASURES = {"own": "own inference", "fold-in": "one fold-in for all"}
@@ -407,7 +541,7 @@ def write_alpha(study, corpora, short):
     gains = (("paper, auto", "paper"), ("default, auto", "default, 1"), ("default, auto", "default"))
     table = []
     for corpus, method, (name, title) in product(corpora, MODELS, MEASURES.items()):
-        found = {settings: found_by(study.cache, corpus, method, settings, short) for settings in SETTINGS}
+        found = {s: found_by(study.cache, corpus, method, s, short) for s in ALPHA_SETTINGS}
         for n in found["default, 1"]:
             by_seed = {s: [row[name] for row in rows.get(n, ())] for s, rows in found.items()}
             if not all(by_seed.values()):
@@ -416,7 +550,7 @@ def write_alpha(study, corpora, short):
             differences = ([x - y for x, y in zip(by_seed[a], by_seed[b])] for a, b in gains)
             cells.extend(f"{np.median(values):+.4f}" for values in differences)
             table.append([corpus, method, n, title, *cells, len(by_seed["default, auto"])])
-    head = ["corpus", "model", "topics given (or at most)", "inference", *SETTINGS]
+    head = ["corpus", "model", "topics given (or at most)", "inference", *ALPHA_SETTINGS]
     study.write("alpha", [*head, *(f"gain of {a} over {b}" for a, b in gains), "seeds"], table)
 
 
@@ -450,6 +584,15 @@ def draw_trace(study, corpora, short):
     finish(figure, study.path("_trace.png"))
 
 
+def write_words(study, corpora):
+    table = []
+    for run in word_runs(corpora):
+        for row in rows_of(study.cache, [run]):
+            for share, words in zip(row["shares"], row["words"]):
+                table.append([*run[1:], row["topics"], f"{share:.3f}", " ".join(words)])
+    study.write("words", ["corpus", "model", "settings", "topics found", "share", "words"], table)
+
+
 def draw_all(study, corpora, short):
     import matplotlib
 
@@ -457,22 +600,38 @@ def draw_all(study, corpora, short):
     cache = study.cache
     if rows_of(cache, number_runs(short)):
         draw_number(study, short)
+        write_rates(study, short)
     draw_text(study, corpora, short, "text_paper", PAPER_LINES, list(HDP_LINES))
     draw_text(study, corpora, short, "text_default", DEFAULT_LINES, list(HDP_LINES)[:1])
     write_text(study, corpora, short)
     write_alpha(study, corpora, short)
     write_order(study, corpora, short)
+    write_words(study, corpora)
     draw_trace(study, corpora, short)
 
 
 def main():
     parser = new_parser(__doc__, long=True)
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument(
+        "--parts", nargs="+", choices=["number", "text", "words"], default=["number", "text", "words"]
+    )
+    parser.add_argument("--estimate", action="store_true", help="print how long missing runs take, and stop")
     arguments = parser.parse_args()
     corpora, short = arguments.corpora, arguments.short
     study = Study("moment_matching", arguments)
     if not arguments.draw_only:
-        runs = [*number_runs(short), *text_runs(corpora, short)]
+        parts = {
+            "number": number_runs(short),
+            "text": text_runs(corpora, short),
+            "words": word_runs(corpora),
+        }
+        runs = [run for part in arguments.parts for run in parts[part]]
+        if arguments.estimate:
+            cache = study.cache
+            seconds_of = partial(expected_seconds, cache=cache, short=short)
+            print_estimates(missing(runs, cache), seconds_of, arguments.jobs)
+            return
         run_all(runs, study, arguments.jobs)
     draw_all(study, corpora, short)
 
