@@ -1,10 +1,12 @@
 """The experiments of Vu et al. (2018) again: generalised OPE over p, and against other online methods.
 
-    python benchmarks/g_ope_paper.py [--short] [--jobs 2] [--corpora nips_uci enron_inbox arxiv]
+    python benchmarks/g_ope_paper.py [--short] [--jobs 2] [--estimate] [--seeds 5] [--parts p methods]
+                                     [--corpora nips_uci enron_inbox arxiv]
 
 Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
 pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
-and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
+and benchmarks/runs/. --short takes some minutes with few documents, to see that all works. --estimate prints
+how long the runs that are missing took with other seeds; --seeds says how many seeds run.
 
 p        figures 2 and 3: predictive probability and coherence of OnlineOPELDA for p in 0.1, 0.15, ..., 0.9
 methods  figures 4 and 5: OPE, G-OPE at its best p, Online-VB, Online-CVB0, Online-CGS and G-OEM against
@@ -21,12 +23,24 @@ NPMI is that of ten words a topic in the training documents (for arXiv, of the f
 
 import json
 import time
+from functools import partial
 from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import DECILES, Pool, Study, finish, line, new_parser, panels, spread, styles
+from _study import (
+    DECILES,
+    Pool,
+    Study,
+    finish,
+    line,
+    new_parser,
+    panels,
+    print_estimates,
+    spread,
+    styles,
+)
 
 from sktopic import lda
 from sktopic.metrics import coherence, document_completion
@@ -35,7 +49,7 @@ K, ITERATIONS = 100, 50
 P = tuple(float(p) for p in np.round(np.arange(0.1, 0.91, 0.05), 2))
 SETTINGS = tuple(product((5000, 500), (0.9, 0.7)))  # mini-batch, kappa
 # Passes, test documents and seeds.
-CORPORA = {"nips_uci": (5, 150, range(3)), "enron_inbox": (1, 500, range(3)), "arxiv": (1, 500, range(1))}
+CORPORA = {"nips_uci": (5, 150, range(5)), "enron_inbox": (1, 500, range(5)), "arxiv": (1, 500, range(5))}
 N_STREAMS = 5
 OTHERS = ("Online-VB", "Online-CVB0", "Online-CGS", "G-OEM")
 METHODS = ("OPE", "G-OPE", *OTHERS)
@@ -96,9 +110,9 @@ def measure(run, short):
     row = {"run": key_of(run), "documents": [], "choice": [], "completion": [], "score": [], "npmi": []}
     seconds, seen, marks = 0.0, 0, marks_of(train.shape[0], curve)
     for first in range(0, train.shape[0], batch):
-        start = time.perf_counter()
+        start = time.process_time()
         model.partial_fit(train[first : first + batch])
-        seconds += time.perf_counter() - start
+        seconds += time.process_time() - start
         seen = min(first + batch, train.shape[0])
         if seen >= marks[0]:
             marks = [mark for mark in marks if mark > seen]
@@ -142,10 +156,25 @@ def method_runs(cache, corpora, short):
             yield corpus, seed, method, batch, kappa, True
 
 
-def run_all(runs, study, jobs):
-    """Measure what the cache does not have."""
-    unique = {key_of(run): run for run in runs}
-    todo = [run for key, run in unique.items() if key not in study.cache.rows]
+def missing(runs, cache, seeds):
+    """Those of the first seeds that the cache does not have, once each."""
+    unique = {key_of(run): run for run in runs if run[1] < seeds}
+    return [run for key, run in unique.items() if key not in cache.rows]
+
+
+def expected_seconds(run, cache):
+    """Of training: the median of other seeds, or where there are none that of all values of p."""
+    corpus, _, method, *settings = run
+    rows = {tuple(json.loads(key)): row for key, row in cache.rows.items()}
+    alike = {}
+    for key, row in rows.items():
+        if (key[0], *key[3:]) == (corpus, *settings):
+            alike.setdefault(key[2], []).append(row["seconds"])
+    numbers = [each for p, values in alike.items() if isinstance(p, float) for each in values]
+    return np.median(alike.get(method, numbers))
+
+
+def run_all(todo, study, jobs):
     with Pool(study, jobs, len(todo)) as pool:
         pool.measure(measure, [(run, study.short) for run in todo])
 
@@ -240,12 +269,22 @@ def draw_methods(study, corpora, short):
 def main():
     parser = new_parser(__doc__, long=True)
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--parts", nargs="+", choices=["p", "methods"], default=["p", "methods"])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--estimate", action="store_true", help="print how long missing runs take, and stop")
     arguments = parser.parse_args()
-    corpora, short = arguments.corpora, arguments.short
+    corpora, short, parts = arguments.corpora, arguments.short, arguments.parts
     study = Study("g_ope", arguments)
-    if not arguments.draw_only:
-        run_all(p_runs(corpora, short), study, arguments.jobs)
-        run_all(method_runs(study.cache, corpora, short), study, arguments.jobs)
+    cache, jobs, seeds = study.cache, arguments.jobs, arguments.seeds
+    if arguments.estimate:
+        runs = [*p_runs(corpora, short), *method_runs(cache, corpora, short)]
+        runs = [run for run in runs if ("methods" if run[-1] else "p") in parts]
+        print_estimates(missing(runs, cache, seeds), partial(expected_seconds, cache=cache), jobs)
+        return
+    if not arguments.draw_only and "p" in parts:
+        run_all(missing(p_runs(corpora, short), cache, seeds), study, jobs)
+    if not arguments.draw_only and "methods" in parts:
+        run_all(missing(method_runs(cache, corpora, short), cache, seeds), study, jobs)
     import matplotlib
 
     matplotlib.use("Agg")

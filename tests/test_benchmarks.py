@@ -74,6 +74,12 @@ def hybrid_hdp(module, study):
 def moment_matching(module, study):
     for write in (module.write_text, module.write_alpha, module.write_order):
         write(study, list(module.CORPORA), False)
+    module.write_rates(study, False)
+    module.write_words(study, list(module.CORPORA))
+
+
+def moment_matching_evidence(module, study):
+    module.write_table(study)
 
 
 def split_merge_hdp(module, study):
@@ -134,6 +140,7 @@ def uncertainty(module, study):
         hybrid_hdp,
         lanes,
         moment_matching,
+        moment_matching_evidence,
         peers,
         scale_plan,
         seeds,

@@ -1,0 +1,115 @@
+"""Why moment matching finds many topics: the evidence for each number of topics, of the filter and exact.
+
+    python benchmarks/moment_matching_evidence.py
+
+The data sets are those of moment_matching_paper.py, of which the first tokens are taken, in random order: by
+then the number of topics is decided. The log probability of these tokens given the number of topics T is, by
+the filter, log_marginal_likelihood_ of MomentMatchingLDA with T topics; the exact one, of the model with the
+same priors, is estimated by particles (sequential Monte Carlo): each has a topic for every token so far,
+draws that of the next one given these, and is weighted by the probability of the token; with resampling where
+the weights are uneven. The estimate of the probability is without bias, that of its logarithm is rather too
+low. moment_matching_evidence.csv goes to benchmarks/output/, or with --update to doc/benchmarks/; its
+intervals are of 95 percent, over data sets.
+"""
+
+import json
+import time
+from itertools import product
+
+import numpy as np
+from _study import Study, interval, new_parser, one_thread
+from moment_matching_paper import LIMIT, N_WORDS, synthetic
+
+from sktopic.moment_matching import MomentMatchingLDA
+
+N_TOKENS, N_PARTICLES = 300, 1000
+TRUE_NUMBERS, NUMBERS, SEEDS = (3, 5), (1, 3, 5, 8, 12), range(10)
+ALPHA, BETA = LIMIT**-0.55, N_WORDS**-0.5
+
+
+def some_tokens(n_topics, seed):
+    """document and word of the tokens that are taken."""
+    counts = synthetic(n_topics, seed)
+    cells = np.repeat(np.arange(counts.size), counts.ravel())
+    return np.divmod(np.random.RandomState(seed).permutation(cells)[:N_TOKENS], N_WORDS)
+
+
+def filtered(document, word, n_topics, seed):
+    counts = np.zeros((document.max() + 1, N_WORDS))
+    np.add.at(counts, (document, word), 1)
+    model = MomentMatchingLDA(n_topics, doc_topic_prior=ALPHA, shuffle="corpus", random_state=seed)
+    return model.fit(counts).log_marginal_likelihood_
+
+
+def by_particles(document, word, n_topics, seed):
+    rng, particles = np.random.RandomState(seed), np.arange(N_PARTICLES)
+    n_dk = np.full((N_PARTICLES, document.max() + 1, n_topics), ALPHA)
+    n_kw = np.full((N_PARTICLES, n_topics, N_WORDS), BETA)
+    n_k = np.full((N_PARTICLES, n_topics), N_WORDS * BETA)
+    log_evidence, weights = 0.0, np.full(N_PARTICLES, 1.0 / N_PARTICLES)
+    for d, w in zip(document, word):
+        joint = n_dk[:, d] / n_dk[:, d].sum(axis=1, keepdims=True) * n_kw[:, :, w] / n_k
+        predictive = joint.sum(axis=1)
+        weights *= predictive
+        log_evidence += np.log(weights.sum())
+        weights /= weights.sum()
+        bounds = joint.cumsum(axis=1)
+        topic = (bounds < rng.random_sample((N_PARTICLES, 1)) * bounds[:, -1:]).sum(axis=1)
+        n_dk[particles, d, topic] += 1.0
+        n_kw[particles, topic, w] += 1.0
+        n_k[particles, topic] += 1.0
+        if 1.0 / (weights**2).sum() < N_PARTICLES / 2:
+            points = (particles + rng.random_sample()) / N_PARTICLES
+            kept = np.minimum(np.searchsorted(weights.cumsum(), points), N_PARTICLES - 1)
+            n_dk, n_kw, n_k = n_dk[kept], n_kw[kept], n_k[kept]
+            weights[:] = 1.0 / N_PARTICLES
+    return log_evidence
+
+
+def measure(run):
+    true, n_topics, seed = run
+    start, tokens = time.process_time(), some_tokens(true, seed)
+    row = {
+        "filter": round(filtered(*tokens, n_topics, seed), 2),
+        "particles": round(by_particles(*tokens, n_topics, seed), 2),
+    }
+    return {"run": json.dumps(run), **row, "seconds": round(time.process_time() - start, 2)}
+
+
+def interval_cells(values):
+    mean, low, high = interval(values)
+    return [f"{mean:.1f}", f"{low:.1f} to {high:.1f}"]
+
+
+def write_table(study):
+    """Against three topics, data set by data set."""
+    table = []
+    for true, n_topics in product(TRUE_NUMBERS, NUMBERS):
+        pairs = [[study.cache.rows.get(json.dumps((true, n, s))) for n in (n_topics, 3)] for s in SEEDS]
+        pairs = [pair for pair in pairs if all(pair)]
+        if not pairs:
+            continue
+        gains = {name: [a[name] - b[name] for a, b in pairs] for name in ("particles", "filter")}
+        lost = [a["particles"] - a["filter"] for a, _ in pairs]
+        cells = [cell for values in (*gains.values(), lost) for cell in interval_cells(values)]
+        table.append([true, n_topics, *cells, len(pairs)])
+    names = "exact, against 3 topics", "by the filter, against 3 topics", "what the filter loses"
+    head = [cell for name in names for cell in (name, "its 95 percent interval")]
+    study.write("", ["true topics", "T", *head, "data sets"], table)
+
+
+def main():
+    study = Study("moment_matching_evidence", new_parser(__doc__).parse_args())
+    one_thread()
+    for seed, true, n_topics in product(SEEDS, TRUE_NUMBERS, NUMBERS):
+        run = true, n_topics, seed
+        if json.dumps(run) not in study.cache.rows:
+            row = measure(run)
+            study.sign()
+            study.cache.add(row)
+            print(*row.values(), flush=True)
+    write_table(study)
+
+
+if __name__ == "__main__":
+    main()
