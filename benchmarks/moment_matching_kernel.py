@@ -24,7 +24,15 @@ from _corpora import load
 from _study import Study, new_parser, one_thread
 
 from sktopic._documents import DocumentReader, canonical_counts
-from sktopic._kernels._moment_matching import DEGENERATE, FIXED, TRIANGULAR, filter_tokens, list_tokens
+from sktopic._kernels._moment_matching import (
+    DEGENERATE,
+    FIRST,
+    FIXED,
+    SUM,
+    TRIANGULAR,
+    filter_tokens,
+    list_tokens,
+)
 from sktopic._kernels._rng import position_keys
 
 K, V = 100, 7720
@@ -53,7 +61,7 @@ class State:
         word, begins = tokens
         filter_tokens(
             model=self.model,
-            sum_match=sum_match,
+            match=SUM if sum_match else FIRST,
             document=np.zeros(len(word), dtype=np.int32),
             word=word,
             weight=np.ones(len(word)),

@@ -183,6 +183,43 @@ def moment_matching(*models):
     return figures
 
 
+def topics_found(table, *cells, numbers=("3", "5", "10"), column="mean found"):
+    """Of data with three, five and ten topics, for each of the cells in turn."""
+    return [rounded(entry(f"moment_matching_{table}", column, *own, n)) for own in cells for n in numbers]
+
+
+def topics_of_the_paper(prior):
+    return topics_found("number", (prior, "DDM", "paper"), (prior, "TDM", "paper"))
+
+
+def spread_of_ten_topics():
+    cells = "exponential", "TDM", "paper"
+    return topics_found("number", cells, numbers=["10"], column="standard deviation")
+
+
+def topics_of_the_program():
+    return topics_found("number", *(("exponential", model, "program") for model in ("DDM", "TDM")))
+
+
+def topics_by_rate(model, *rates):
+    return topics_found("rates", *((rate, model, "default") for rate in rates))
+
+
+def evidence_of_three_and_twelve():
+    """Nats that twelve topics gain over three by the filter and exactly; what the filter loses with each."""
+    of_three = [row for row in rows("moment_matching_evidence") if row["true topics"] == "3"]
+    three, twelve = (next(row for row in of_three if row["T"] == n) for n in ("3", "12"))
+    gains = [twelve["by the filter, against 3 topics"], twelve["exact, against 3 topics"]]
+    losses = [row["what the filter loses"] for row in (three, twelve)]
+    return [f"{float(figure):.0f}" for figure in gains + losses]
+
+
+def accuracies_of_moment_matching():
+    kinds = "DegenerateDirichletLDA", "MomentMatchingLDA", "TriangularDirichletLDA", "OnlineEMLDA"
+    first, second, third, last = (rows("classifier", kind)[0] for kind in kinds)
+    return [first["accuracy"], second["accuracy"], third["their number"], third["accuracy"], last["accuracy"]]
+
+
 def sweeps(corpus):
     """Rows of a corpus: burn-in, sweeps, documents/s, times as fast, change of score, its lowest value."""
     for row in rows("transform_sweeps", corpus):
@@ -877,6 +914,58 @@ SENTENCES = [
         "in the median over the settings Online-VB takes {} times as long, and the other methods take {} to "
         "{} times as long.",
         seconds_over_those_of_ope,
+    ),
+    (
+        "doc/moment_matching.rst",
+        "where DDM finds {}, {} and {} in the mean if there are three, five and ten, and TDM {}, {} and {}.",
+        topics_of_the_paper,
+        "uniform",
+    ),
+    (
+        "doc/moment_matching.rst",
+        "here it finds {}, {} and {}, which is too few of ten. TDM finds {}, {} and {}, and",
+        topics_of_the_paper,
+        "exponential",
+    ),
+    (
+        "doc/moment_matching.rst",
+        "its numbers of ten topics have a standard deviation of {}.",
+        spread_of_ten_topics,
+    ),
+    (
+        "doc/moment_matching.rst",
+        "So set, DDM finds {}, {} and {} topics with the exponential prior, TDM {}, {} and {} (",
+        topics_of_the_program,
+    ),
+    (
+        "doc/moment_matching.rst",
+        "twelve instead of three gain {} nats by the filter, but {} exactly. With few topics each token has "
+        "to be shared between topics that are not yet apart, and the filter, which never takes that back, "
+        "loses {} nats against exact inference with three topics, and {} (no more than chance) with twelve.",
+        evidence_of_three_and_twelve,
+    ),
+    (
+        "doc/moment_matching.rst",
+        "with which it finds {}, {} and {} topics where there are three, five and ten; with the uniform "
+        "prior it is {}, {} and {}, the limit.",
+        topics_by_rate,
+        "TDM",
+        "2.0",
+        "0.0",
+    ),
+    (
+        "doc/moment_matching.rst",
+        "by default, and finds {}, {} and {}; with *c* = 0.25 these are {}, {} and {}.",
+        topics_by_rate,
+        "DDM",
+        "0.0",
+        "0.25",
+    ),
+    (
+        "doc/moment_matching.rst",
+        "the topics of DDM have an accuracy of {}, those of the basic model {} and those of TDM, which finds "
+        "{} topics, {}, against {} of",
+        accuracies_of_moment_matching,
     ),
     (
         "doc/moment_matching.rst",
