@@ -401,7 +401,6 @@ BAD_PARAMETERS = {
     "topic_expectation": ["median", None, 1],
     "n_components_prior": [
         "geometric",
-        None,
         -0.1,
         1000.1,
         NAN,

@@ -384,6 +384,7 @@ def test_before_any_token_the_posterior_is_the_prior(estimator):
         "exponential": exponential,
         2.5: exponential**2.5,
         1000: [1, 0, 0, 0, 0],
+        None: exponential ** min(2, X.shape[1] / 100),
         tuple(given): given,
         tuple(given * 1e200): given,
     }
@@ -395,6 +396,19 @@ def test_before_any_token_the_posterior_is_the_prior(estimator):
         assert len(model.n_tokens_trace_) == 0
     ones, uniform = (make_model(estimator, n_components_prior=prior).fit(X) for prior in (np.ones(5), 0))
     assert_array_equal(ones._gamma, uniform._gamma)
+
+
+@every_mixture
+def test_prior_of_the_number_follows_the_number_of_words(estimator):
+    model = make_model(estimator, n_components_prior=None).fit(X)
+    n, numbers, before = X.shape[1], np.arange(5), model.n_components_posterior_
+    model.add_features(40)
+    expected = before * np.exp(-0.4 * numbers)
+    assert_allclose(model.n_components_posterior_, expected / expected.sum(), rtol=1e-12)
+    prior = np.exp(-(n + 40) / 100 * numbers)
+    assert_allclose(model.n_components_prior_, prior / prior.sum(), rtol=1e-12)
+    model.add_features(1000).add_features(1).partial_fit(np.ones((1, n + 1041)))
+    assert_allclose(model.n_components_prior_[1] / model.n_components_prior_[0], np.exp(-2), rtol=1e-12)
 
 
 @every_mixture

@@ -226,7 +226,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         """The fitted state that the first token finds."""
         n_components = self.n_components
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        gamma, lag = self._number_prior()
+        gamma, lag = self._number_prior(n_features)
         shape, noise = (n_features, n_components), self._initial_noise(gamma)
         store = uniforms(combine_keys(seed, TOPICS_KEY), math.prod(shape)) if noise else np.empty(shape)
         store = store.reshape(shape)
@@ -274,7 +274,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         self._store, self._scale, self._sums = store, np.ones_like(self._scale), sums
         self._spread = 1.0 - by_blocks(np.square, store).sum(axis=0)
 
-    def _number_prior(self):
+    def _number_prior(self, n_features):
         """gamma and lag (see _kernels._moment_matching) before the first token."""
         return np.ones(1), np.zeros(1)
 

@@ -17,7 +17,9 @@ from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
 from sktopic.moment_matching._filter import MomentMatchingModel
 
-# Of the decay of the prior of the number of topics.
+# Of the decay of the prior of the number of topics. That of None was chosen on synthetic data: topics of few
+# words are told apart later, so that a steep prior would leave but one of them.
+STEEPEST, WORDS_OF_ONE = 2.0, 100
 RATES = {"uniform": 0.0, "exponential": 1.0}
 RATE = Interval(Real, 0, 1000, closed="both")
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
@@ -29,9 +31,11 @@ NOTES = 64
 TIE = 1e-9
 
 
-def check_number_prior(value, n_components):
+def check_number_prior(value, n_components, n_features=WORDS_OF_ONE):
     """Return the logarithms of the prior of 1 ... n_components topics, up to a constant."""
     rate = RATES[value] if isinstance(value, str) else value
+    if rate is None:
+        rate = min(STEEPEST, n_features / WORDS_OF_ONE)
     if isinstance(rate, Real):
         return -np.arange(n_components) * float(rate)
     try:
@@ -70,7 +74,7 @@ class NumberOfTopics(MomentMatchingModel):
     _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **MomentMatchingModel._parameter_constraints,
-        "n_components_prior": [StrOptions(set(RATES)), RATE, "array-like"],
+        "n_components_prior": [StrOptions(set(RATES)), None, RATE, "array-like"],
     }
 
     _fitted_arrays = {  # noqa: RUF012
@@ -127,8 +131,21 @@ class NumberOfTopics(MomentMatchingModel):
         super()._check_settings()
         check_number_prior(self.n_components_prior, self.n_components)
 
-    def _number_prior(self):
-        return as_gamma(check_number_prior(self.n_components_prior, self.n_components))
+    def _number_prior(self, n_features):
+        return as_gamma(check_number_prior(self.n_components_prior, self.n_components, n_features))
+
+    def _add_words(self, n):
+        """Where the prior of the number depends on the number of words, the posterior is moved along."""
+        super()._add_words(n)
+        before, after = (
+            check_number_prior(self.n_components_prior, len(self._gamma), n_features)
+            for n_features in (self.n_features_in_, self.n_features_in_ + n)
+        )
+        if not np.array_equal(before, after):
+            logarithms = np.log(self._gamma) - self._lag * LAG * np.log(2.0)
+            self._gamma, self._lag = as_gamma(logarithms + after - before)
+            self.n_components_prior_ = probabilities(*as_gamma(after))
+            self._report()
 
     def _prior_state(self, n_features):
         state = super()._prior_state(n_features)
@@ -142,7 +159,7 @@ class NumberOfTopics(MomentMatchingModel):
 
     def _check_continuation(self):
         super()._check_continuation()
-        gamma = probabilities(*self._number_prior())
+        gamma = probabilities(*self._number_prior(self.n_features_in_))
         if not np.array_equal(gamma, self.n_components_prior_):
             raise ValueError(
                 f"n_components_prior={self.n_components_prior!r} differs from that with which training "
