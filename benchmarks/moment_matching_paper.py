@@ -41,6 +41,7 @@ for the top-level truncation (its T); only the fold-in scores it, given its topi
 import json
 import time
 from functools import partial
+from importlib.util import find_spec
 from itertools import product
 from typing import NamedTuple
 
@@ -632,6 +633,9 @@ def main():
             seconds_of = partial(expected_seconds, cache=cache, short=short)
             print_estimates(missing(runs, cache), seconds_of, arguments.jobs)
             return
+        if find_spec("gensim") is None:
+            print("gensim is not installed: the runs of HDP are left out")
+            runs = [run for run in runs if run[2] != "HDP"]
         run_all(runs, study, arguments.jobs)
     draw_all(study, corpora, short)
 
