@@ -174,10 +174,14 @@ def seconds_over_those_of_ope():
 
 
 def moment_matching(*models):
-    """Least and most microseconds a token with 100 topics and the defaults; one figure if they are equal."""
+    """Least and most microseconds a token with 100 topics and the defaults; one figure if they are equal.
+
+    Of the corpora that were measured while nothing else ran.
+    """
     figures = []
     for model in models:
         with_defaults = rows("moment_matching_text", model, "100", "default")
+        with_defaults = [row for row in with_defaults if row["corpus"] != "20news"]
         times = [float(row["microseconds a token"]) for row in with_defaults]
         figures += dict.fromkeys([rounded(min(times)), rounded(max(times))])
     return figures
@@ -188,8 +192,8 @@ def topics_found(table, *cells, numbers=("3", "5", "10"), column="mean found"):
     return [rounded(entry(f"moment_matching_{table}", column, *own, n)) for own in cells for n in numbers]
 
 
-def topics_of_the_paper(prior):
-    return topics_found("number", (prior, "DDM", "paper"), (prior, "TDM", "paper"))
+def topics_of_the_paper(*cells):
+    return topics_found("number", *((*own, "paper") for own in cells))
 
 
 def spread_of_ten_topics():
@@ -917,19 +921,20 @@ SENTENCES = [
     ),
     (
         "doc/moment_matching.rst",
-        "where DDM finds {}, {} and {} in the mean if there are three, five and ten, and TDM {}, {} and {}.",
+        "DDM finds {}, {} and {} in the mean if there are three, five and ten, and TDM {}, {} and {}.",
         topics_of_the_paper,
-        "uniform",
+        ("uniform", "DDM"),
+        ("uniform", "TDM"),
     ),
     (
         "doc/moment_matching.rst",
-        "here it finds {}, {} and {}, which is too few of ten. TDM finds {}, {} and {}, and",
+        "TDM finds {}, {} and {}, and is the less reliable",
         topics_of_the_paper,
-        "exponential",
+        ("exponential", "TDM"),
     ),
     (
         "doc/moment_matching.rst",
-        "its numbers of ten topics have a standard deviation of {}.",
+        "its numbers of ten topics have a standard deviation of {},",
         spread_of_ten_topics,
     ),
     (
