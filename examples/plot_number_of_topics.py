@@ -57,7 +57,7 @@ settings = {
     "topic_word_prior = 0.02": DegenerateDirichletLDA(n_components=20, topic_word_prior=0.02),
     "topic_word_prior = 0.2": DegenerateDirichletLDA(n_components=20, topic_word_prior=0.2),
     "triangular model": TriangularDirichletLDA(n_components=20),
-    "triangular, exponential prior": TriangularDirichletLDA(20, n_components_prior="exponential"),
+    "triangular, uniform prior": TriangularDirichletLDA(20, n_components_prior="uniform"),
 }
 found, scores = {}, {}
 for name, model in settings.items():
