@@ -375,7 +375,9 @@ def expected_seconds(run, cache, short):
     corpus, _, method, n_components, *_ = (
         (run[1], 0, run[2], CORPORA[run[1]].limit) if run[0] == "words" else run
     )
-    known = [(key[3], row["microseconds"]) for key, row in rows.items() if key[2:3] == (method,)]
+    known = [
+        (key[3], row["microseconds"]) for key, row in rows.items() if key[0] in CORPORA and key[2] == method
+    ]
     nearest = min((n for n, _ in known), key=lambda n: abs(n - n_components))
     a_token = np.median([each for n, each in known if n == nearest])
     return 1e-6 * a_token * float(documents_of(corpus, short)[0].sum())

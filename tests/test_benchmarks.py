@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
@@ -202,6 +203,22 @@ def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
         late = plan.Cluster(latency=0.5)  # each of a round's messages waits for the one before
         more = plan.simulate(several, costs, late, 1, 0) - plan.simulate(several, costs, plan.Cluster(), 1, 0)
         assert more == pytest.approx(5 * (0.5 - plan.Cluster().latency), rel=0.3)
+
+
+@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
+def test_estimates_are_made_from_the_runs_that_are_kept(script, study, monkeypatch):
+    matching, ope = script("moment_matching_paper"), script("g_ope_paper")
+    monkeypatch.setattr(matching, "documents_of", lambda corpus, short: (np.ones((10, 100)), None))
+    cache = study.Cache(study.RUNS / "moment_matching_runs.jsonl")
+    runs = [
+        *matching.number_runs(False),
+        *matching.text_runs(["nips_uci"], False),
+        *matching.word_runs(["nips_uci"]),
+    ]
+    assert all(0 < matching.expected_seconds(run, cache, False) < 10 for run in runs[::20])
+    cache = study.Cache(study.RUNS / "g_ope_runs.jsonl")
+    runs = [*ope.p_runs(ope.CORPORA, False), *ope.method_runs(cache, ope.CORPORA, False)]
+    assert all(0 < ope.expected_seconds(run, cache) < 1000 for run in runs[::20])
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
