@@ -1,0 +1,361 @@
+"""Which choices of OnlineEMLDA decide what it predicts, beside the other mini-batch methods.
+
+    python benchmarks/flagship.py [--jobs 2] [--stage confirm | screen]
+
+Needs SKTOPIC_DATA. A designed experiment ("screen"): each factor (inference, boosting, step size, prior of
+topic proportions, sweeps) is moved alone from a starting point (Gibbs sampling of 4 + 3 sweeps, a step size
+of decay 0.65, a fixed prior), and pairs of them that may depend on each other together. Each run makes five
+passes over training documents in random order, and is scored after the first and the fifth (boosted
+variational ones, which take long, make one) on documents of the training part that were held out: the
+corpora's test documents play no part.
+
+Then ("confirm") the default, two settings that follow from the experiment, and other methods are scored on
+test documents.
+
+The score is document completion with the same sampler for all; topics are also scored under another prior:
+those found with a learned prior under the default one, others under a symmetric one as large as what
+SinglePassLDA learns there. Seconds are those of the processor. Writes flagship_scores.csv (every score),
+flagship_effects.csv (mean differences with intervals over corpora and splits), flagship_defaults.csv,
+flagship_gains.csv and flagship_equal_time.csv to benchmarks/output/, or with --update to doc/benchmarks/.
+"""
+
+import json
+import time
+from itertools import product
+
+import numpy as np
+from _corpora import load
+from _study import Pool, Study, interval, new_parser
+
+from sktopic import hdp, lda
+from sktopic._prior import default_prior
+from sktopic.metrics import document_completion
+
+N_COMPONENTS = 100
+PASSES = (1, 5)
+EACH_PASS = (1, 2, 3, 4, 5)
+# Corpus -> documents held out
+CORPORA = {"kos": 500, "nips_uci": 150, "20news": 500}
+SEEDS = (0, 1)
+
+START = {"learning_decay": 0.65, "doc_burn_in": 4, "doc_sweeps": 3}
+FIXED_POINT = {"doc_topic_prior": "auto"}
+GAMMA = {"doc_topic_prior": "auto", "prior_update": "gamma"}
+LEVELS = {
+    "variational": {"inference": "variational"},
+    "boosted": {"boost": True},
+    "decay 0.5": {"learning_decay": 0.5},
+    "decay 0.75": {"learning_decay": 0.75},
+    "decay 1": {"learning_decay": 1.0},
+    "fixed point": FIXED_POINT,
+    "Gamma rule": GAMMA,
+    "15 + 5 sweeps": {"doc_burn_in": 15, "doc_sweeps": 5},
+    "10 + 10 sweeps": {"doc_burn_in": 10, "doc_sweeps": 10},
+}
+STEPS = ("decay 0.5", "decay 0.75", "decay 1")
+PRIORS = ("fixed point", "Gamma rule")
+SWEEPS = ("15 + 5 sweeps", "10 + 10 sweeps")
+PAIRS = [
+    ("variational", "boosted"),
+    *product(("variational",), STEPS),
+    *product(("boosted",), STEPS),
+    *product(("variational",), ("boosted",), STEPS),
+    *product(("variational",), PRIORS),
+    *product(("variational",), ("boosted",), PRIORS),
+    *product(("variational",), ("boosted",), ("decay 1",), PRIORS),
+    *product(("decay 1",), PRIORS),
+    *product(("decay 0.75", "decay 1"), SWEEPS),
+    *product(SWEEPS[:1], PRIORS),
+]
+BESIDE = {
+    "SinglePassLDA": lda.SinglePassLDA,
+    "HybridLDA": lda.HybridLDA,
+    "HybridHDP": hdp.HybridHDP,
+}
+# What is confirmed: name -> estimator, parameters, and passes after which it is scored
+SINGLE = {"learning_decay": 0.75, "doc_burn_in": 10, "doc_sweeps": 10}
+FIVE_SWEEPS = {"learning_decay": 0.7, "doc_burn_in": 4, "doc_sweeps": 5}
+CONFIRMED = {
+    "default": (lda.OnlineEMLDA, START, EACH_PASS),
+    "4 + 5 sweeps, decay 0.7": (lda.OnlineEMLDA, FIVE_SWEEPS, PASSES),
+    "for one pass": (lda.OnlineEMLDA, SINGLE, (1,)),
+    "SinglePassLDA": (lda.SinglePassLDA, {}, (1,)),
+    "OnlineCVB0LDA": (lda.OnlineCVB0LDA, {}, PASSES),
+    "HybridLDA": (lda.HybridLDA, {}, PASSES),
+    "HybridHDP": (hdp.HybridHDP, {}, PASSES),
+}
+# Corpus -> documents to learn from at most
+CONFIRMED_ON = {
+    "kos": None,
+    "nips_uci": None,
+    "reuters21578": None,
+    "20news": None,
+    "enron_inbox": None,
+    "arxiv_0": 50_000,
+}
+LATE = ("OnlineCVB0LDA", "HybridLDA", "HybridHDP")
+LARGE = ("enron_inbox", "arxiv_0")
+CONFIRMED_TOPICS = (100, 20, 500)
+CONFIRMED_SEEDS = (0, 1, 2)
+N_TEST = 500
+START_NAME = "start"
+FIELDS = ["corpus", "split", "setting", "passes", "score", "under another prior", "seconds", "prior"]
+
+
+def settings():
+    """The settings of the experiment: names of the levels that are moved."""
+    return [(START_NAME,), *((name,) for name in LEVELS), *PAIRS]
+
+
+def new_model(setting, seed, n_documents):
+    if setting[0] in BESIDE:
+        model = BESIDE[setting[0]](N_COMPONENTS, random_state=seed)
+    else:
+        moved = dict(START)
+        for name in setting:
+            moved |= LEVELS.get(name, {})
+        model = lda.OnlineEMLDA(N_COMPONENTS, random_state=seed, **moved)
+    return model.set_params(total_samples=n_documents)
+
+
+def split(corpus, seed):
+    """Documents to learn from and to score, both of the training part."""
+    documents, _, _ = load(corpus)
+    order = np.random.RandomState(seed).permutation(documents.shape[0])
+    n = CORPORA[corpus]
+    return documents[order[n:]], documents[order[:n]]
+
+
+def passes_of(setting):
+    """After which passes a setting is scored."""
+    return PASSES[:1] if {"variational", "boosted"} <= set(setting) else PASSES
+
+
+def measure(setting, corpus, seed, other):
+    """One run: a row of the cache; other: a prior to score topics under, beside that of the estimator."""
+    train, held_out = split(corpus, seed)
+    passes = passes_of(setting)
+    n = train.shape[0]
+    model, seconds, order = new_model(setting, seed, n), 0.0, np.random.RandomState(seed)
+    row = {"run": key_of(setting, corpus, seed), "score": [], "other": [], "time": []}
+    for i in range(1, max(passes) + 1):
+        shuffled = train[order.permutation(n)]
+        start = time.process_time()
+        model.partial_fit(shuffled)
+        seconds += time.process_time() - start
+        if i in passes:
+            for name, prior in (("score", None), ("other", other)):
+                score = document_completion(
+                    model, held_out, doc_topic_prior=prior, burn_in=20, sweeps=20, n_jobs=1
+                )
+                row[name].append(round(float(score), 4))
+            row["time"].append(round(seconds, 2))
+    return {**row, "seconds": round(seconds, 2), "prior": round(float(model.doc_topic_prior_.sum()), 3)}
+
+
+def measure_confirmed(name, corpus, n_components, seed):
+    """One run to confirm: a row of the cache."""
+    train, test, _ = load(corpus)
+    choice = np.random.RandomState(seed)
+    train = train[choice.permutation(train.shape[0])[: CONFIRMED_ON[corpus]]]
+    test = test[choice.permutation(test.shape[0])[:N_TEST]]
+    kind, parameters, passes = CONFIRMED[name]
+    model = kind(n_components, random_state=seed, total_samples=train.shape[0], **parameters)
+    row, seconds = {"run": confirmed_key(name, corpus, n_components, seed), "score": [], "time": []}, 0.0
+    for i in range(1, max(passes) + 1):
+        shuffled = train[choice.permutation(train.shape[0])]
+        start = time.process_time()
+        model.partial_fit(shuffled)
+        seconds += time.process_time() - start
+        if i in passes:
+            score = document_completion(model, test, burn_in=20, sweeps=20, n_jobs=1)
+            row["score"].append(round(float(score), 4))
+            row["time"].append(round(seconds, 2))
+    return {**row, "seconds": round(seconds, 2)}
+
+
+def confirmed_key(*cells):
+    return json.dumps(["confirm", *cells])
+
+
+def confirm_all(study, jobs):
+    runs = product(CONFIRMED_TOPICS, CONFIRMED_SEEDS, CONFIRMED_ON, CONFIRMED)
+    calls = [(name, corpus, k, seed) for k, seed, corpus, name in runs]
+    calls.sort(
+        key=lambda call: (call[1] in LARGE, call[2] != CONFIRMED_TOPICS[0], call[0] in LATE, call[3])
+    )  # quick ones first
+    todo = [call for call in calls if confirmed_key(*call) not in study.cache.rows]
+    with Pool(study, jobs, len(todo)) as pool:
+        pool.measure(measure_confirmed, todo)
+
+
+def confirmed_scores(rows, name, corpus, n_components, n_passes, value="score"):
+    """By seed."""
+    if n_passes not in CONFIRMED[name][2]:
+        return {}
+    keys = {seed: confirmed_key(name, corpus, n_components, seed) for seed in CONFIRMED_SEEDS}
+    at = CONFIRMED[name][2].index(n_passes)
+    return {seed: rows[key][value][at] for seed, key in keys.items() if key in rows}
+
+
+def write_confirmed(study):
+    """Mean scores and seconds, and what settings gain over others, with intervals over seeds."""
+    rows, table, gains = study.cache.rows, [], []
+    for k, corpus, n in product(sorted(CONFIRMED_TOPICS), CONFIRMED_ON, PASSES):
+        for name in CONFIRMED:
+            scores = confirmed_scores(rows, name, corpus, k, n)
+            if scores:
+                seconds = confirmed_scores(rows, name, corpus, k, n, "time")
+                score, time_ = np.mean(list(scores.values())), np.mean(list(seconds.values()))
+                table.append([corpus, k, n, name, f"{score:.4f}", f"{time_:.2f}", len(scores)])
+        for name, beside in (
+            ("4 + 5 sweeps, decay 0.7", "default"),
+            ("for one pass", "SinglePassLDA"),
+            ("default", "SinglePassLDA"),
+        ):
+            scores, others = (confirmed_scores(rows, each, corpus, k, n) for each in (name, beside))
+            both = sorted(set(scores) & set(others))
+            if both:
+                mean, low, high = interval([scores[seed] - others[seed] for seed in both])
+                seconds = [
+                    sum(confirmed_scores(rows, e, corpus, k, n, "time")[s] for s in both)
+                    for e in (name, beside)
+                ]
+                bounds = f"{low:+.3f} to {high:+.3f}" if len(both) > 1 else ""
+                ratio = f"{seconds[0] / seconds[1]:.2f}"
+                gains.append([corpus, k, n, name, beside, f"{mean:+.4f}", bounds, ratio, len(both)])
+    study.write("defaults", ["corpus", "topics", "passes", "setting", "score", "seconds", "seeds"], table)
+    head = ["corpus", "topics", "passes", "setting", "less", "gain", "interval", "times the seconds", "seeds"]
+    study.write("gains", head, gains)
+
+
+def write_equal_time(study):
+    """What other methods reach, beside the default after as many passes as take no more time."""
+    rows, table = study.cache.rows, []
+    for k, corpus, name in product(sorted(CONFIRMED_TOPICS), CONFIRMED_ON, ("SinglePassLDA", *LATE)):
+        for n in PASSES:
+            other = confirmed_scores(rows, name, corpus, k, n)
+            both = [seed for seed in confirmed_scores(rows, "default", corpus, k, 1) if seed in other]
+            if not both:
+                continue
+            score, seconds = means(rows, both, name, corpus, k, n)
+            own = [(i, *means(rows, both, "default", corpus, k, i)) for i in EACH_PASS]
+            quick = [each for each in own if each[2] <= seconds]
+            if quick:
+                i, own_score, own_seconds = quick[-1]
+                cells = [f"{own_score:.4f}", f"{own_seconds:.2f}", f"{own_score - score:+.4f}", len(both)]
+                table.append([corpus, k, name, n, f"{score:.4f}", f"{seconds:.2f}", i, *cells])
+    head = ["corpus", "topics", "method", "passes", "score", "seconds"]
+    head += ["passes of the default", "its score", "its seconds", "ahead by", "seeds"]
+    study.write("equal_time", head, table)
+
+
+def means(rows, seeds, *cells):
+    """Of score and seconds over some seeds."""
+    found = (confirmed_scores(rows, *cells, value) for value in ("score", "time"))
+    return [float(np.mean([each[seed] for seed in seeds])) for each in found]
+
+
+def key_of(setting, corpus, seed):
+    return json.dumps([setting, corpus, seed])
+
+
+def learns(setting):
+    return any(name in PRIORS for name in setting) or setting[0] in BESIDE
+
+
+def run_all(study, jobs):
+    """Measure what the cache does not have, split by split, single levels first; before all what tells the
+    other prior."""
+    rows = study.cache.rows
+    first = ("SinglePassLDA",)
+    others = [*settings(), *((name,) for name in BESIDE if name not in first)]
+    todo = [
+        (setting, corpus, seed)
+        for seed in SEEDS
+        for setting in (first, *others)
+        for corpus in CORPORA
+        if key_of(setting, corpus, seed) not in rows
+    ]
+    with Pool(study, jobs, len(todo)) as pool:
+        for seed, early in product(SEEDS, (True, False)):
+            calls = []
+            for setting, corpus, s in todo:
+                if (s, setting == first) != (seed, early):
+                    continue
+                prior = default_prior(N_COMPONENTS)
+                if not learns(setting):
+                    prior = rows[key_of(first, corpus, seed)]["prior"] / N_COMPONENTS
+                calls.append((setting, corpus, seed, prior))
+            pool.measure(measure, calls)
+
+
+def differences(rows, setting, beside, i, name="score"):
+    """Of the scores of two settings after the pass numbered i, one for each corpus and split there is."""
+    found = []
+    for corpus, seed in product(CORPORA, SEEDS):
+        keys = key_of(setting, corpus, seed), key_of(beside, corpus, seed)
+        if all(key in rows and i < len(rows[key][name]) for key in keys):
+            found.append((corpus, rows[keys[0]][name][i] - rows[keys[1]][name][i]))
+    return found
+
+
+def without(setting, i):
+    """A setting with one level less."""
+    return (*setting[:i], *setting[i + 1 :]) or (START_NAME,)
+
+
+def effect(found):
+    """Cells of a table: the mean of differences, its interval, and the means of the corpora."""
+    if not found:
+        return [""] * (2 + len(CORPORA))
+    mean, low, high = interval([value for _, value in found])
+    cells = [f"{mean:+.3f}", f"{low:+.3f} to {high:+.3f}" if len(found) > 1 else ""]
+    for corpus in CORPORA:
+        values = [value for name, value in found if name == corpus]
+        cells.append(f"{np.mean(values):+.3f}" if values else "")
+    return cells
+
+
+def write_tables(study):
+    rows = study.cache.rows
+    table = []
+    for setting in [*settings(), *((name,) for name in BESIDE)]:
+        for corpus, seed in product(CORPORA, SEEDS):
+            row = rows.get(key_of(setting, corpus, seed))
+            if row:
+                for i, n in enumerate(passes_of(setting)):
+                    scores = row["score"][i], row["other"][i], row["time"][i], row["prior"]
+                    table.append([corpus, seed, " + ".join(setting), n, *scores])
+    study.write("scores", FIELDS, table)
+    effects = []
+    for setting in settings()[1:]:
+        for i, level in enumerate(setting):
+            beside = without(setting, i)
+            cells = [level, "" if beside == (START_NAME,) else " + ".join(beside)]
+            for at in range(len(PASSES)):
+                cells += effect(differences(rows, setting, beside, at))
+            if any(cells[2:]):
+                effects.append(cells)
+    names = ["1 pass", "5 passes"]
+    head = [cell for n in names for cell in (n, f"interval, {n}", *(f"{c}, {n}" for c in CORPORA))]
+    study.write("effects", ["level", "with", *head], effects)
+
+
+def main():
+    parser = new_parser(__doc__, long=True)
+    parser.add_argument("--stage", choices=["screen", "confirm"], help="one of the two alone")
+    arguments = parser.parse_args()
+    study = Study("flagship", arguments)
+    if not arguments.draw_only:
+        if arguments.stage != "confirm":
+            run_all(study, arguments.jobs)
+        if arguments.stage != "screen":
+            confirm_all(study, arguments.jobs)
+    write_tables(study)
+    write_confirmed(study)
+    write_equal_time(study)
+
+
+if __name__ == "__main__":
+    main()
