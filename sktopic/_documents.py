@@ -236,6 +236,12 @@ class DocumentBatch:
     def n_documents(self):
         return len(self.lengths)
 
+    def weights_up_to_one(self):
+        """As how much of a document each counts, (n_documents,): its copies are other documents."""
+        if self.sample_weight is None:
+            return np.ones(self.n_documents)
+        return np.minimum(self.sample_weight, 1.0)
+
     @property
     def total_weight(self):
         """As how many documents all of them count."""

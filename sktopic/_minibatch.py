@@ -33,6 +33,8 @@ INITIAL_KEY = 0x696E6974
 FIT_KEY = 0x666974
 SHUFFLE_KEY = 0x73687566
 VALIDATION_KEY = 0x76616C69
+# What the memory of a call of fit calls the share of the statistics that earlier passes have left.
+EARLIER = "earlier passes"
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,23 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         rule, is_first = self._statistics_update(), self._n_topic_updates == 0
         if update.n_updates > 1:
             rule = rule.combined(update.n_updates)
-        rule(statistics, batch_counts, self._rho(update), is_first, workers)
+        rho = self._rho(update)
+        rule(statistics, batch_counts, rho, is_first, workers)
+        if EARLIER in update.memory:
+            update.memory[EARLIER] *= rule.kept(rho, is_first)
+
+    def _gathered(self, topics, batch, prior, update, workers):
+        """Topic rows of the words of a batch, which know what earlier passes have put into the topics.
+
+        Passes come in random orders: so all documents, those of the batch too, are in what earlier passes
+        have left of the statistics as often as its share says.
+        """
+        gathered = topics.gather(batch.words, prior, workers)
+        share = update.memory.get(EARLIER, 0.0)
+        if share > 0.0:
+            often = share * update.total_samples / self._corpus_size * batch.weights_up_to_one()
+            gathered.own = topics.own_tokens(often)
+        return gathered
 
     def _unit(self, total_samples):
         """What one unit of the statistics stands for, in tokens of the corpus."""
@@ -393,6 +411,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             is_last = ends and epoch > 0
             tasks.begin_epoch()
             monitor.begin_pass()
+            if epoch > 0:
+                memory[EARLIER] = 1.0
             for reader, rows in documents.batches(size, self._order_key(epoch)):
                 tasks.begin_update()
                 update = Update(

@@ -281,6 +281,10 @@ class TopicWordStatistics:
         """Index of the topics that may change."""
         return slice(None) if self.frozen is None else self.frozen[0] == 0.0
 
+    def _free_only(self, values):
+        """The same, but zero for frozen topics."""
+        return values if self.frozen is None else np.where(self._free, values, 0.0)
+
     @contextmanager
     def holding(self, words=slice(None)):
         """Let frozen topics be what they were after a block that changes the rows of some words."""
@@ -432,9 +436,8 @@ class TopicWordStatistics:
         empty = norm == 0
         norm = np.where(empty, 1.0, norm)
         offset = np.where(empty, 1.0 / self.n_features, topic_word_prior / norm)
-        return TopicProbabilities(
-            store, weight / norm, offset, None if entries is None else entries.times(1.0 / norm)
-        )
+        own = None if entries is None else entries.times(1.0 / norm)
+        return TopicProbabilities(store, weight / norm, offset, own, token=self._free_only(1.0 / norm))
 
     def _fold_average(self):
         for rows in row_blocks(self.store):

@@ -1,12 +1,32 @@
 """Topics as documents see them: probabilities of words, computed for the words that are asked for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sktopic._arrays import columns_of, row_blocks, rows_of
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
 from sktopic._topic_word_prior import PriorEntries
+
+
+@dataclass
+class OwnTokens:
+    """What the documents of a batch have added to topics that were learned from them before.
+
+    Attributes
+    ----------
+    often : (n_documents,) how often a document's tokens are in the topics
+    token : (n_components,) what a token of any word adds to the probability of the word
+    smoothing : (n_components,) the probability of a word without tokens
+    """
+
+    often: np.ndarray
+    token: np.ndarray
+    smoothing: np.ndarray
+
+    @classmethod
+    def none(cls):
+        return cls(*np.empty((3, 0)))
 
 
 @dataclass
@@ -19,16 +39,23 @@ class GatheredTopics:
         phi[w] @ prior = 1
     cumulative : (n_words, n_blocks) cumulative sums over blocks of topics of rows * prior
     log_norm : (n_words,) log(phi[w] @ prior) before scaling
+    own : what the documents themselves have added to phi
     """
 
     rows: np.ndarray
     cumulative: np.ndarray
     log_norm: np.ndarray
+    own: OwnTokens = field(default_factory=OwnTokens.none)
 
     def in_doubles(self):
         """The same in float64, in which kernels then add up."""
         rows, cumulative = (array.astype(np.float64, copy=False) for array in (self.rows, self.cumulative))
-        return GatheredTopics(rows, cumulative, self.log_norm)
+        return GatheredTopics(rows, cumulative, self.log_norm, self.own)
+
+    def own_settings(self):
+        """What kernels want in order to leave out own tokens, beside how often these are there."""
+        unit = np.exp(-self.log_norm) if len(self.own.often) else np.empty(0)
+        return {"token": self.own.token, "smoothing": self.own.smoothing, "unit": unit}
 
 
 @dataclass
@@ -37,7 +64,8 @@ class TopicProbabilities:
 
     entries, if there are any, take the place of the offset of some words in some topics: in `rows`,
     `components` and `gather`, which are all that is asked of models with such priors. owner is what the
-    arrays must not outlive, a snapshot of a model that would else train on in them.
+    arrays must not outlive, a snapshot of a model that would else train on in them. token is what a token of the
+    corpus adds to phi, where topics are made of tokens.
     """
 
     store: np.ndarray
@@ -45,6 +73,7 @@ class TopicProbabilities:
     offset: np.ndarray
     entries: PriorEntries | None = None
     owner: object = None
+    token: np.ndarray | None = None
 
     @classmethod
     def from_components(cls, components):
@@ -79,6 +108,10 @@ class TopicProbabilities:
         """The sum of topics times their weights, ndarray of shape (n_features,)."""
         return self.store @ (self.scale * weights) + self.offset @ weights
 
+    def own_tokens(self, often):
+        """OwnTokens of documents that are in the topics so often."""
+        return OwnTokens(often, self.token, self.offset)
+
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
         return _gather(gather_topics, self, words, (prior,), workers, dtype)
@@ -97,6 +130,10 @@ class GeometricTopics:
     offset: np.ndarray
     norm: np.ndarray
     entries: PriorEntries | None = None
+
+    def own_tokens(self, often):
+        """None: steps that read these means leave nothing out."""
+        return OwnTokens.none()
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """As TopicProbabilities.gather."""
@@ -122,8 +159,8 @@ def _gather(kernel, topics, words, given, workers, dtype):
         rows, positions = _rows(topics, words[own]), np.arange(len(own), dtype=np.int32)
         as_they_are = np.ones(rows.shape[1]), np.zeros(rows.shape[1])
         again = _filled(kernel, rows, positions, (*as_they_are, *given), workers, dtype)
-        for name, array in vars(gathered).items():
-            array[own] = getattr(again, name)
+        for name in ("rows", "cumulative", "log_norm"):
+            getattr(gathered, name)[own] = getattr(again, name)
     return gathered
 
 

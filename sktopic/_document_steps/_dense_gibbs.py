@@ -88,6 +88,7 @@ def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_c
     settings = {
         "rows": topics.rows,
         "prior": prior,
+        **topics.own_settings(),
         "n_burn_in": burn_in,
         "n_sweeps": sweeps,
         "team": workers.team,
@@ -107,7 +108,8 @@ def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_c
         piece = Swept(
             assignments[clumps], swept.counts[cells], swept.sums[documents], swept.log_theta[documents]
         )
-        pieces.append((batch.cells(first, last), bounds, keys[documents], piece, settings))
+        own = topics.own.often[documents]
+        pieces.append((batch.cells(first, last), bounds, keys[documents], own, piece, settings))
     if workers.share_memory:
         workers.map(_sweep, pieces)
         return swept
@@ -119,19 +121,20 @@ def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_c
     return swept
 
 
-def _sweep_elsewhere(cells, clump_indptr, keys, empty, assignments, settings):
+def _sweep_elsewhere(cells, clump_indptr, keys, own, empty, assignments, settings):
     """The kernel for some documents, on arrays of its own, which it returns."""
     piece = Swept(assignments.copy(), *(np.empty(shape, dtype) for shape, dtype in empty))
-    _sweep(cells, clump_indptr, keys, piece, settings)
+    _sweep(cells, clump_indptr, keys, own, piece, settings)
     return piece
 
 
-def _sweep(cells, clump_indptr, keys, piece, settings):
+def _sweep(cells, clump_indptr, keys, own, piece, settings):
     """The kernel for some documents, which writes to the arrays of a piece."""
     sweep_documents(
         *cells,
         clump_indptr=clump_indptr,
         keys=keys,
+        own=own,
         z=piece.assignments,
         counts=piece.counts,
         sums=piece.sums,

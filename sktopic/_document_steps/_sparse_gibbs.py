@@ -101,6 +101,7 @@ def sweep_sparsely(batch, topics, prior, keys, assignments, burn_in, sweeps, dra
         "rows": topics.rows,
         "cumulative": topics.cumulative,
         "prior": prior,
+        **topics.own_settings(),
         "n_burn_in": burn_in,
         "n_sweeps": sweeps,
         "drawn": drawn,
@@ -110,7 +111,8 @@ def sweep_sparsely(batch, topics, prior, keys, assignments, burn_in, sweeps, dra
     pieces = []
     for first, last in batch.chunks(workers.n_processes):
         clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
-        pieces.append((batch.cells(first, last), keys[first:last], assignments[clumps], settings))
+        own = topics.own.often[first:last]
+        pieces.append((batch.cells(first, last), keys[first:last], own, assignments[clumps], settings))
     parts = workers.map(_sweep, pieces)
     assignments[:] = np.concatenate([part.assignments for part in parts])
     counts = {name: joined(parts, name) for name in ("column_topic", "values", "fixed", "log_theta")}
@@ -126,10 +128,10 @@ class _Swept(NamedTuple):
     log_theta: np.ndarray
 
 
-def _sweep(cells, keys, assignments, settings):
+def _sweep(cells, keys, own, assignments, settings):
     """The kernel for some documents; returns new assignments, since another process cannot write ours."""
     assignments = assignments.copy()
-    return _Swept(assignments, *sweep_documents(*cells, keys=keys, z=assignments, **settings))
+    return _Swept(assignments, *sweep_documents(*cells, keys=keys, own=own, z=assignments, **settings))
 
 
 def joined_indptr(parts):

@@ -3,6 +3,11 @@
 For token i of a document, p(z_i = k | z_-i) is proportional to phi_kw (alpha_k + n_k), with n the counts of
 the document without the token (equation 14 of Dupuy and Bach, 2017). What is summed are these
 probabilities (Rao-Blackwell), not the draws.
+
+Where topics have been learned from the document before, phi_kw is without what the document has added to it,
+as far as present assignments tell: from the second sweep on, w tokens of a word that the sweep before left in
+topic k take own * w * token_k off phi_kw, which keeps its smoothing_k. Otherwise a document that comes again
+and again finds its own words in its topics, the rarer the more.
 """
 
 import numpy as np
@@ -50,6 +55,10 @@ cdef struct Sweeps:
     const void* rows
     const double* prior
     const uint64_t* keys
+    const double* own  # or NULL
+    const double* token
+    const double* smoothing
+    const double* unit
     int32_t* z
     int n_burn_in
     int n_sweeps
@@ -80,6 +89,10 @@ def sweep_documents(
     const real[:, ::1] rows,
     const double[::1] prior,
     const uint64_t[::1] keys,
+    const double[::1] own,
+    const double[::1] token,
+    const double[::1] smoothing,
+    const double[::1] unit,
     int32_t[::1] z,
     int n_burn_in,
     int n_sweeps,
@@ -98,6 +111,10 @@ def sweep_documents(
     rows : (n_words, n_topics) phi_kw, times any factor for each word                              IN
     prior : (n_topics,) alpha                                                                     IN
     keys : (n_documents,) stream of each document                                                 IN
+    own : (n_documents,) how often each document's tokens are in the topics already; or no entries  IN
+    token, smoothing : (n_topics,) what a token of any word has added to its phi_kw, and what phi_kw is
+        without tokens; not read without own                                                      IN
+    unit : (n_words,) the factor of each word in rows; not read without own                        IN
     z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
         clumps one after the other, each given those before it)                                   IN/OUT
     n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
@@ -118,7 +135,7 @@ def sweep_documents(
         return
 
     dtype = np.float32 if real is float else np.float64
-    given.n_numbers = n_topics + most_tokens + GAP
+    given.n_numbers = n_topics + 2 * most_tokens + GAP
     given.n_weights = n_topics + n_padded + most_tokens + GAP
     given.n_reals = ((4 + most_cells) * n_padded + most_tokens + GAP + LINE - 1) // LINE * LINE
     cdef int32_t[::1] numbers = np.empty(n_threads * given.n_numbers, dtype=np.int32)
@@ -129,6 +146,10 @@ def sweep_documents(
     given.psi_prior = &weights[n_threads * given.n_weights]
     given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
     given.clump_indptr, given.rows, given.prior = &clump_indptr[0], &rows[0, 0], &prior[0]
+    given.own = NULL
+    if own.shape[0] > 0:
+        given.own, given.token = &own[0], &token[0]
+        given.smoothing, given.unit = &smoothing[0], &unit[0]
     given.keys, given.z, given.n_burn_in, given.n_sweeps = &keys[0], &z[0], n_burn_in, n_sweeps
     given.counts = &counts[0, 0] if counts.shape[0] > 0 else NULL
     given.sums = &sums[0, 0] if sums.shape[0] > 0 else NULL
@@ -165,12 +186,14 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
     cdef double* log_theta = NULL
     cdef int32_t* members = given.numbers + thread * given.n_numbers
     cdef int32_t* token_cell = members + n_topics
+    cdef int32_t* left_out = token_cell + n_tokens  # the topic that a token is left out of
     cdef double* weight = given.weights + thread * given.n_weights
     cdef double* summed = weight + n_topics
     cdef double* token_size = summed + n_padded
     cdef real* mass = <real*>given.reals + thread * given.n_reals
     cdef real* row = mass + 4 * n_padded  # zeros stay behind the topics
     cdef real* uniform = row + given.most_cells * n_padded
+    cdef double own = given.own[d] if given.own != NULL else 0.0
     cdef Stream stream
     if given.counts != NULL:
         counts = <real*>given.counts + first * n_padded
@@ -194,6 +217,7 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
         n_parts = n_clumps(cell_count[cell])
         for i in range(n_parts):
             token_cell[token] = <int32_t>cell
+            left_out[token] = -1
             token_size[token] = clump_weight(cell_count[cell], n_parts, i)
             if topic[token] >= 0:
                 members[topic[token]] += 1
@@ -203,6 +227,8 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
         mass[k] = <real>(prior[k] + weight[k])
     seed_stream(&stream, given.keys[d])
     for sweep in range(given.n_burn_in + given.n_sweeps):
+        if own > 0.0:
+            leave_out(given, given.cell_word + first, own, n_tokens, token_cell, token_size, topic, left_out, row)
         for token in range(n_tokens):
             uniform[token] = next_unit(&stream, like)
         token = 0
@@ -223,3 +249,36 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
     if sums != NULL:
         memcpy(sums, summed, n_topics * sizeof(double))
     return 0
+
+
+cdef void leave_out(
+    const Sweeps* given,
+    const int32_t* cell_word,
+    double own,
+    Py_ssize_t n_tokens,
+    const int32_t* token_cell,
+    const double* token_size,
+    const int32_t* topic,
+    int32_t* left_out,
+    real* row,
+) noexcept nogil:
+    """Let the rows of a document's cells be without its own tokens, which are in these topics now.
+
+    left_out : (n_tokens,) the topics that they were left out of before, or -1                    IN/OUT
+    """
+    cdef const real* rows = <const real*>given.rows
+    cdef Py_ssize_t n_topics = given.n_topics, n_padded = given.n_padded, i
+    cdef int32_t k, word
+    cdef real least
+    cdef real* entry
+    for i in range(n_tokens):
+        k = left_out[i]
+        if k >= 0:
+            row[token_cell[i] * n_padded + k] = rows[cell_word[token_cell[i]] * n_topics + k]
+    for i in range(n_tokens):
+        k, word = topic[i], cell_word[token_cell[i]]
+        left_out[i] = k
+        if k >= 0:
+            entry = row + token_cell[i] * n_padded + k
+            least = min(entry[0], <real>(given.unit[word] * given.smoothing[k]))
+            entry[0] = max(least, entry[0] - <real>(own * token_size[i] * given.unit[word] * given.token[k]))

@@ -15,6 +15,10 @@ def sweep_documents(
     cumulative: _Real,  # (n_words, ceil(n_topics / 16))
     prior: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
+    own: NDArray[np.float64],  # (n_documents,) or (0,)
+    token: NDArray[np.float64],  # (n_topics,) or (0,)
+    smoothing: NDArray[np.float64],  # (n_topics,) or (0,)
+    unit: NDArray[np.float64],  # (n_words,) or (0,)
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     n_burn_in: int,  # >= 0
     n_sweeps: int,  # >= 1

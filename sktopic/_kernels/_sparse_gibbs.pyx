@@ -8,6 +8,9 @@ the document, and a draw above s comes from the fixed distribution alpha_k phi_k
 Instead of draws, the kernel can sum the conditional probabilities they were made from (Rao-Blackwell),
 again at sparse cost: phi_kw n_k / T into one entry per topic of the document and cell, and 1 / T
 into one scalar per cell, which stands for alpha_k phi_kw / T over all topics.
+
+What documents themselves have added to phi_kw is left out as in _dense_gibbs, but that a topic's weight stays
+at least alpha_k phi_kw, which the fixed distribution has.
 """
 
 import numpy as np
@@ -39,6 +42,8 @@ cdef struct Thread:
     void* product
     void* partial_sum
     double* log_theta  # or NULL
+    double* less  # of each entry: the share of phi_kw that is left out for the present cell
+    int32_t* lessened  # entries of which there is one
     Buffer values
     Buffer topics
     Buffer logs
@@ -61,6 +66,10 @@ cdef struct Sweeps:
     const void* cumulative
     const double* prior
     const uint64_t* keys
+    const double* own  # or NULL
+    const double* token
+    const double* smoothing
+    const double* unit
     int32_t* z
     int n_burn_in
     int n_sweeps
@@ -101,10 +110,11 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
     cdef real* product = <real*>thread.product
     cdef real* partial_sum = <real*>thread.partial_sum
     cdef double* log_theta = thread.log_theta
+    cdef double own = given.own[d] if given.own != NULL else 0.0
     cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used, done = 0
     cdef Stream stream
     cdef Py_ssize_t cell, token, stride = 0
-    cdef int32_t i, j, k, n_parts, n_before
+    cdef int32_t i, j, k, n_parts, n_before, n_lessened = 0
     cdef int sweep
     cdef bint keep
     cdef double w
@@ -138,18 +148,20 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
             row = rows + cell_word[cell] * <Py_ssize_t>n_topics
             n_parts = n_clumps(cell_count[cell])
             count_work(&done, n_parts * (2 * present.n + 16))
+            if own > 0.0:
+                n_lessened = leave_out(given, thread, own, cell_word[cell], cell_count[cell], row, z + token, mass)
             for i in range(n_parts):
                 w = clump_weight(cell_count[cell], n_parts, i)
                 if z[token] >= 0:
                     j = present.position[z[token]]
                     take(present, j, w)
-                    mass[j] = <real>present.weight[j]
+                    mass[j] = mass_of(given, thread, j, mass)
                 n_before = present.n
                 total = scan(row, present, mass, product, partial_sum)
                 sums = cumulative + cell_word[cell] * n_blocks
                 j = draw_entry(row, sums, prior, n_topics, present, partial_sum, total, &stream)
                 put(present, j, w)
-                mass[j] = <real>present.weight[j]
+                mass[j] = mass_of(given, thread, j, mass)
                 z[token] = present.topic[j]
                 token += 1
                 if keep:
@@ -167,6 +179,10 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
                     fixed[cell] += share
                     for k in range(n_before):
                         out[columns.of_entry[k]] += share * product[k]
+            for i in range(n_lessened):
+                j = thread.lessened[i]
+                thread.less[j] = 0.0
+                mass[j] = <real>present.weight[j]
         if keep and log_theta != NULL:
             if sweep == n_burn_in:
                 for j in range(n_topics):
@@ -178,6 +194,46 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
     return 0
 
 
+cdef inline real mass_of(const Sweeps* given, const Thread* thread, int32_t j, const real* like) noexcept nogil:
+    """What phi_kw of an entry's topic is multiplied by, beside alpha_k: n_k, but for what is left out."""
+    cdef double weight = thread.present.weight[j], less = thread.less[j]
+    if less == 0.0:
+        return <real>weight
+    return <real>max(weight - (weight + given.prior[thread.present.topic[j]]) * less, 0.0)
+
+
+cdef int32_t leave_out(
+    const Sweeps* given,
+    Thread* thread,
+    double own,
+    int32_t word,
+    double count,
+    const real* row,
+    const int32_t* z,
+    real* mass,
+) noexcept nogil:
+    """Leave a document's own tokens of a word, which are in topics z now, out of phi_kw: fill less and
+    lessened, and the masses of these entries. Return their number."""
+    cdef int32_t n_parts = n_clumps(count), n = 0, i, j
+    cdef double phi, most, share
+    for i in range(n_parts):
+        if z[i] < 0:
+            continue
+        phi = row[z[i]]
+        most = 1.0 - given.smoothing[z[i]] * given.unit[word] / phi if phi > 0.0 else 0.0
+        if not most > 0.0:
+            continue
+        share = own * clump_weight(count, n_parts, i) * given.token[z[i]] * given.unit[word] / phi
+        j = thread.present.position[z[i]]
+        if thread.less[j] == 0.0 and share > 0.0:
+            thread.lessened[n] = j
+            n += 1
+        thread.less[j] = min(thread.less[j] + share, most)
+    for i in range(n):
+        mass[thread.lessened[i]] = mass_of(given, thread, thread.lessened[i], mass)
+    return n
+
+
 def sweep_documents(
     const int64_t[::1] indptr,
     const int32_t[::1] cell_word,
@@ -186,6 +242,10 @@ def sweep_documents(
     const real[:, ::1] cumulative,
     const double[::1] prior,
     const uint64_t[::1] keys,
+    const double[::1] own,
+    const double[::1] token,
+    const double[::1] smoothing,
+    const double[::1] unit,
     int32_t[::1] z,
     int n_burn_in,
     int n_sweeps,
@@ -203,6 +263,7 @@ def sweep_documents(
     cumulative : (n_words, ceil(n_topics / 16)) cumulative sums of prior * rows by blocks of 16    IN
     prior : (n_topics,) alpha                                                                     IN
     keys : (n_documents,) stream of each document                                                 IN
+    own, token, smoothing, unit : as in _dense_gibbs.sweep_documents                               IN
     z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
         clumps one after the other, each given those before it)                                   IN/OUT
     n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
@@ -230,9 +291,9 @@ def sweep_documents(
     cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
     cdef int64_t[::1] token_indptr = np.zeros(n_documents + 1, dtype=np.int64)
     cdef double[::1] fixed = fixed_array
-    cdef int32_t[:, ::1] ints = np.full((n_threads, 6 * n_topics + GAP), -1, dtype=np.int32)
+    cdef int32_t[:, ::1] ints = np.full((n_threads, 7 * n_topics + GAP), -1, dtype=np.int32)
     cdef real[:, ::1] reals = np.empty((n_threads, 3 * n_topics + GAP), dtype=dtype)
-    cdef double[:, ::1] doubles = np.empty((n_threads, 2 * n_topics + GAP))
+    cdef double[:, ::1] doubles = np.zeros((n_threads, 3 * n_topics + GAP))
     cdef unsigned char[::1] threads = np.zeros(n_threads * sizeof(Thread), dtype=np.uint8)
     cdef unsigned char[::1] found = np.zeros(max(1, n_documents) * sizeof(Found), dtype=np.uint8)
     given.threads, given.found = <Thread*>&threads[0], <Found*>&found[0]
@@ -247,15 +308,20 @@ def sweep_documents(
         thread.columns.of_entry = &ints[i, 5 * n_topics]
         thread.mass, thread.product = &reals[i, 0], &reals[i, n_topics]
         thread.partial_sum = &reals[i, 2 * n_topics]
+        thread.less, thread.lessened = &doubles[i, 2 * n_topics], &ints[i, 6 * n_topics]
         thread.log_theta = &doubles[i, n_topics] if with_log_theta else NULL
     given.indptr, given.token_indptr, given.column_indptr = &indptr[0], &token_indptr[0], &column_indptr[0]
     given.value_indptr = &value_indptr[0]
     given.n_burn_in, given.n_sweeps, given.drawn = n_burn_in, n_sweeps, drawn
     given.n_topics, given.single = <int32_t>n_topics, real is float
+    given.own = NULL
     if cell_word.shape[0] > 0:
         given.cell_word, given.cell_count, given.fixed = &cell_word[0], &cell_count[0], &fixed[0]
         given.rows, given.cumulative, given.prior = &rows[0, 0], &cumulative[0, 0], &prior[0]
         given.keys, given.z = &keys[0], &z[0]
+    if own.shape[0] > 0:
+        given.own, given.token = &own[0], &token[0]
+        given.smoothing, given.unit = &smoothing[0], &unit[0]
     try:
         with nogil:
             for d in range(n_documents):

@@ -186,7 +186,7 @@ class MinibatchHDP(MinibatchTopicModel):
         if n_more > 0:
             statistics = statistics.of_topics(slice(None), n_spare=n_more)
         topics = statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
-        gathered = topics.gather(batch.words, prior, workers)
+        gathered = self._gathered(topics, batch, prior, update, workers)
         return step(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 
     def _global_step(self, batch_counts, update, workers):

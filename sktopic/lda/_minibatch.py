@@ -120,7 +120,7 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
 
     def _document_step(self, batch, keys, update, workers):
         prior = self.doc_topic_prior_
-        gathered = self._topics(update.total_samples).gather(batch.words, prior, workers)
+        gathered = self._gathered(self._topics(update.total_samples), batch, prior, update, workers)
         return self._training_step()(batch, gathered, prior, keys, workers, self._learns_prior)
 
     def _global_step(self, batch_counts, update, workers):
