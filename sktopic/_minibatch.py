@@ -411,7 +411,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             is_last = ends and epoch > 0
             tasks.begin_epoch()
             monitor.begin_pass()
-            if epoch > 0:
+            if epoch > 0 and isinstance(self._statistics_update(), DocumentAverage):
                 memory[EARLIER] = 1.0
             for reader, rows in documents.batches(size, self._order_key(epoch)):
                 tasks.begin_update()

@@ -1,6 +1,6 @@
 """Topics as documents see them: probabilities of words, computed for the words that are asked for."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,10 +24,6 @@ class OwnTokens:
     token: np.ndarray
     smoothing: np.ndarray
 
-    @classmethod
-    def none(cls):
-        return cls(*np.empty((3, 0)))
-
 
 @dataclass
 class GatheredTopics:
@@ -39,13 +35,13 @@ class GatheredTopics:
         phi[w] @ prior = 1
     cumulative : (n_words, n_blocks) cumulative sums over blocks of topics of rows * prior
     log_norm : (n_words,) log(phi[w] @ prior) before scaling
-    own : what the documents themselves have added to phi
+    own : what the documents themselves have added to phi, if they have
     """
 
     rows: np.ndarray
     cumulative: np.ndarray
     log_norm: np.ndarray
-    own: OwnTokens = field(default_factory=OwnTokens.none)
+    own: OwnTokens | None = None
 
     def in_doubles(self):
         """The same in float64, in which kernels then add up."""
@@ -54,8 +50,14 @@ class GatheredTopics:
 
     def own_settings(self):
         """What kernels want in order to leave out own tokens, beside how often these are there."""
-        unit = np.exp(-self.log_norm) if len(self.own.often) else np.empty(0)
+        if self.own is None:
+            return {}
+        unit = np.exp(-self.log_norm)
         return {"token": self.own.token, "smoothing": self.own.smoothing, "unit": unit}
+
+    def own_of(self, documents):
+        """How often the tokens of a slice of documents are in the topics; or None."""
+        return None if self.own is None else self.own.often[documents]
 
 
 @dataclass
@@ -132,8 +134,8 @@ class GeometricTopics:
     entries: PriorEntries | None = None
 
     def own_tokens(self, often):
-        """None: steps that read these means leave nothing out."""
-        return OwnTokens.none()
+        """None: nothing is left out of these means."""
+        return None
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """As TopicProbabilities.gather."""

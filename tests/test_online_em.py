@@ -744,3 +744,27 @@ def test_fit_works_outside_the_main_thread():
     thread.join()
     assert not errors
     assert_array_equal(model.components_, make_model().fit(SMALL).components_)
+
+
+def test_later_passes_know_how_often_documents_are_in_the_topics():
+    """Of documents with a word of their own each, the statistics tell."""
+    n = 400
+    counts = sp.hstack([sp.eye_array(n), np.ones((n, 1))], format="csr")
+    found = []
+
+    class Model(OnlineEMLDA):
+        def _gathered(self, topics, batch, prior, update, workers):
+            gathered = super()._gathered(topics, batch, prior, update, workers)
+            own_words = batch.words[batch.words < n]
+            tokens = self._statistics.expected_counts(self._unit(update.total_samples))[own_words]
+            known = gathered.own.often.mean() if gathered.own is not None else 0.0
+            found.append((known, tokens.sum(axis=1).mean()))
+            return gathered
+
+        __init__ = OnlineEMLDA.__init__
+
+    Model(3, max_iter=12, batch_size=20, random_state=0).fit(counts)
+    known, there = np.array(found).reshape(12, -1, 2).transpose(2, 0, 1)
+    assert np.all(known[0] == 0.0)
+    np.testing.assert_allclose(known[4:].mean(), there[4:].mean(), rtol=0.05)
+    np.testing.assert_allclose(known[4:].mean(axis=0), there[4:].mean(axis=0), atol=0.15)

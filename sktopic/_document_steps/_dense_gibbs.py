@@ -108,7 +108,7 @@ def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_c
         piece = Swept(
             assignments[clumps], swept.counts[cells], swept.sums[documents], swept.log_theta[documents]
         )
-        own = topics.own.often[documents]
+        own = topics.own_of(documents)
         pieces.append((batch.cells(first, last), bounds, keys[documents], own, piece, settings))
     if workers.share_memory:
         workers.map(_sweep, pieces)

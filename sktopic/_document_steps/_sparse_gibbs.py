@@ -111,7 +111,7 @@ def sweep_sparsely(batch, topics, prior, keys, assignments, burn_in, sweeps, dra
     pieces = []
     for first, last in batch.chunks(workers.n_processes):
         clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
-        own = topics.own.often[first:last]
+        own = topics.own_of(slice(first, last))
         pieces.append((batch.cells(first, last), keys[first:last], own, assignments[clumps], settings))
     parts = workers.map(_sweep, pieces)
     assignments[:] = np.concatenate([part.assignments for part in parts])

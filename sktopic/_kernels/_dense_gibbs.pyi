@@ -17,10 +17,6 @@ def sweep_documents(
     rows: _Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
-    own: NDArray[np.float64],  # (n_documents,) or (0,)
-    token: NDArray[np.float64],  # (n_topics,) or (0,)
-    smoothing: NDArray[np.float64],  # (n_topics,) or (0,)
-    unit: NDArray[np.float64],  # (n_words,) or (0,)
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     n_burn_in: int,  # >= 0
     n_sweeps: int,  # >= 1
@@ -28,5 +24,9 @@ def sweep_documents(
     sums: NDArray[np.float64],  # (n_documents, n_topics) or (0, n_topics) OUT
     log_theta: NDArray[np.float64],  # (n_documents, n_topics) or (0, n_topics) OUT
     team: Team,
+    own: NDArray[np.float64] | None = None,  # (n_documents,); None: none of the others either
+    token: NDArray[np.float64] | None = None,  # (n_topics,)
+    smoothing: NDArray[np.float64] | None = None,  # (n_topics,)
+    unit: NDArray[np.float64] | None = None,  # (n_words,)
 ) -> None:
     """Fill z, and counts or sums, and log_theta."""

@@ -89,10 +89,6 @@ def sweep_documents(
     const real[:, ::1] rows,
     const double[::1] prior,
     const uint64_t[::1] keys,
-    const double[::1] own,
-    const double[::1] token,
-    const double[::1] smoothing,
-    const double[::1] unit,
     int32_t[::1] z,
     int n_burn_in,
     int n_sweeps,
@@ -100,6 +96,10 @@ def sweep_documents(
     double[:, ::1] sums,
     double[:, ::1] log_theta,
     Team team not None,
+    const double[::1] own=None,
+    const double[::1] token=None,
+    const double[::1] smoothing=None,
+    const double[::1] unit=None,
 ):
     """Sample the topics of documents and sum the conditional probabilities of the counted sweeps.
 
@@ -111,10 +111,6 @@ def sweep_documents(
     rows : (n_words, n_topics) phi_kw, times any factor for each word                              IN
     prior : (n_topics,) alpha                                                                     IN
     keys : (n_documents,) stream of each document                                                 IN
-    own : (n_documents,) how often each document's tokens are in the topics already; or no entries  IN
-    token, smoothing : (n_topics,) what a token of any word has added to its phi_kw, and what phi_kw is
-        without tokens; not read without own                                                      IN
-    unit : (n_words,) the factor of each word in rows; not read without own                        IN
     z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
         clumps one after the other, each given those before it)                                   IN/OUT
     n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
@@ -124,6 +120,11 @@ def sweep_documents(
         of counts and sums have rows                                                             OUT
     log_theta : (n_documents, n_topics) sums over the counted sweeps of psi(alpha_k + n_k) - psi(alpha_k),
         n being the counts after a sweep; or no rows                                             OUT
+    own : (n_documents,) how often the tokens of each document are in the topics already; None: in none,
+        and the next three are not read                                                          IN
+    token, smoothing : (n_topics,) what a token of any word has added to its phi_kw, and what phi_kw is
+        without tokens                                                                           IN
+    unit : (n_words,) the factor of each word in rows                                             IN
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = prior.shape[0]
     cdef Py_ssize_t n_padded = (n_topics + LANES - 1) // LANES * LANES, k, n_threads = team.size
@@ -147,7 +148,7 @@ def sweep_documents(
     given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
     given.clump_indptr, given.rows, given.prior = &clump_indptr[0], &rows[0, 0], &prior[0]
     given.own = NULL
-    if own.shape[0] > 0:
+    if own is not None:
         given.own, given.token = &own[0], &token[0]
         given.smoothing, given.unit = &smoothing[0], &unit[0]
     given.keys, given.z, given.n_burn_in, given.n_sweeps = &keys[0], &z[0], n_burn_in, n_sweeps

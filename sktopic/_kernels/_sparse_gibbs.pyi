@@ -15,16 +15,16 @@ def sweep_documents(
     cumulative: _Real,  # (n_words, ceil(n_topics / 16))
     prior: NDArray[np.float64],  # (n_topics,)
     keys: NDArray[np.uint64],  # (n_documents,)
-    own: NDArray[np.float64],  # (n_documents,) or (0,)
-    token: NDArray[np.float64],  # (n_topics,) or (0,)
-    smoothing: NDArray[np.float64],  # (n_topics,) or (0,)
-    unit: NDArray[np.float64],  # (n_words,) or (0,)
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     n_burn_in: int,  # >= 0
     n_sweeps: int,  # >= 1
     drawn: bool,
     with_log_theta: bool,
     team: Team,
+    own: NDArray[np.float64] | None = None,  # (n_documents,); None: none of the others either
+    token: NDArray[np.float64] | None = None,  # (n_topics,)
+    smoothing: NDArray[np.float64] | None = None,  # (n_topics,)
+    unit: NDArray[np.float64] | None = None,  # (n_words,)
 ) -> tuple[
     NDArray[np.int64],  # column_indptr (n_documents + 1,)
     NDArray[np.int32],  # column_topic (n_columns,)

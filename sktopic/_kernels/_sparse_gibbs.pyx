@@ -242,16 +242,16 @@ def sweep_documents(
     const real[:, ::1] cumulative,
     const double[::1] prior,
     const uint64_t[::1] keys,
-    const double[::1] own,
-    const double[::1] token,
-    const double[::1] smoothing,
-    const double[::1] unit,
     int32_t[::1] z,
     int n_burn_in,
     int n_sweeps,
     bint drawn,
     bint with_log_theta,
     Team team not None,
+    const double[::1] own=None,
+    const double[::1] token=None,
+    const double[::1] smoothing=None,
+    const double[::1] unit=None,
 ):
     """Sample the topics of documents; sum the conditional probabilities, or the draws, of the counted sweeps.
 
@@ -263,12 +263,12 @@ def sweep_documents(
     cumulative : (n_words, ceil(n_topics / 16)) cumulative sums of prior * rows by blocks of 16    IN
     prior : (n_topics,) alpha                                                                     IN
     keys : (n_documents,) stream of each document                                                 IN
-    own, token, smoothing, unit : as in _dense_gibbs.sweep_documents                               IN
     z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
         clumps one after the other, each given those before it)                                   IN/OUT
     n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
     drawn : whether draws are summed instead of the conditional probabilities they were made from
     with_log_theta : whether to compute log_theta
+    own, token, smoothing, unit : as in _dense_gibbs.sweep_documents                               IN
 
     Returns
     -------
@@ -319,7 +319,7 @@ def sweep_documents(
         given.cell_word, given.cell_count, given.fixed = &cell_word[0], &cell_count[0], &fixed[0]
         given.rows, given.cumulative, given.prior = &rows[0, 0], &cumulative[0, 0], &prior[0]
         given.keys, given.z = &keys[0], &z[0]
-    if own.shape[0] > 0:
+    if own is not None:
         given.own, given.token = &own[0], &token[0]
         given.smoothing, given.unit = &smoothing[0], &unit[0]
     try:

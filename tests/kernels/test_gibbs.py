@@ -29,7 +29,7 @@ from tests.reference.documents import clump_weights, clumps_of
 from tests.reference.enumeration import Enumeration
 
 
-def run_sparse(corpus, n_burn_in, n_sweeps, z=None):
+def run_sparse(corpus, n_burn_in, n_sweeps, z=None, own=()):
     """z after the sweeps, sums of probabilities (n_cells, n_topics), log_theta (n_documents, n_topics)."""
     z = corpus.unassigned() if z is None else z.copy()
     given = (
@@ -44,12 +44,12 @@ def run_sparse(corpus, n_burn_in, n_sweeps, z=None):
         True,
         ALONE,
     )
-    result = _sparse_gibbs.sweep_documents(*corpus.documents, *given)
+    result = _sparse_gibbs.sweep_documents(*corpus.documents, *given, *own)
     given = corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior
     return z, *reference.dense(*given, *result)
 
 
-def run_dense(corpus, n_burn_in, n_sweeps, z=None, by_document=False, team=ALONE):
+def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=(), by_document=False, team=ALONE):
     """The same; by_document: sums of probabilities are (n_documents, n_topics)."""
     z = corpus.unassigned() if z is None else z.copy()
     n_documents, n_topics = corpus.n_documents, len(corpus.prior)
@@ -60,16 +60,16 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, by_document=False, team=ALONE
         np.zeros((n_documents, n_topics)),
     )
     given = corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps, counts, sums, log_theta, team
-    _dense_gibbs.sweep_documents(*corpus.documents, corpus.clump_indptr, *given)
+    _dense_gibbs.sweep_documents(*corpus.documents, corpus.clump_indptr, *given, *own)
     assert not np.any(counts[:, n_topics:])
     return z, sums if by_document else counts[:, :n_topics], log_theta
 
 
-def run_reference(corpus, run, n_burn_in, n_sweeps, z=None):
+def run_reference(corpus, run, n_burn_in, n_sweeps, z=None, own=()):
     z = corpus.unassigned() if z is None else z.copy()
     given = corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps
     expected, _, log_theta, _ = reference.sweep_documents(
-        *corpus.documents, *given, by_lanes=run is run_dense
+        *corpus.documents, *given, False, run is run_dense, *own
     )
     return z, expected, log_theta
 
@@ -201,6 +201,32 @@ def test_continued_sweeps_are_those_of_the_reference(run):
     np.testing.assert_array_equal(after, expected_after)
     np.testing.assert_allclose(sums, expected[0], rtol=1e-12, atol=1e-5 * ROUNDING[np.float64] * 1e9)
     np.testing.assert_allclose(log_theta, expected[1], rtol=1e-12, atol=1e-10)
+
+
+@for_both_kernels
+@pytest.mark.parametrize("counts", ["unit", "small", "mixed"])
+@pytest.mark.parametrize("n_topics", [1, 7, 40])
+def test_own_tokens_are_left_out_as_in_the_reference(n_topics, counts, run):
+    corpus = random_corpus(n_topics, n_topics=n_topics, counts=counts)
+    own = corpus.own_tokens(n_topics)
+    z, sums, log_theta = run(corpus, 2, 3, own=own)
+    expected_z, expected_sums, expected_log_theta = run_reference(corpus, run, 2, 3, own=own)
+    np.testing.assert_array_equal(z, expected_z)
+    atol = ROUNDING[np.float64] * 3 * corpus.cell_count.max(initial=0) * 1e-3
+    np.testing.assert_allclose(sums, expected_sums, rtol=1e-10, atol=atol)
+    np.testing.assert_allclose(log_theta, expected_log_theta, rtol=1e-12, atol=1e-10)
+
+
+@for_both_kernels
+def test_a_word_of_one_document_alone_says_nothing_of_topics(run):
+    """Its token was added by the document itself: without it the word is as probable in all topics."""
+    smoothing, prior, others = np.full(3, 0.1), np.array([0.3, 0.7, 1.0]), [1.0, 2.0, 3.0]
+    phi = np.array([[0.12, 0.1, 0.1], [0.88, 0.9, 0.9]])
+    corpus = repeated([1.0, 6.0], phi, prior, 5)
+    own = np.ones(5), np.full(3, 0.02), smoothing, np.exp(-corpus.log_norm)
+    start = np.tile(np.array([0, 0, 1, 1, 2, 2, 2], dtype=np.int32), 5)
+    _, sums, _ = run(corpus, 0, 1, start, own=own)
+    np.testing.assert_allclose(sums[::2], np.tile((prior + others) / (prior + others).sum(), (5, 1)), rtol=1e-12)
 
 
 @pytest.mark.law

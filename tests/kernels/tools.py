@@ -74,6 +74,12 @@ class Corpus:
     def unassigned(self):
         return np.full(self.clump_indptr[-1], -1, dtype=np.int32)
 
+    def own_tokens(self, seed):
+        """own, token, smoothing and unit: some documents are in topics of some tokens, and less or more."""
+        rng, n_topics = np.random.default_rng(seed), len(self.prior)
+        own = np.maximum(rng.normal(0.5, 0.5, self.n_documents), 0.0)
+        return own, rng.gamma(1.0, 0.1, n_topics), rng.gamma(1.0, 0.01, n_topics), np.exp(-self.log_norm)
+
     def piece(self, first, last):
         """indptr, cell_word and cell_count of some of the documents, without copying."""
         cells = slice(self.indptr[first], self.indptr[last])

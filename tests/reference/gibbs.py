@@ -38,15 +38,14 @@ def conditional(phi, alpha, n):
     return phi * (alpha + n)
 
 
-def draw(phi, alpha, assignments, uniform):
+def draw(phi, alpha, n, order, uniform):
     """A topic from the conditional, by laying out [0, sum) in a fixed order and finding the uniform.
 
     First phi_k n_k of the document's topics in their order, then alpha_k phi_k of all topics.
     """
-    order = assignments.order
-    widths = np.concatenate([(phi * assignments.n)[order], alpha * phi])
+    widths = np.concatenate([(phi * n)[order], alpha * phi])
     ends = np.cumsum(widths)
-    i = int(np.searchsorted(ends, uniform * conditional(phi, alpha, assignments.n).sum(), side="right"))
+    i = int(np.searchsorted(ends, uniform * conditional(phi, alpha, n).sum(), side="right"))
     i = min(i, len(ends) - 1)
     return order[i] if i < len(order) else i - len(order)
 
@@ -65,12 +64,34 @@ def draw_by_lanes(phi, alpha, n, pending, uniform):
     return int(order[np.searchsorted(ends, uniform * ends[-1], side="right")])
 
 
+def left_out(phi, there, own, token, smoothing, unit):
+    """phi_k of a word without what own tokens of it have added, there being their (topic, weight)."""
+    tokens = np.bincount(there[:, 0].astype(int), there[:, 1], len(phi))
+    return np.maximum(phi - own * tokens * token * unit, np.minimum(phi, smoothing * unit))
+
+
 def sweep_documents(
-    indptr, cell_word, cell_count, rows, prior, keys, z, n_burn_in, n_sweeps, drawn=False, by_lanes=False
+    indptr,
+    cell_word,
+    cell_count,
+    rows,
+    prior,
+    keys,
+    z,
+    n_burn_in,
+    n_sweeps,
+    drawn=False,
+    by_lanes=False,
+    own=None,
+    token_of=None,
+    smoothing=None,
+    unit=None,
 ):
     """Run all sweeps; z is updated in place.
 
     by_lanes : whether uniforms become draws as in _dense_gibbs.pyx
+    own, token_of, smoothing, unit : own, token, smoothing and unit as there; without by_lanes, no topic gets
+        less than alpha_k phi_kw
 
     Returns
     -------
@@ -98,19 +119,28 @@ def sweep_documents(
         for sweep in range(n_burn_in + n_sweeps if clumps else 0):
             assignments.drop_empty()
             before, pending = list(assignments.order), None
+            earlier = z.copy()
             for token, (cell, w) in clumps:
                 if z[token] >= 0:
                     assignments.take(z[token], w)
-                phi = rows[cell_word[cell]]
-                p = conditional(phi, prior, assignments.n)
+                phi, n = rows[cell_word[cell]], assignments.n
+                if own is not None:
+                    there = [(earlier[t], v) for t, (c, v) in clumps if c == cell and earlier[t] >= 0]
+                    given = np.array(there).reshape(-1, 2), own[d], token_of, smoothing, unit[cell_word[cell]]
+                    less = left_out(phi, *given)
+                    if by_lanes:
+                        phi = less
+                    else:
+                        n = np.maximum(less * (n + prior) / np.where(phi > 0.0, phi, 1.0) - prior, 0.0)
+                p = conditional(phi, prior, n)
                 if sweep >= n_burn_in and not drawn:
                     expected[cell] += w * p / p.sum()
                     fixed[cell] += w / p.sum()
                 if by_lanes:
-                    z[token] = draw_by_lanes(phi, prior, assignments.n, pending, stream.uniform())
+                    z[token] = draw_by_lanes(phi, prior, n, pending, stream.uniform())
                     pending = z[token], w
                 else:
-                    z[token] = draw(phi, prior, assignments, stream.uniform())
+                    z[token] = draw(phi, prior, n, assignments.order, stream.uniform())
                 assignments.put(z[token], w)
                 if sweep >= n_burn_in:
                     expected[cell, z[token]] += w if drawn else 0.0
