@@ -66,8 +66,8 @@ class TopicProbabilities:
 
     entries, if there are any, take the place of the offset of some words in some topics: in `rows`,
     `components` and `gather`, which are all that is asked of models with such priors. owner is what the
-    arrays must not outlive, a snapshot of a model that would else train on in them. token is what a token of the
-    corpus adds to phi, where topics are made of tokens.
+    arrays must not outlive, a snapshot of a model that would else train on in them. token is what a token of
+    the corpus adds to phi, where topics are made of tokens.
     """
 
     store: np.ndarray

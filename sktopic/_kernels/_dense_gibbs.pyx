@@ -5,7 +5,7 @@ the document without the token (equation 14 of Dupuy and Bach, 2017). What is su
 probabilities (Rao-Blackwell), not the draws.
 
 Where topics have been learned from the document before, phi_kw is without what the document has added to it,
-as far as present assignments tell: from the second sweep on, w tokens of a word that the sweep before left in
+as far as present assignments tell: in the counted sweeps, w tokens of a word that the sweep before left in
 topic k take own * w * token_k off phi_kw, which keeps its smoothing_k. Otherwise a document that comes again
 and again finds its own words in its topics, the rarer the more.
 """
@@ -138,7 +138,7 @@ def sweep_documents(
     dtype = np.float32 if real is float else np.float64
     given.n_numbers = n_topics + 2 * most_tokens + GAP
     given.n_weights = n_topics + n_padded + most_tokens + GAP
-    given.n_reals = ((4 + most_cells) * n_padded + most_tokens + GAP + LINE - 1) // LINE * LINE
+    given.n_reals = ((4 + most_cells) * n_padded + 2 * most_tokens + GAP + LINE - 1) // LINE * LINE
     cdef int32_t[::1] numbers = np.empty(n_threads * given.n_numbers, dtype=np.int32)
     cdef double[::1] weights = np.empty(n_threads * given.n_weights + n_topics)
     cdef real[::1] reals = np.zeros(n_threads * given.n_reals + LINE, dtype=dtype)
@@ -194,6 +194,7 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
     cdef real* mass = <real*>given.reals + thread * given.n_reals
     cdef real* row = mass + 4 * n_padded  # zeros stay behind the topics
     cdef real* uniform = row + given.most_cells * n_padded
+    cdef real* saved = uniform + n_tokens  # what is in a row without what is left out for a token
     cdef double own = given.own[d] if given.own != NULL else 0.0
     cdef Stream stream
     if given.counts != NULL:
@@ -228,8 +229,10 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
         mass[k] = <real>(prior[k] + weight[k])
     seed_stream(&stream, given.keys[d])
     for sweep in range(given.n_burn_in + given.n_sweeps):
-        if own > 0.0:
-            leave_out(given, given.cell_word + first, own, n_tokens, token_cell, token_size, topic, left_out, row)
+        if own > 0.0 and sweep >= given.n_burn_in:
+            leave_out(
+                given, given.cell_word + first, own, n_tokens, token_cell, token_size, topic, left_out, saved, row
+            )
         for token in range(n_tokens):
             uniform[token] = next_unit(&stream, like)
         token = 0
@@ -261,25 +264,25 @@ cdef void leave_out(
     const double* token_size,
     const int32_t* topic,
     int32_t* left_out,
+    real* saved,
     real* row,
 ) noexcept nogil:
     """Let the rows of a document's cells be without its own tokens, which are in these topics now.
 
-    left_out : (n_tokens,) the topics that they were left out of before, or -1                    IN/OUT
+    left_out, saved : (n_tokens,) the topics that they were left out of before, or -1, and what was there  IN/OUT
     """
-    cdef const real* rows = <const real*>given.rows
-    cdef Py_ssize_t n_topics = given.n_topics, n_padded = given.n_padded, i
+    cdef Py_ssize_t n_padded = given.n_padded, i
     cdef int32_t k, word
     cdef real least
     cdef real* entry
-    for i in range(n_tokens):
-        k = left_out[i]
-        if k >= 0:
-            row[token_cell[i] * n_padded + k] = rows[cell_word[token_cell[i]] * n_topics + k]
+    for i in range(n_tokens - 1, -1, -1):
+        if left_out[i] >= 0:
+            row[token_cell[i] * n_padded + left_out[i]] = saved[i]
     for i in range(n_tokens):
         k, word = topic[i], cell_word[token_cell[i]]
         left_out[i] = k
         if k >= 0:
             entry = row + token_cell[i] * n_padded + k
+            saved[i] = entry[0]
             least = min(entry[0], <real>(given.unit[word] * given.smoothing[k]))
             entry[0] = max(least, entry[0] - <real>(own * token_size[i] * given.unit[word] * given.token[k]))

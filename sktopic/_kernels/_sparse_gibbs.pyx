@@ -148,7 +148,7 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
             row = rows + cell_word[cell] * <Py_ssize_t>n_topics
             n_parts = n_clumps(cell_count[cell])
             count_work(&done, n_parts * (2 * present.n + 16))
-            if own > 0.0:
+            if own > 0.0 and keep:
                 n_lessened = leave_out(given, thread, own, cell_word[cell], cell_count[cell], row, z + token, mass)
             for i in range(n_parts):
                 w = clump_weight(cell_count[cell], n_parts, i)

@@ -226,7 +226,9 @@ def test_a_word_of_one_document_alone_says_nothing_of_topics(run):
     own = np.ones(5), np.full(3, 0.02), smoothing, np.exp(-corpus.log_norm)
     start = np.tile(np.array([0, 0, 1, 1, 2, 2, 2], dtype=np.int32), 5)
     _, sums, _ = run(corpus, 0, 1, start, own=own)
-    np.testing.assert_allclose(sums[::2], np.tile((prior + others) / (prior + others).sum(), (5, 1)), rtol=1e-12)
+    np.testing.assert_allclose(
+        sums[::2], np.tile((prior + others) / (prior + others).sum(), (5, 1)), rtol=1e-12
+    )
 
 
 @pytest.mark.law

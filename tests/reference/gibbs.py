@@ -124,7 +124,7 @@ def sweep_documents(
                 if z[token] >= 0:
                     assignments.take(z[token], w)
                 phi, n = rows[cell_word[cell]], assignments.n
-                if own is not None:
+                if own is not None and sweep >= n_burn_in:
                     there = [(earlier[t], v) for t, (c, v) in clumps if c == cell and earlier[t] >= 0]
                     given = np.array(there).reshape(-1, 2), own[d], token_of, smoothing, unit[cell_word[cell]]
                     less = left_out(phi, *given)
