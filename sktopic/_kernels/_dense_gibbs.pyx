@@ -231,7 +231,8 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
     for sweep in range(given.n_burn_in + given.n_sweeps):
         if own > 0.0 and sweep >= given.n_burn_in:
             leave_out(
-                given, given.cell_word + first, own, n_tokens, token_cell, token_size, topic, left_out, saved, row
+                given, given.cell_word + first, own, n_tokens, token_cell, token_size, topic, left_out, saved,
+                row,
             )
         for token in range(n_tokens):
             uniform[token] = next_unit(&stream, like)
@@ -269,7 +270,7 @@ cdef void leave_out(
 ) noexcept nogil:
     """Let the rows of a document's cells be without its own tokens, which are in these topics now.
 
-    left_out, saved : (n_tokens,) the topics that they were left out of before, or -1, and what was there  IN/OUT
+    left_out, saved : (n_tokens,) topics that they were left out of before, or -1; what was there  IN/OUT
     """
     cdef Py_ssize_t n_padded = given.n_padded, i
     cdef int32_t k, word

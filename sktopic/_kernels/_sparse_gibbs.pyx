@@ -149,7 +149,9 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
             n_parts = n_clumps(cell_count[cell])
             count_work(&done, n_parts * (2 * present.n + 16))
             if own > 0.0 and keep:
-                n_lessened = leave_out(given, thread, own, cell_word[cell], cell_count[cell], row, z + token, mass)
+                n_lessened = leave_out(
+                    given, thread, own, cell_word[cell], cell_count[cell], row, z + token, mass
+                )
             for i in range(n_parts):
                 w = clump_weight(cell_count[cell], n_parts, i)
                 if z[token] >= 0:
@@ -194,7 +196,9 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
     return 0
 
 
-cdef inline real mass_of(const Sweeps* given, const Thread* thread, int32_t j, const real* like) noexcept nogil:
+cdef inline real mass_of(
+    const Sweeps* given, const Thread* thread, int32_t j, const real* like
+) noexcept nogil:
     """What phi_kw of an entry's topic is multiplied by, beside alpha_k: n_k, but for what is left out."""
     cdef double weight = thread.present.weight[j], less = thread.less[j]
     if less == 0.0:
