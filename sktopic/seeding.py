@@ -1,4 +1,4 @@
-"""Topics that are given some of their words: priors of topics from lists of words."""
+"""Topics that are given something: priors from lists of words, topics to start from out of documents."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,10 +8,72 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_non_negative
 
 from sktopic._prior import LARGEST, SMALLEST
+from sktopic._typing import FloatArray, MatrixLike
 
-__all__ = ["seed_prior"]
+__all__ = ["document_components", "seed_prior"]
+
+
+def document_components(
+    X: MatrixLike,
+    n_components: int,
+    *,
+    share: float = 0.1,
+    random_state: int | np.random.RandomState | None = None,
+) -> FloatArray:
+    """Return topics to start from, each of which leans towards a document of its own.
+
+    They are a ``components_init`` for the mini-batch methods. Topics that start from noise have all words
+    alike. With `OnlineVariationalLDA` those that get few tokens of the first batches keep that, explain no
+    document, and get none later: many topics stay empty. These start from the frequencies of
+    words, and differ by documents.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts, non-negative: of the corpus, or of part of it.
+    n_components : int
+        Number of topics.
+    share : float, default=0.1
+        What of a topic comes from its document, in [0, 1]; the rest are frequencies of words in X.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the choice of documents.
+
+    Returns
+    -------
+    components : ndarray of shape (n_components, n_features)
+        Rows sum to one. Documents are drawn without repetition if there are enough with words.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or X has no words.
+
+    Examples
+    --------
+    >>> from sktopic.datasets import make_bars
+    >>> from sktopic.lda import OnlineVariationalLDA
+    >>> from sktopic.seeding import document_components
+    >>> bars = make_bars(500, random_state=0)
+    >>> start = document_components(bars.data, 10, random_state=0)
+    >>> lda = OnlineVariationalLDA(10, components_init=start, random_state=0).fit(bars.data)
+    """
+    n_components = _checked_number(n_components)
+    if not isinstance(share, Real) or isinstance(share, bool) or not 0.0 <= share <= 1.0:
+        raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
+    counts = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
+    check_non_negative(counts, "document_components")
+    lengths = counts.sum(axis=1)
+    with_words = np.flatnonzero(lengths > 0.0)
+    if len(with_words) == 0:
+        raise ValueError("X has no words: nothing can be started from.")
+    rng, again = check_random_state(random_state), len(with_words) < n_components
+    chosen = rng.choice(with_words, n_components, replace=again)
+    frequencies = counts.sum(axis=0) / lengths.sum()
+    return share * counts[chosen].toarray() / lengths[chosen, None] + (1.0 - share) * frequencies
 
 
 def seed_prior(
@@ -110,8 +172,7 @@ def seed_prior(
 
 
 def _checked_settings(n_components, weight, base, missing):
-    if not isinstance(n_components, Integral) or isinstance(n_components, bool) or n_components < 1:
-        raise ValueError(f"n_components={n_components!r}: an integer >= 1 is allowed.")
+    n_components = _checked_number(n_components)
     for name, value in (("weight", weight), ("base", base)):
         if value is None and name == "base":
             continue
@@ -120,6 +181,12 @@ def _checked_settings(n_components, weight, base, missing):
             raise ValueError(f"{name}={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed.")
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing={missing!r}: 'error' or 'ignore' is allowed.")
+    return n_components
+
+
+def _checked_number(n_components):
+    if not isinstance(n_components, Integral) or isinstance(n_components, bool) or n_components < 1:
+        raise ValueError(f"n_components={n_components!r}: an integer >= 1 is allowed.")
     return int(n_components)
 
 
