@@ -1,12 +1,14 @@
-"""Whether more passes hurt: held-out score after 1 to 30 passes, with and without leaving out own tokens.
+"""Whether more passes hurt, and whether topics stay empty.
 
-    python benchmarks/passes.py [--jobs 1] [--short]
+    python benchmarks/passes.py [--part passes | starts] [--jobs 1] [--short]
 
 Needs SKTOPIC_DATA. Up to 2000 training documents of each corpus, defaults but for the number of topics, three
 seeds (of model and documents). "before": documents of later passes are sampled under topics that have their
-own tokens. Settings were chosen on held-back training documents of KOS and NIPS; the other corpora have been
-looked at for this table alone. Every run is kept, so that an interrupted study goes on. Writes passes.csv and
-passes.png to benchmarks/output/, or with --update to doc/benchmarks/.
+own tokens. And OnlineVariationalLDA started from noise, or from topics that lean towards documents; a topic
+is empty if it has less than a tenth of the tokens of the mean one. What there was to choose was chosen on
+held-back training documents of KOS; the other corpora have been looked at for these tables alone. Every run
+is kept, so that an interrupted study goes on. Writes passes.csv, passes_starts.csv and passes.png to
+benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
 import time
@@ -17,14 +19,17 @@ from _corpora import N_TEST, load
 from _study import Pool, Study, finish, interval, new_parser, panels, styles
 
 from sktopic.hdp import HybridHDP
-from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA
-from sktopic.metrics import document_completion
+from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.metrics import coherence, document_completion, topic_diversity
+from sktopic.seeding import document_components
 
-CORPORA = ["kos", "nips_uci", "reuters21578", "20news", "enron_inbox"]
+CORPORA = ["kos", "reuters21578", "20news", "enron_inbox", "nips_uci"]
 METHODS = {"OnlineEMLDA": OnlineEMLDA, "HybridHDP": HybridHDP, "OnlineCVB0LDA": OnlineCVB0LDA}
 PASSES = (1, 3, 10, 30)
 N_DOCUMENTS, N_SEEDS = 2000, 3
 VERSIONS = {True: "after", False: "before"}
+STARTS = ("noise", "documents")
+MEASURES = ("score", "NPMI", "diversity", "empty topics")
 
 
 def scored(kind, leaves_out, test):
@@ -54,10 +59,14 @@ def run_name(corpus, method, n_components, seed, leaves_out):
     return f"{corpus} {method} {n_components} {seed} {VERSIONS[leaves_out]}"
 
 
-def measure(corpus, method, n_components, seed, leaves_out):
+def documents_of(corpus, seed):
     train, test, _ = load(corpus)
-    train = train[np.random.default_rng(seed).permutation(train.shape[0])[:N_DOCUMENTS]]
-    model = scored(METHODS[method], leaves_out, test[:N_TEST])(n_components, random_state=seed)
+    return train[np.random.default_rng(seed).permutation(train.shape[0])[:N_DOCUMENTS]], test[:N_TEST]
+
+
+def measure(corpus, method, n_components, seed, leaves_out):
+    train, test = documents_of(corpus, seed)
+    model = scored(METHODS[method], leaves_out, test)(n_components, random_state=seed)
     model.set_params(max_iter=max(PASSES))
     model.noted, model.begun = [], time.process_time()
     model.fit(train)
@@ -70,30 +79,85 @@ def measure(corpus, method, n_components, seed, leaves_out):
     }
 
 
+def start_name(corpus, n_components, seed, start):
+    return f"{corpus} OnlineVariationalLDA {n_components} {seed} from {start}"
+
+
+def measure_start(corpus, n_components, seed, start):
+    train, test = documents_of(corpus, seed)
+    begun = time.process_time()
+    given = document_components(train, n_components, random_state=seed) if start == "documents" else None
+    model = OnlineVariationalLDA(n_components, components_init=given, random_state=seed).fit(train)
+    seconds = time.process_time() - begun
+    tokens = model.topic_word_counts_.sum(axis=1)
+    values = (
+        document_completion(model, test),
+        coherence(model, train),
+        topic_diversity(model),
+        np.mean(tokens < 0.1 * tokens.mean()),
+    )
+    run = start_name(corpus, n_components, seed, start)
+    return {"run": run, "values": [round(float(value), 4) for value in values], "seconds": seconds}
+
+
 def versions_of(method):
     return (True,) if method == "OnlineCVB0LDA" else (False, True)
 
 
 def main():
-    arguments = new_parser(__doc__, long=True).parse_args()
+    parser = new_parser(__doc__, long=True)
+    parser.add_argument("--part", choices=PARTS, help="one of them; else all")
+    arguments = parser.parse_args()
     study = Study("passes", arguments)
-    sizes, seeds = ((50,), 1) if study.short else ((100, 50), N_SEEDS)
-    corpora = CORPORA[:1] if study.short else CORPORA
+    for part in [arguments.part] if arguments.part else PARTS:
+        corpora, seeds = (CORPORA[:1], 1) if study.short else (CORPORA, N_SEEDS)
+        PARTS[part](study, arguments, corpora, seeds)
+
+
+def run_missing(study, arguments, function, runs, name):
+    missing = [run for run in runs if name(*run) not in study.cache.rows]
+    if missing and not arguments.draw_only:
+        with Pool(study, arguments.jobs, len(missing)) as pool:
+            pool.measure(function, missing)
+
+
+def rows_of(study, names):
+    """The rows of runs with these names, if there are all."""
+    rows = [study.cache.rows.get(name) for name in names]
+    return None if None in rows else rows
+
+
+def study_starts(study, arguments, corpora, seeds):
+    cells = [(corpus, n) for n, corpus in product((50, 100, 20), corpora)]
+    runs = [(*cell, seed, start) for cell in cells for seed in range(seeds) for start in STARTS]
+    run_missing(study, arguments, measure_start, runs, start_name)
+    table = []
+    for corpus, n in cells:
+        rows = [rows_of(study, [start_name(corpus, n, s, start) for s in range(seeds)]) for start in STARTS]
+        if None in rows:
+            continue
+        noise, documents = (np.array([row["values"] for row in each]) for each in rows)
+        gained = interval((documents - noise)[:, 0])
+        for start, values in zip(STARTS, (noise, documents)):
+            shown = [f"{x:.4f}" for x in values.mean(axis=0)]
+            gain = [f"{x:.4f}" for x in gained] if start == "documents" else [""] * 3
+            table.append((corpus, n, start, *shown, *gain))
+    study.write("starts", ["corpus", "topics", "start", *MEASURES, "score gained", "from", "to"], table)
+
+
+def study_passes(study, arguments, corpora, seeds):
+    sizes = (50,) if study.short else (100, 50)
     cells = [(corpus, method, n) for n, corpus, method in product(sizes, corpora, METHODS)]
     runs = [
         (corpus, method, n, seed, leaves_out)
         for n, seed, corpus, method in product(sizes, range(seeds), corpora, METHODS)
         for leaves_out in versions_of(method)
     ]
-    missing = [run for run in runs if run_name(*run) not in study.cache.rows]
-    if not arguments.draw_only:
-        with Pool(study, arguments.jobs, len(missing)) as pool:
-            pool.measure(measure, missing)
+    run_missing(study, arguments, measure, runs, run_name)
     table = []
     for (corpus, method, n), leaves_out in product(cells, VERSIONS):
-        names = [run_name(corpus, method, n, seed, leaves_out) for seed in range(seeds)]
-        rows = [study.cache.rows[name] for name in names if name in study.cache.rows]
-        if len(rows) < seeds:
+        rows = rows_of(study, [run_name(corpus, method, n, seed, leaves_out) for seed in range(seeds)])
+        if rows is None:
             continue
         scores, at = np.array([row["scores"] for row in rows]), np.median([row["at"] for row in rows], axis=0)
         best = scores.mean(axis=0).argmax()
@@ -136,6 +200,9 @@ def draw(study, table, n_components):
             xscale="log", xlabel="passes", ylabel="held-out nats per word", xticks=PASSES, xticklabels=PASSES
         )
     finish(figure, study.path(".png"), 3)
+
+
+PARTS = {"passes": study_passes, "starts": study_starts}
 
 
 if __name__ == "__main__":

@@ -203,6 +203,9 @@ class HybridHDP(LaneModel, SplitMergeSampler):
     token's given all others; a move has to gain five nats. So one number judges a split and the merge that
     would undo it.
 
+    With sampler='collapsed', later passes of `fit` leave out what a document has added to topics itself, as
+    `OnlineEMLDA` does.
+
     Departures from the paper. There is no option of a topic that is new to the root (equation 17): all
     n_components exist there, with reuse_topics=True by shares of topic_concentration. A document's first
     sweep seats its tokens one after the other instead of at random. Both concentrations are learned, and the
