@@ -146,8 +146,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
 
     From the second pass of `fit` on, what a document has added to the topics itself, in earlier passes, is
     left out of those it is sampled under in the counted sweeps, as far as the sweep before tells: otherwise
-    rare words stay in the topics that they happen to be in. With boost=True and by mean-field inference nothing is
-    left out, nor by `partial_fit` and in lanes, to which all documents are new.
+    rare words stay in the topics that they happen to be in. With boost=True and by mean-field inference
+    nothing is left out, nor by `partial_fit` and in lanes, to which all documents are new.
 
     Departures from the paper: sweeps run in the order of the words instead of a random one and start
     from a sequential assignment; conditional probabilities are summed as they are drawn from; step sizes
