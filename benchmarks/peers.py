@@ -94,7 +94,7 @@ def completion(components, prior, test):
     return document_completion(components, test[:N_TEST], doc_topic_prior=prior)
 
 
-def tomotopy_run(train, n_components, sweeps, warm_up=0, fixed=False):
+def tomotopy_run(train, n_components, sweeps, warm_up=0, fixed=False, seed=0):
     """Seconds of training, topics, prior and tokens per second of tomotopy's LDA on one core.
 
     It learns the prior of the proportions by default; fixed: both priors stay at PRIORS.
@@ -102,7 +102,7 @@ def tomotopy_run(train, n_components, sweeps, warm_up=0, fixed=False):
     import tomotopy
 
     priors = {"alpha": PRIORS["doc_topic_prior"], "eta": PRIORS["topic_word_prior"]} if fixed else {}
-    model = tomotopy.LDAModel(k=n_components, seed=0, **priors)
+    model = tomotopy.LDAModel(k=n_components, seed=seed, **priors)
     if fixed:
         model.optim_interval = 0
     words = [str(i) for i in range(train.shape[1])]

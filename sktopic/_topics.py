@@ -59,6 +59,10 @@ class GatheredTopics:
         """How often the tokens of a slice of documents are in the topics; or None."""
         return None if self.own is None else self.own.often[documents]
 
+    def of_prior_times(self, factor):
+        """The same, gathered for so many times the prior."""
+        return GatheredTopics(self.rows / factor, self.cumulative, self.log_norm + np.log(factor))
+
 
 @dataclass
 class TopicProbabilities:

@@ -16,11 +16,23 @@ DENSE_BYTES = 1 << 28
 # Counted sweeps up to which the counts of cells are summed in float32: sums of more (of 64 clumps a cell) are
 # rounded by as much as sampling varies, and end at 2^24.
 SINGLE_SWEEPS = 1024
+# What the prior is multiplied by in a sweep that spreads documents over topics. A power of two: divisions by
+# it are exact.
+SPREAD = 8.0
 
 
 def precise(topics, sweeps):
     """Topics, in a precision in which as many sweeps can be summed."""
     return topics if sweeps <= SINGLE_SWEEPS else topics.in_doubles()
+
+
+def spread(batch, topics, prior, keys, assignments, sparsely, workers):
+    """Assign topics to all clumps, in a sweep that draws with SPREAD times the prior."""
+    given = SPREAD * prior, combine_each(keys, 0), assignments, 0, 1
+    if sparsely:
+        sweep_sparsely(batch, topics.of_prior_times(SPREAD), *given, True, False, workers)
+    else:
+        sweep_densely(batch, topics, *given, False, False, workers)
 
 
 @dataclass
@@ -31,20 +43,29 @@ class GibbsStep:
     ----------
     burn_in, sweeps : sweeps discarded, then sweeps counted
     drawn : whether draws are counted, not the conditional probabilities they are made from
+    spread : whether the first sweep, which is discarded, draws with SPREAD times the prior. It assigns tokens
+        one after the other, and a chain keeps to the few topics of the first ones for many sweeps; from too
+        many topics it comes to the right ones in few. Above DENSE_TOPICS, where a draw takes longer the more
+        topics its document has, it is a sweep like others: it would take longer than all of them.
     """
 
     burn_in: int
     sweeps: int
     drawn: bool = False
+    spread: bool = False
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
         """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
+        topics, burn_in = precise(topics, self.sweeps), self.burn_in
+        size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
+        sparsely = self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES
         if assignments is None:
             assignments = batch.unassigned()
-        topics = precise(topics, self.sweeps)
-        given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
-        size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
-        if self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES:
+            if self.spread and len(prior) <= DENSE_TOPICS:
+                spread(batch, topics, prior, keys, assignments, sparsely, workers)
+                burn_in -= 1
+        given = batch, topics, prior, keys, assignments, burn_in, self.sweeps
+        if sparsely:
             return sweep_sparsely(*given, self.drawn, with_prior_statistics, workers)
         swept = sweep_densely(*given, True, with_prior_statistics, workers)
         return CellCounts(batch, prior, self.sweeps, swept.counts, swept.log_theta)
@@ -57,23 +78,34 @@ class GibbsInference:
     Attributes
     ----------
     burn_in, sweeps : sweeps discarded, then sweeps counted
+    spread : as in GibbsStep
     """
 
     burn_in: int
     sweeps: int
+    spread: bool = False
 
     def __call__(self, batch, topics, prior, keys, workers):
-        assignments = batch.unassigned()
-        given = prior, keys, assignments, self.burn_in, self.sweeps, False, False, workers
+        assignments, burn_in = self._start(batch, topics, prior, keys, workers)
+        given = prior, keys, assignments, burn_in, self.sweeps, False, False, workers
         if len(prior) > DENSE_TOPICS:
             return sweep_sparsely(batch, precise(topics, self.sweeps), *given)
         # Sums of documents are in float64 as it is.
         return DocumentSums(prior, self.sweeps, sweep_densely(batch, topics, *given).sums)
 
+    def _start(self, batch, topics, prior, keys, workers):
+        """Assignments to go on from, and how many sweeps are still discarded."""
+        assignments = batch.unassigned()
+        if not self.spread or len(prior) > DENSE_TOPICS:
+            return assignments, self.burn_in
+        spread(batch, topics, prior, keys, assignments, False, workers)
+        return assignments, self.burn_in - 1
+
     def by_cell(self, batch, topics, prior, keys, workers):
         """The same sweeps, with sums for each cell."""
-        topics, assignments = precise(topics, self.sweeps), batch.unassigned()
-        given = batch, topics, prior, keys, assignments, self.burn_in, self.sweeps
+        assignments, burn_in = self._start(batch, topics, prior, keys, workers)
+        topics = precise(topics, self.sweeps)
+        given = batch, topics, prior, keys, assignments, burn_in, self.sweeps
         if len(prior) > DENSE_TOPICS:
             return sweep_sparsely(*given, False, False, workers)
         swept = sweep_densely(*given, True, False, workers)

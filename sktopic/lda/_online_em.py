@@ -69,7 +69,9 @@ class OnlineEMLDA(ExpectedCountsLDA):
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
     doc_burn_in : int, default=4
-        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0.
+        Gibbs sweeps over a document in training that are discarded (burn-in), >= 0. The first draws
+        with eight times doc_topic_prior, unless there are more than 192 topics or ``boost=True``; so does
+        that of `transform`.
     doc_sweeps : int, default=3
         Gibbs sweeps over a document in training that are averaged, >= 1.
     transform_burn_in : int, default=4
@@ -149,10 +151,11 @@ class OnlineEMLDA(ExpectedCountsLDA):
     rare words stay in the topics that they happen to be in. With boost=True and by mean-field inference
     nothing is left out, nor by `partial_fit` and in lanes, to which all documents are new.
 
-    Departures from the paper: sweeps run in the order of the words instead of a random one and start
-    from a sequential assignment; conditional probabilities are summed as they are drawn from; step sizes
-    default to an exponent of 0.65 instead of 0.5 (see the documentation's table of defaults). Words are
-    smoothed when topics are read.
+    Departures from the paper: sweeps run in the order of the words instead of a random one, start from a
+    sequential assignment, which draws from a larger prior (a document comes from many topics to its own in
+    fewer sweeps than from the few that its first words were assigned to); conditional probabilities are
+    summed as they are drawn from; step sizes default to an exponent of 0.65 instead of 0.5 (see the
+    documentation's table of defaults). Words are smoothed when topics are read.
 
     For a single pass over some thousand documents, ``learning_decay=0.75, doc_burn_in=10, doc_sweeps=10``
     predicts better than the defaults, which are for several passes or large streams.
@@ -260,12 +263,14 @@ class OnlineEMLDA(ExpectedCountsLDA):
     def _training_step(self):
         if self.inference == "variational":
             return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
-        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+        return GibbsStep(self.doc_burn_in, self.doc_sweeps, spread=self.doc_burn_in > 0)
 
     def _transform_step(self):
         if self.inference == "variational":
             return self._training_step()
-        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
+        return GibbsInference(
+            self.transform_burn_in, self.transform_sweeps, spread=self.transform_burn_in > 0
+        )
 
     def _check_continuation(self):
         super()._check_continuation()

@@ -1,0 +1,183 @@
+"""Topics as readers see them: coherence and diversity of their ten first words, beside the held-out score.
+
+    python benchmarks/coherence_peers.py [--corpora kos ...] [--models OnlineEMLDA ...] [--seeds 5]
+
+Needs SKTOPIC_DATA, and tomotopy for the peer. Every run is kept, so that an interrupted study goes on where
+it stopped. NPMI is that over the training documents, the score document completion of 500 test documents,
+with the same fold-in for all; seconds are those of the processor. Writes coherence_peers.csv, means over the
+seeds with intervals of 95 percent, coherence_peers_less.csv, the differences to tomotopy with theirs, and
+coherence_peers_first_sweep.csv, what the larger prior of the first sweep over a document changes, to
+benchmarks/output/, or with --update to doc/benchmarks/.
+"""
+
+import json
+import time
+from functools import partial
+from itertools import product
+
+import numpy as np
+from _corpora import N_TEST, load
+from _study import Pool, Study, interval, new_parser
+from peers import tomotopy_run
+from scipy.stats import ttest_ind
+
+from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic._document_steps import GibbsStep
+from sktopic.metrics import coherence, document_completion, topic_diversity
+
+CORPORA = "kos", "nips1740", "reuters21578", "20news", "enron_inbox"
+# With these numbers of topics all, with others the first two models only.
+N_COMPONENTS = 50, 100
+ALL_COMPONENTS = 20, *N_COMPONENTS
+N_SEEDS = 5
+N_WORDS = 10
+SWEEPS = 500
+PEER = f"tomotopy, {SWEEPS} sweeps"
+
+
+class WithoutSpread(OnlineEMLDA):
+    """One whose first sweep over a document draws from its prior as well."""
+
+    def _training_step(self):
+        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+
+
+class FromGibbs(OnlineEMLDA):
+    """One that begins at the topics of CollapsedGibbsLDA."""
+
+    def fit(self, X, y=None):
+        chain = CollapsedGibbsLDA(self.n_components, random_state=self.random_state).fit(X)
+        self.components_init = chain.components_
+        return super().fit(X)
+
+
+def batch_em(max_iter):
+    """Passes of EM from there in which all documents are seen before topics change, and many sweeps made."""
+    steps = {"learning_decay": 0.0, "batch_size": 10**6, "max_iter": max_iter}
+    return partial(FromGibbs, **steps, doc_burn_in=15, doc_sweeps=5)
+
+
+MODELS = {
+    "OnlineEMLDA": OnlineEMLDA,
+    "OnlineEMLDA, all sweeps from the prior": WithoutSpread,
+    "OnlineEMLDA, topic_word_prior=0.01": partial(OnlineEMLDA, topic_word_prior=0.01),
+    "CollapsedGibbsLDA": CollapsedGibbsLDA,
+    "CollapsedGibbsLDA, then 10 passes of EM": batch_em(10),
+    "CollapsedGibbsLDA, then 30 passes of EM": batch_em(30),
+    "OnlineVariationalLDA": OnlineVariationalLDA,
+    PEER: None,
+}
+FIRST = list(MODELS)[:2]
+MEASURES = {"npmi": "NPMI", "diversity": "diversity", "score": "score"}
+HEAD = ["corpus", "topics", "model", "seeds", *MEASURES.values(), "seconds"]
+
+
+def key_of(*run):
+    """Of a corpus, number of topics, model and seed."""
+    return json.dumps(run)
+
+
+def fitted(corpus, n_components, model, seed):
+    """Topics and prior that a model finds, and the processor's seconds of its training."""
+    train, test, _ = load(corpus)
+    start = time.process_time()
+    if MODELS[model] is None:
+        _, components, prior, _ = tomotopy_run(train, n_components, SWEEPS, seed=seed)
+    else:
+        estimator = MODELS[model](n_components, random_state=seed).fit(train)
+        components, prior = estimator.components_, estimator.doc_topic_prior_
+    return components, prior, time.process_time() - start, train, test
+
+
+def measured(*run):
+    """The row of a run."""
+    components, prior, seconds, train, test = fitted(*run)
+    return {
+        "run": key_of(*run),
+        "npmi": round(coherence(components, train, n_words=N_WORDS), 5),
+        "diversity": round(topic_diversity(components, n_words=N_WORDS), 5),
+        "score": round(document_completion(components, test[:N_TEST], doc_topic_prior=prior), 5),
+        "seconds": round(seconds, 2),
+    }
+
+
+def rows_of(study, corpus, n_components, model):
+    """What was measured of a model, one row a seed."""
+    keys = [key_of(corpus, n_components, model, seed) for seed in range(N_SEEDS)]
+    return [study.cache.rows[key] for key in keys if key in study.cache.rows]
+
+
+def with_interval(values, sign=""):
+    mean, low, _ = interval(values)
+    return f"{mean:{sign}.3f}" if len(values) == 1 else f"{mean:{sign}.3f} ± {mean - low:.3f}"
+
+
+def less_peer(own, peer):
+    """Difference of means, with the reach of Welch's interval; without it where a side has one seed."""
+    difference = f"{np.mean(own) - np.mean(peer):+.3f}"
+    if min(len(own), len(peer)) == 1:
+        return difference
+    low, high = ttest_ind(own, peer, equal_var=False).confidence_interval()
+    return f"{difference} ± {(high - low) / 2:.3f}"
+
+
+def write_tables(study):
+    table, differences = [], []
+    for corpus, n_components, model in product(CORPORA, ALL_COMPONENTS, MODELS):
+        own, peer = (rows_of(study, corpus, n_components, each) for each in (model, PEER))
+        if not own:
+            continue
+        head = [corpus, n_components, model, len(own)]
+        cells = [with_interval([row[each] for row in own]) for each in MEASURES]
+        table.append([*head, *cells, f"{np.mean([row['seconds'] for row in own]):.1f}"])
+        if peer and model != PEER:
+            ratio = np.mean([row["seconds"] for row in peer]) / np.mean([row["seconds"] for row in own])
+            cells = [less_peer([row[each] for row in own], [row[each] for row in peer]) for each in MEASURES]
+            differences.append([*head, len(peer), *cells, f"{ratio:.2g}"])
+    study.write("", HEAD, table)
+    head = [*HEAD[:4], "seeds of tomotopy", *MEASURES.values(), "times as fast"]
+    study.write("less", head, differences)
+
+
+def write_first_sweep(study):
+    """The differences between the first two models of equal seeds."""
+    table = []
+    for corpus, n_components in product(CORPORA, ALL_COMPONENTS):
+        keys = [[key_of(corpus, n_components, model, seed) for model in FIRST] for seed in range(N_SEEDS)]
+        pairs = [
+            [study.cache.rows[key] for key in pair] for pair in keys if study.cache.rows.keys() >= {*pair}
+        ]
+        if pairs:
+            gains = [with_interval([a[each] - b[each] for a, b in pairs], "+") for each in MEASURES]
+            longer = np.mean([a["seconds"] for a, _ in pairs]) / np.mean([b["seconds"] for _, b in pairs])
+            table.append([corpus, n_components, len(pairs), *gains, f"{longer:.2f}"])
+    study.write("first_sweep", ["corpus", "topics", "seeds", *MEASURES.values(), "times as long"], table)
+
+
+def main():
+    parser = new_parser(__doc__, long=True)
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--topics", nargs="+", type=int, choices=ALL_COMPONENTS, default=ALL_COMPONENTS)
+    parser.add_argument("--seeds", type=int, default=N_SEEDS)
+    arguments = parser.parse_args()
+    study = Study("coherence_peers", arguments)
+    if study.short:
+        arguments.corpora, arguments.topics, arguments.models, arguments.seeds = CORPORA[:1], [20], FIRST, 1
+    runs = [
+        (corpus, n_components, model, seed)
+        for seed, corpus, n_components, model in product(
+            range(arguments.seeds), arguments.corpora, arguments.topics, arguments.models
+        )
+        if n_components in N_COMPONENTS or model in FIRST
+        if key_of(corpus, n_components, model, seed) not in study.cache.rows
+    ]
+    if runs and not arguments.draw_only:
+        with Pool(study, arguments.jobs, len(runs)) as pool:
+            pool.measure(measured, runs)
+    write_tables(study)
+    write_first_sweep(study)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The sweep from which the chains of documents start."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sktopic._document_steps import GibbsStep, _gibbs
+from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._kernels._rng import combine_each
+from sktopic._parallel import Workers
+from sktopic._topics import TopicProbabilities
+
+PRIOR = np.array([0.1, 0.2, 0.05, 0.4])
+
+
+@pytest.fixture
+def workers():
+    with Workers(1) as team:
+        yield team
+
+
+@pytest.fixture
+def batch():
+    counts = np.random.default_rng(0).poisson(0.6, (30, 20)).astype(np.float64)
+    return DocumentReader(canonical_counts(sp.csr_array(counts))).batch(np.arange(30))
+
+
+@pytest.fixture
+def topics():
+    return TopicProbabilities.from_components(np.random.default_rng(1).dirichlet(np.full(20, 0.3), 4))
+
+
+@pytest.mark.parametrize("dense_bytes", [_gibbs.DENSE_BYTES, 0], ids=["dense", "sparse"])
+def test_the_first_sweep_is_one_with_eight_times_the_prior(batch, topics, dense_bytes, workers, monkeypatch):
+    monkeypatch.setattr(_gibbs, "DENSE_BYTES", dense_bytes)
+    keys, z, larger = batch.content_keys(0), batch.unassigned(), 8.0 * PRIOR
+    start = topics.gather(batch.words, larger, workers)
+    GibbsStep(0, 1)(batch, start, larger, combine_each(keys, 0), workers, assignments=z)
+    gathered = topics.gather(batch.words, PRIOR, workers)
+    expected = GibbsStep(2, 3)(batch, gathered, PRIOR, keys, workers, assignments=z)
+    counts = GibbsStep(3, 3, spread=True)(batch, gathered, PRIOR, keys, workers)
+    for d in range(30):
+        np.testing.assert_allclose(counts.topic_weights(d), expected.topic_weights(d), rtol=1e-6)
+
+
+def test_above_192_topics_the_first_sweep_is_like_others(batch, workers):
+    prior = np.full(193, 0.05)
+    topics = TopicProbabilities.from_components(np.random.default_rng(1).dirichlet(np.full(20, 0.3), 193))
+    given = batch, topics.gather(batch.words, prior, workers), prior, batch.content_keys(0), workers
+    counts = [GibbsStep(3, 3, spread=spread)(*given).topic_weights(0) for spread in (False, True)]
+    np.testing.assert_array_equal(*counts)
