@@ -28,12 +28,12 @@ def run_particle(tokens, phi, prior, n_resampling, stream):
             assignments.drop_empty()
             for i, (earlier_word, earlier_weight) in enumerate(tokens[: len(z)]):
                 assignments.take(z[i], earlier_weight)
-                z[i] = draw(phi[earlier_word], prior, assignments, stream.uniform())
+                z[i] = draw(phi[earlier_word], prior, assignments.n, assignments.order, stream.uniform())
                 assignments.put(z[i], earlier_weight)
         length = sum_in_order(weight for _, weight in tokens[: len(z)])
         theta = (prior + assignments.n) / (prior.sum() + length)
         predictive.append(phi[word] @ theta)
-        z.append(draw(phi[word], prior, assignments, stream.uniform()))
+        z.append(draw(phi[word], prior, assignments.n, assignments.order, stream.uniform()))
         assignments.put(z[-1], weight)
     return np.array(predictive)
 

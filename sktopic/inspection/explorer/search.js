@@ -37,10 +37,11 @@ function matchingTopics(text) {
 }
 
 function matchingDocuments(text) {
-  const matching = [];
+  // The document of that number first, which those that have the number in their text would crowd out.
+  const numbered = data.documents.findIndex((entry) => String(entry.row) === text);
+  const matching = numbered < 0 ? [] : [{ d: numbered, excerpt: beginning(data.documents[numbered]) }];
   for (let d = 0; d < data.documents.length && matching.length < MOST_RESULTS.documents; d++) {
-    const entry = data.documents[d];
-    const excerpt = String(entry.row) === text ? beginning(entry) : excerptOf(entry, text);
+    const excerpt = d === numbered ? null : excerptOf(data.documents[d], text);
     if (excerpt !== null) matching.push({ d, excerpt });
   }
   return matching;
