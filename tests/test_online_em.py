@@ -749,7 +749,7 @@ def test_fit_works_outside_the_main_thread():
 def test_later_passes_know_how_often_documents_are_in_the_topics():
     """Of documents with a word of their own each, the statistics tell."""
     n = 400
-    counts = sp.hstack([sp.eye_array(n), np.ones((n, 1))], format="csr")
+    counts = sp.hstack([sp.csr_array(np.eye(n)), np.ones((n, 1))], format="csr")
     found = []
 
     class Model(OnlineEMLDA):
