@@ -12,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
+from _versions import version_of
 from scipy.stats import t
 
 import sktopic
-
-# Raised when library or studies change so that runs come out otherwise: rows of other versions are not used.
-RESULTS_VERSION = 1
 
 ROOT = Path(__file__).parent.parent
 PUBLISHED = ROOT / "doc" / "benchmarks"  # tables and pictures that the documentation shows
@@ -99,20 +97,25 @@ def without_date(line):
 
 
 class Cache:
-    """Rows of this version of the results by the key of their run, in a file with one line each."""
+    """Rows by the key of their run, in a file with one line each.
+
+    rows : dict of all, for tables. `run in cache` says whether a run has been measured with the present
+        versions of its estimators; rows of older ones are shown until they are measured again.
+    """
 
     def __init__(self, path):
-        self._path, self.rows = path, {}
+        self._path, self._study, self.rows = path, path.name.removesuffix("_runs.jsonl"), {}
         *lines, rest = path.read_text().split("\n") if path.exists() else [""]
         for row in map(json.loads, lines):
-            if row.get("version") == RESULTS_VERSION:
-                self.rows[row["run"]] = row
-        # Otherwise there are rows of other versions, or half a line that a killed run has left.
-        self._clean = not rest and len(lines) == len(self.rows)
+            self.rows[row["run"]] = row
+        self._clean = not rest  # otherwise half a line, that a killed run has left
+
+    def __contains__(self, run):
+        return run in self.rows and self.rows[run].get("version") == version_of(self._study, run)
 
     def add(self, row):
         """Keep a row, in the place of one of the same run."""
-        row = {"version": RESULTS_VERSION, **row}
+        row = {"version": version_of(self._study, row["run"]), **row}
         append = self._clean and row["run"] not in self.rows
         self.rows[row["run"]] = row
         self._path.parent.mkdir(parents=True, exist_ok=True)

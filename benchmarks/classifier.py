@@ -162,7 +162,7 @@ def main():
     one_thread()
     for name in arguments.features:
         for seed in range(1 if name in SEEDLESS else arguments.seeds):
-            if f"{name} {seed}" not in study.cache.rows:
+            if f"{name} {seed}" not in study.cache:
                 run = measure(name, seed)
                 study.sign()
                 study.cache.add(run)

@@ -170,7 +170,7 @@ def main():
             range(arguments.seeds), arguments.corpora, arguments.topics, arguments.models
         )
         if n_components in N_COMPONENTS or model in FIRST
-        if key_of(corpus, n_components, model, seed) not in study.cache.rows
+        if key_of(corpus, n_components, model, seed) not in study.cache
     ]
     if runs and not arguments.draw_only:
         with Pool(study, arguments.jobs, len(runs)) as pool:

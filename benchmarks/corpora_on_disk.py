@@ -237,7 +237,7 @@ def main():
     study = Study("corpora_on_disk", arguments)
     paths = corpus_paths(arguments.scratch)
     for run, (_, _, corpus) in RUNS.items():
-        if run in study.cache.rows or not run.startswith(arguments.part):
+        if run in study.cache or not run.startswith(arguments.part):
             continue
         command = [sys.executable, __file__, "--scratch", arguments.scratch, "--run", run, paths[corpus]]
         found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

@@ -142,7 +142,7 @@ def main():
         for seed in range(arguments.trials):
             for kind, trial in kinds.items():
                 run = f"{kind} {seed}"
-                if run not in study.cache.rows:
+                if run not in study.cache:
                     row = dict(zip(HEADER, (kind, seed, *trial(seed))))
                     study.cache.add({"run": run, **row})
                     study.sign()

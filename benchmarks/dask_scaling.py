@@ -167,7 +167,7 @@ def measure_times(study, path, repeats):
     for repeat in range(repeats):
         for kind in KINDS:
             run = f"{kind} {repeat}"
-            if run not in study.cache.rows:
+            if run not in study.cache:
                 row = in_child("timed", kind, path)
                 study.cache.add({"run": run, "times": row})
                 study.sign()
@@ -183,7 +183,7 @@ def measure_memory(study, path):
     rows = []
     for size in SIZES:
         run = f"memory {size}"
-        if run not in study.cache.rows:
+        if run not in study.cache:
             study.cache.add({"run": run, "memory": in_child("remembered", *size, path)})
             study.sign()
             print(run, study.cache.rows[run]["memory"], flush=True)
@@ -196,7 +196,7 @@ def measure_scores(study, path, most_passes):
     for passes in PASSES:
         for seed, lanes in product(SEEDS[passes], (0, *LANES)):
             run = f"score {lanes} {passes} {seed}"
-            if run not in study.cache.rows and passes <= most_passes:
+            if run not in study.cache and passes <= most_passes:
                 study.cache.add({"run": run, "score": in_child("scored", lanes, passes, seed, path)})
                 study.sign()
                 print(run, study.cache.rows[run]["score"], flush=True)

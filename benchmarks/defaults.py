@@ -190,7 +190,7 @@ def main():
         todo = {}
         for parameter, value, moved in variants(n_components, max_iter):
             cells = (n_components, max_iter, parameter, value, corpus)
-            if key_of(estimator, *cells) not in study.cache.rows:
+            if key_of(estimator, *cells) not in study.cache:
                 todo[cells] = moved
         if todo:
             train, test, _ = load(corpus)

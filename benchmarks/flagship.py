@@ -184,7 +184,7 @@ def confirm_all(study, jobs):
     calls.sort(
         key=lambda call: (call[1] in LARGE, call[2] != CONFIRMED_TOPICS[0], call[0] in LATE, call[3])
     )  # quick ones first
-    todo = [call for call in calls if confirmed_key(*call) not in study.cache.rows]
+    todo = [call for call in calls if confirmed_key(*call) not in study.cache]
     with Pool(study, jobs, len(todo)) as pool:
         pool.measure(measure_confirmed, todo)
 
@@ -275,7 +275,7 @@ def run_all(study, jobs):
         for seed in SEEDS
         for setting in (first, *others)
         for corpus in CORPORA
-        if key_of(setting, corpus, seed) not in rows
+        if key_of(setting, corpus, seed) not in study.cache
     ]
     with Pool(study, jobs, len(todo)) as pool:
         for seed, early in product(SEEDS, (True, False)):

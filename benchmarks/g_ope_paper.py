@@ -159,7 +159,7 @@ def method_runs(cache, corpora, short):
 def missing(runs, cache, seeds):
     """Those of the first seeds that the cache does not have, once each."""
     unique = {key_of(run): run for run in runs if run[1] < seeds}
-    return [run for key, run in unique.items() if key not in cache.rows]
+    return [run for key, run in unique.items() if key not in cache]
 
 
 def expected_seconds(run, cache):

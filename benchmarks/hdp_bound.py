@@ -275,7 +275,7 @@ def main():
     study = Study("hdp_bound", arguments)
     if not arguments.draw_only:
         runs = [run for part in arguments.parts for run in runs_of(part)]
-        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        todo = [run for run in runs if key_of(run) not in study.cache]
         if arguments.estimate:
             print_estimates(todo, expected_seconds, arguments.jobs)
             return

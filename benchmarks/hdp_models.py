@@ -153,7 +153,7 @@ def main():
     if not arguments.draw_only:
         chosen = arguments.corpora, arguments.models, SEEDS[: arguments.seeds]
         runs = [run for run in runs_of() if all(part in of for part, of in zip((*run[:2], run[3]), chosen))]
-        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        todo = [run for run in runs if key_of(run) not in study.cache]
         if arguments.estimate:
             print_estimates(todo, lambda run: SECONDS, arguments.jobs)
             return

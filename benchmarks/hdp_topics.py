@@ -355,7 +355,7 @@ def main():
     study = Study("hdp_topics", arguments)
     for part in () if arguments.draw_only else arguments.parts:
         runs = chosen(list(runs_of(part, study.cache)), arguments)
-        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        todo = [run for run in runs if key_of(run) not in study.cache]
         if arguments.estimate:
             expected = functools.partial(expected_seconds, chain_seconds=arguments.chain_seconds)
             print_estimates(todo, expected, arguments.jobs)

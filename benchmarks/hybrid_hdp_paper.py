@@ -355,7 +355,7 @@ def main():
     study = Study("hybrid_hdp", arguments)
     if not arguments.draw_only:
         runs = [run for part in arguments.parts for run in runs_of(part, corpora)]
-        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        todo = [run for run in runs if key_of(run) not in study.cache]
         with Pool(study, arguments.jobs, len(todo)) as pool:
             pool.measure(measure, [(run, study.short) for run in todo])
     draw_all(study, corpora)

@@ -114,7 +114,7 @@ def main():
         for seed in range(arguments.seeds)
         for n_lanes in LANES
         for kind in LABELS
-        if f"{corpus} {n_lanes} {kind} {seed}" not in study.cache.rows
+        if f"{corpus} {n_lanes} {kind} {seed}" not in study.cache
     ]
     if calls:
         with Pool(study, arguments.jobs, len(calls)) as pool:

@@ -103,7 +103,7 @@ def main():
     one_thread()
     for seed, true, n_topics in product(SEEDS, TRUE_NUMBERS, NUMBERS):
         run = true, n_topics, seed
-        if json.dumps(run) not in study.cache.rows:
+        if json.dumps(run) not in study.cache:
             row = measure(run)
             study.sign()
             study.cache.add(row)

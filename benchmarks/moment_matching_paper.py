@@ -363,7 +363,7 @@ def order_topics(corpus, method):
 
 def missing(runs, cache):
     """Those that the cache does not have, once each."""
-    return [run for key, run in {key_of(run): run for run in runs}.items() if key not in cache.rows]
+    return [run for key, run in {key_of(run): run for run in runs}.items() if key not in cache]
 
 
 def expected_seconds(run, cache, short):

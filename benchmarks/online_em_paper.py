@@ -244,7 +244,7 @@ def run_all(runs, study, jobs):
     everything, and methods with a fixed prior after those that tell it."""
     unique = {key_of(run): run for run in runs}
     rows = study.cache.rows
-    todo = [run for key, run in unique.items() if key not in rows]
+    todo = [run for key, run in unique.items() if key not in study.cache]
     with Pool(study, jobs, len(todo)) as pool:
         for seed, fixed in product(sorted({run[1] for run in todo}), (False, True)):
             calls = []

@@ -115,7 +115,7 @@ def main():
 
 
 def run_missing(study, arguments, function, runs, name):
-    missing = [run for run in runs if name(*run) not in study.cache.rows]
+    missing = [run for run in runs if name(*run) not in study.cache]
     if missing and not arguments.draw_only:
         with Pool(study, arguments.jobs, len(missing)) as pool:
             pool.measure(function, missing)

@@ -96,7 +96,7 @@ def measure_costs(study):
     calls |= {f"added {name} {n_topics}": (added, name, n_topics) for name, n_topics in ADDED}
     calls |= {"merge": (merge,), "dask": (dask,)}
     for run, (function, *arguments) in calls.items():
-        if run not in study.cache.rows:
+        if run not in study.cache:
             row = {"run": run, **function(*arguments)}
             study.sign()
             study.cache.add(row)

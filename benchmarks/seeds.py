@@ -179,14 +179,14 @@ def main():
         for i in range(arguments.fits)
         for corpus in GROUPS
         for method in METHODS
-        if f"{corpus} {method} {FIRST_SEED + i}" not in study.cache.rows
+        if f"{corpus} {method} {FIRST_SEED + i}" not in study.cache
     ]
     of_weights = [
         (weight, method, seed)
         for seed in range(3)
         for weight in WEIGHTS
         for method in METHODS_OF_WEIGHTS
-        if f"weight {weight:g} {method} {seed}" not in study.cache.rows
+        if f"weight {weight:g} {method} {seed}" not in study.cache
     ]
     with Pool(study, arguments.jobs, len(of_weights) + len(reported)) as pool:
         pool.measure(measure_weight, of_weights)

@@ -663,7 +663,7 @@ def main():
     if not arguments.draw_only:
         runs = [run for part in arguments.parts for run in runs_of(part)]
         runs = [run for run in runs if run[0] not in RUNS_ON_TEXT or run[-1] < arguments.seeds]
-        todo = [run for run in runs if key_of(run) not in study.cache.rows]
+        todo = [run for run in runs if key_of(run) not in study.cache]
         if arguments.estimate:
             print_estimates([run for run in todo if run[0] in RUNS_ON_TEXT], expected_seconds, arguments.jobs)
             return

@@ -106,7 +106,7 @@ def main():
     study = Study("transform_sweeps", arguments)
     for corpus in arguments.corpora:
         for seed in range(arguments.seeds):
-            if f"{corpus} {seed}" not in study.cache.rows:
+            if f"{corpus} {seed}" not in study.cache:
                 run = measure(corpus, seed, arguments.rounds)
                 study.sign()
                 study.cache.add(run)

@@ -137,7 +137,7 @@ def main():
     study = Study("uncertainty", arguments)
     for part in range(arguments.replicates // N_AT_ONCE):
         for length in LENGTHS:
-            if f"{length} {part}" not in study.cache.rows:
+            if f"{length} {part}" not in study.cache:
                 run = measure(length, part)
                 study.sign()
                 study.cache.add(run)

@@ -30,36 +30,66 @@ def study(script):
     return script("_study")
 
 
+@pytest.fixture
+def versions(script, monkeypatch):
+    """Of the results of two estimators."""
+    module = script("_versions")
+    monkeypatch.setattr(module, "VERSIONS", {"NewLDA": 2})
+    monkeypatch.setattr(module, "ESTIMATORS", {"some": {"new": ("NewLDA",), None: ("OldLDA", "NewLDA")}})
+    return module
+
+
 def row(run, version, **values):
     return json.dumps({"version": version, "run": run, **values}) + "\n"
 
 
-def test_runs_of_another_version_are_not_used_and_not_kept(study, tmp_path):
-    now, path = study.RESULTS_VERSION, tmp_path / "runs.jsonl"
-    path.write_text(row("a", now - 1, score=1) + row("b", now, score=2) + '{"run": "c", "score": 3}\n')
+def test_runs_name_their_estimators_or_the_study_does(versions):
+    found = {
+        '["kos", "OldLDA, 5 passes", [["NewLDA", 1]]]': {"OldLDA", "NewLDA"},
+        '["new, fast", 3]': {"NewLDA"},
+        "kos new 3": {"NewLDA"},
+        "memory, OldLDA": {"OldLDA"},
+        "4 workers": {"OldLDA", "NewLDA"},
+    }
+    assert {run: versions.estimators_of("some", run) for run in found} == found
+    assert versions.estimators_of("other", "new LDA 3") == set()
+
+
+def test_runs_of_older_results_are_shown_and_measured_again(study, versions, tmp_path):
+    path = tmp_path / "some_runs.jsonl"
+    path.write_text(row("NewLDA 1", 1) + row("OldLDA", 1) + row("NewLDA 2", 2) + '{"run": "OldLDA 3"}\n')
     cache = study.Cache(path)
-    assert cache.rows.keys() == {"b"}
-    cache.add({"run": "a", "score": 4})
-    assert path.read_text() == row("b", now, score=2) + row("a", now, score=4)
+    assert [run for run in cache.rows if run in cache] == ["OldLDA", "NewLDA 2"]
+    assert "NewLDA 4" not in cache
+    cache.add({"run": "NewLDA 1", "score": 4})
+    assert "NewLDA 1" in cache
+    assert path.read_text().startswith(row("NewLDA 1", 2, score=4) + row("OldLDA", 1))
 
 
 def test_a_row_takes_the_place_of_that_of_the_same_run(study, tmp_path):
-    now, path = study.RESULTS_VERSION, tmp_path / "runs.jsonl"
-    path.write_text(row("a", now, score=1) + row("b", now, score=2) + '{"version": 1, "run": "c", "sc')
+    path = tmp_path / "runs.jsonl"
+    path.write_text(row("a", 1, score=1) + row("b", 1, score=2) + '{"version": 1, "run": "c", "sc')
     for score in (3, 4):  # half a line is what a killed run leaves
         study.Cache(path).add({"run": "a", "score": score})
-    assert path.read_text() == row("a", now, score=4) + row("b", now, score=2)
+    assert path.read_text() == row("a", 1, score=4) + row("b", 1, score=2)
 
 
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
-def test_every_run_that_is_kept_can_be_used(study):
+def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
+    version_of = script("_versions").version_of
     for path in RUNS:
-        assert len(study.Cache(path).rows) == len(path.read_text().splitlines()) > 0, path.name
+        name, rows = path.name.removesuffix("_runs.jsonl"), study.Cache(path).rows
+        assert len(rows) == len(path.read_text().splitlines()) > 0, name
+        assert all(1 <= row["version"] <= version_of(name, run) for run, row in rows.items()), name
 
 
 def defaults(module, study):
     for estimator in module.STUDIES:
         module.write_tables(study, estimator)
+
+
+def older_runs(module, study):
+    module.write_table(study)
 
 
 def peers(module, study):
@@ -142,6 +172,7 @@ def uncertainty(module, study):
         lanes,
         moment_matching,
         moment_matching_evidence,
+        older_runs,
         peers,
         scale_plan,
         seeds,

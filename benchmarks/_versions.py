@@ -1,0 +1,100 @@
+"""Which results of the estimators a run was measured with, so that runs of older code are known."""
+
+import json
+import re
+
+# Raised in a change of the library after which an estimator finds something else; 1 for all others.
+VERSIONS = {"OnlineEMLDA": 2, "OnlineEMHDP": 2, "HybridHDP": 2}
+
+# A run uses the estimators that its key names. By study, what other names stand for, and under None what a
+# run uses whose key has no name. OnlineEMLDA is the one that samples; what it finds with boost=True or by
+# mean-field inference has a version of its own.
+ESTIMATORS = {
+    "coherence_peers": {
+        f"CollapsedGibbsLDA, then {n} passes of EM": ("CollapsedGibbsLDA", "OnlineEMLDA") for n in (10, 30)
+    },
+    "corpora_on_disk": {None: ("OnlineEMLDA",)},
+    "dask_faults": {None: ("OnlineEMLDA",)},
+    "dask_scaling": {None: ("OnlineEMLDA",)},
+    "flagship": {None: ("OnlineEMLDA",)},
+    "g_ope": {
+        "Online-VB": ("OnlineVariationalLDA",),
+        "Online-CVB0": ("OnlineCVB0LDA",),
+        "Online-CGS": ("HybridLDA",),
+        "G-OEM": ("OnlineEMLDA",),
+        None: ("OnlineOPELDA",),
+    },
+    "hdp_bound": {None: ("DirectAssignmentHDP",)},
+    "hdp_topics": {None: ("HybridHDP",)},
+    "hybrid_hdp": {
+        "table indicators": ("CollapsedGibbsHDP",),
+        "sparse table indicators": ("CollapsedGibbsHDP",),
+        "direct assignment": ("CollapsedGibbsHDP",),
+        "steps": ("HybridHDP",),
+    },
+    "lanes": {None: ("OnlineEMLDA",)},
+    "moment_matching": {
+        "OnlineEM": ("OnlineEMLDA",),
+        "basic": ("MomentMatchingLDA",),
+        "DDM": ("DegenerateDirichletLDA",),
+        "TDM": ("TriangularDirichletLDA",),
+        "HDP": (),
+        None: ("DegenerateDirichletLDA", "TriangularDirichletLDA"),
+    },
+    "online_em": {
+        "G-OEM": ("OnlineEMLDA",),
+        "G-OEM++": ("boosted OnlineEMLDA",),
+        "V-OEM": ("variational OnlineEMLDA",),
+        "V-OEM++": ("variational OnlineEMLDA",),
+        "OLDA": ("OnlineVariationalLDA",),
+        "SVB": ("StreamingVariationalLDA",),
+        "SPLDA": ("SinglePassLDA",),
+        # These have the prior that OnlineEMLDA learns.
+        "VarGibbs": ("HybridLDA", "OnlineEMLDA"),
+        "SGS": ("StreamingGibbsLDA", "OnlineEMLDA"),
+        "LDS": ("LangevinLDA", "OnlineEMLDA"),
+        # What OnlineEMHDP finds in one pass has not changed.
+        "G-OEM HDP": ("OnlineEMHDP in one pass",),
+        "VarGibbs HDP": ("TruncationFreeHDP",),
+    },
+    "peers": {
+        "tokens per second": ("CollapsedGibbsLDA",),
+        "seconds of one pass, 10000 documents, 20 iterations": ("OnlineVariationalLDA",),
+        "gensim LdaModel": (),
+        "scikit-learn": (),
+        "tomotopy LDAModel": (),
+        None: ("OnlineEMLDA",),
+    },
+    "scale_plan": {"token": ("OnlineEMLDA",)},
+    "split_merge_hdp": {
+        "oHDP-CRF": ("OnlineVariationalHDP",),
+        "CGS": ("CollapsedGibbsHDP",),
+        None: ("DirectAssignmentHDP",),
+    },
+    "transform_sweeps": {None: ("OnlineEMLDA",)},
+    "uncertainty": {None: ("OnlineEMLDA",)},
+}
+CLASS = re.compile(r"[A-Z]\w+(LDA|HDP)")
+
+
+def estimators_of(study, run):
+    """The estimators that a run uses, by its key: a JSON list, or words."""
+    names = ESTIMATORS.get(study, {})
+    parts = strings_of(json.loads(run)) if run.startswith("[") else re.split("[ ,]+", run)
+    found = set()
+    for part in parts:
+        name = part if part in names else part.partition(",")[0]
+        if name in names or CLASS.fullmatch(name):
+            found.add(names.get(name, (name,)))
+    return {name for each in found or {names.get(None, ())} for name in each}
+
+
+def strings_of(run):
+    if isinstance(run, list):
+        return [string for part in run for string in strings_of(part)]
+    return [run] if isinstance(run, str) else []
+
+
+def version_of(study, run):
+    """Of what a run finds: it rises with the version of each estimator that the run uses."""
+    return 1 + sum(VERSIONS.get(name, 1) - 1 for name in estimators_of(study, run))

@@ -1,0 +1,34 @@
+"""Which published runs were measured before the last change of what an estimator finds.
+
+    python benchmarks/older_runs.py [--update]
+
+Reads benchmarks/runs/, nothing is measured. Tables show runs of older code until their study is run again,
+which measures these anew. Writes older_runs.csv to benchmarks/output/, or with --update to doc/benchmarks/.
+"""
+
+from collections import Counter
+
+from _study import RUNS, Cache, Study, new_parser
+from _versions import VERSIONS, estimators_of
+
+
+def write_table(study):
+    """Of each study and estimator that has changed: its runs, and those of older code."""
+    table = []
+    for path in sorted(RUNS.glob("*.jsonl")):
+        cache, name = Cache(path), path.name.removesuffix("_runs.jsonl")
+        runs, older = Counter(), Counter()
+        for run in cache.rows:
+            changed = " and ".join(sorted(estimators_of(name, run) & VERSIONS.keys()))
+            runs[changed] += 1
+            older[changed] += run not in cache
+        table += [(name, changed, older[changed], n) for changed, n in sorted(runs.items()) if older[changed]]
+    study.write("", ["study", "estimator", "runs of older code", "of runs"], table)
+
+
+def main():
+    write_table(Study("older_runs", new_parser(__doc__).parse_args()))
+
+
+if __name__ == "__main__":
+    main()
