@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from _study import RUNS
 from _study import Cache as RunsOfStudy
+from moment_matching_paper import found_by_cell
 
 # Differences within it are taken for none: nats per word, and NPMI.
 LEVEL, LEVEL_NPMI = 0.05, 0.02
@@ -578,10 +579,11 @@ GIVEN = {
 
 def found(number_prior, model, true):
     """Topics that are found, by data set."""
-    name = f"{number_prior} {model} paper"
-    parts = ("synthetic", "synthetic paper")  # of other seeds each
-    runs = (by_seed("moment_matching", 2, [part, true], lambda row: row["found"][name]) for part in parts)
-    return {seed: n for each in runs for seed, n in each.items()}
+    numbers, cell = {}, (number_prior, model, "paper")
+    for part in ("synthetic", "synthetic paper"):  # of other seeds each
+        rows = by_seed("moment_matching", 2, [part, true], partial(found_by_cell, part))
+        numbers |= {seed: row[cell] for seed, row in rows.items()}
+    return numbers
 
 
 def mean_excess(number_prior, model):
@@ -623,8 +625,8 @@ def number_less(corpus, numbers):
 
 def against_hdp(read, sign):
     for corpus in TEXTS:
-        worst, best = ({m: text(corpus, m, read="fold-in") for m in ("DDM", "TDM")} for _ in range(2))
-        name, ours = least(worst) if sign > 0 else most(best)
+        scores = {m: text(corpus, m, read="fold-in") for m in ("DDM", "TDM")}
+        name, ours = (least if sign > 0 else most)(scores)
         yield f"{corpus}, {name}", [sign * x for x in less(ours, text(corpus, "HDP", read=read))]
 
 
@@ -667,23 +669,20 @@ MOMENT_MATCHING = [
         lambda: [("TDM", less(mean_excess("uniform", "TDM"), mean_excess("exponential", "TDM")))],
         digits="+.1f",
     ),
-    level(
-        "On Reuters DDM finds 39 topics and TDM 36",
-        "figure 3, section 5.2.1",
-        TEXT,
-        "topics found less the paper's (the same: within ten)",
-        lambda: number_less("reuters21578", {"DDM": 39, "TDM": 36}),
-        10,
-        digits="+.1f",
-    ),
-    level(
-        "On NIPS DDM finds 54 topics and TDM 89",
-        "section 5.2.2",
-        TEXT,
-        "topics found less the paper's (the same: within ten)",
-        lambda: number_less("nips_uci", {"DDM": 54, "TDM": 89}),
-        10,
-        digits="+.1f",
+    *(
+        level(
+            f"On {name} DDM finds {ddm} topics and TDM {tdm}",
+            where,
+            TEXT,
+            "topics found less the paper's (the same: within ten)",
+            partial(number_less, corpus, {"DDM": ddm, "TDM": tdm}),
+            10,
+            digits="+.1f",
+        )
+        for name, corpus, ddm, tdm, where in (
+            ("Reuters", "reuters21578", 39, 36, "figure 3, section 5.2.1"),
+            ("NIPS", "nips_uci", 54, 89, "section 5.2.2"),
+        )
     ),
     *(
         Claim(

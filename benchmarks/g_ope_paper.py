@@ -29,18 +29,7 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import (
-    DECILES,
-    Pool,
-    Study,
-    finish,
-    line,
-    new_parser,
-    panels,
-    print_estimates,
-    spread,
-    styles,
-)
+from _study import DECILES, Pool, Study, finish, line, new_parser, panels, print_estimates, spread, styles
 
 from sktopic import lda
 from sktopic.metrics import coherence, document_completion

@@ -88,10 +88,9 @@ ALPHA_SETTINGS = ("paper", "paper, auto", "default", "default, 1", "default, aut
 ORDERS = ("corpus", "document", None)
 # Documents whose tokens are mixed in this order.
 CALL, IN_CALLS = 10_000, "corpus, 10,000 documents a call"
-# Of the notes in a trace, one in this number is kept.
-KEPT_NOTES = 4
-# After the first tokens all numbers of topics are about equally probable.
-FIRST_SHOWN = 1000
+# Whose traces are shown and kept: of their notes one in this number, from some tokens on. After the first
+# ones all numbers of topics are about equally probable.
+TRACE_SETTINGS, KEPT_NOTES, FIRST_SHOWN = ("paper", "default"), 4, 1000
 
 
 class Corpus(NamedTuple):
@@ -175,12 +174,17 @@ def synthetic(n_topics, seed):
 def measure_number(run):
     """The number of topics under each of the settings in the same data set."""
     part, n_topics, seed = run
-    counts, found, start = synthetic(n_topics, seed), {}, time.process_time()
+    counts, found, start = synthetic(n_topics, seed), [], time.process_time()
     for prior, name, settings in NUMBER_PARTS[part].cells:
         chosen = PROGRAM if settings == "program" else NUMBER_SETTINGS[settings]
         options = {"n_components_prior": prior, "random_state": seed, **chosen}
-        found[f"{prior} {name} {settings}"] = MODELS[name](LIMIT, **options).fit(counts).n_components_
+        found.append(MODELS[name](LIMIT, **options).fit(counts).n_components_)
     return {"run": key_of(run), "found": found, "seconds": round(time.process_time() - start, 2)}
+
+
+def found_by_cell(part, row):
+    """Prior, model and settings -> the number of topics, of the row of a run."""
+    return dict(zip(NUMBER_PARTS[part].cells, row["found"], strict=True))
 
 
 def number_runs(short):
@@ -230,7 +234,7 @@ def measure_text(run, short):
             **scores_of(model, test),
             "topics": model.n_components_,
         }
-        if method in NUMBER_MODELS:
+        if has_trace(corpus, method, settings, order):
             row["trace"] = trace_of(model)
     row["microseconds"] = round(1e6 * row["seconds"] / float(train.sum()), 3)
     return {"run": key_of(run), **row, "seconds": round(row["seconds"], 2)}
@@ -252,12 +256,17 @@ def own_completion(model, test):
         return mean_log_predictive(groups, topics, proportions, workers, HIDDEN_FRACTION).value()
 
 
+def has_trace(corpus, method, settings, order):
+    """Whether the trace of a run is shown."""
+    shown = method in NUMBER_MODELS and settings in TRACE_SETTINGS
+    return shown and order == own_order(corpus, method, settings)
+
+
 def trace_of(model):
     """Some notes, the last among them."""
-    tokens, topics = (
-        a[::-KEPT_NOTES][::-1].tolist() for a in (model.n_tokens_trace_, model.n_components_trace_)
-    )
-    return [tokens, topics]
+    tokens, topics = (a[::-KEPT_NOTES][::-1] for a in (model.n_tokens_trace_, model.n_components_trace_))
+    shown = tokens >= FIRST_SHOWN
+    return [tokens[shown].tolist(), topics[shown].tolist()]
 
 
 def measure_words(run, short):
@@ -399,11 +408,11 @@ def rows_of(cache, runs):
 
 def found_numbers(cache, prior, name, settings, short):
     """True number of topics -> those found in each data set."""
-    found = {}
+    found, cell = {}, (prior, name, settings)
     for run in number_runs(short):
-        if (prior, name, settings) in NUMBER_PARTS[run[0]].cells:
+        if cell in NUMBER_PARTS[run[0]].cells:
             rows = rows_of(cache, [run])
-            found.setdefault(run[1], []).extend(row["found"][f"{prior} {name} {settings}"] for row in rows)
+            found.setdefault(run[1], []).extend(found_by_cell(run[0], row)[cell] for row in rows)
     return {n: values for n, values in found.items() if values}
 
 
@@ -436,25 +445,28 @@ def write_rates(study, short):
     study.write("rates", ["c", *NUMBER_HEAD[1:]], table)
 
 
+def write_number(study, short):
+    table = []
+    for prior, name, settings in product(NUMBER_PRIORS, NUMBER_MODELS, (*NUMBER_SETTINGS, "program")):
+        found = found_numbers(study.cache, prior, name, settings, short)
+        table.extend(number_row(prior, name, settings, n, values) for n, values in found.items())
+    study.write("number", NUMBER_HEAD, table)
+
+
 def draw_number(study, short):
     """Figure 2, a panel for each model and prior."""
     titles = {cell: "{1}, {0} prior".format(*cell) for cell in product(NUMBER_PRIORS, NUMBER_MODELS)}
     figure, axes = panels(list(titles.values()), 2)
-    table, looks = [], styles(NUMBER_SETTINGS)
-    for cell, settings in product(titles, (*NUMBER_SETTINGS, "program")):
+    looks = styles(NUMBER_SETTINGS)
+    for cell, (i, settings) in product(titles, enumerate(NUMBER_SETTINGS)):
         found = found_numbers(study.cache, *cell, settings, short)
-        table.extend(number_row(*cell, settings, n, values) for n, values in found.items())
-        if settings == "program":
-            continue
         means, deviations = zip(*((np.mean(v), np.std(v)) for v in found.values()))
-        shift = 0.12 * (list(looks).index(settings) - 2)  # so that bars stand side by side
-        x, axis = [n + shift for n in found], axes[titles[cell]]
-        axis.errorbar(x, means, deviations, label=settings, **looks[settings])
+        x = [n + 0.12 * (i - 2) for n in found]  # so that bars stand side by side
+        axes[titles[cell]].errorbar(x, means, deviations, label=settings, **looks[settings])
     for axis in axes.values():
         axis.plot([0, 10.5], [0, 10.5], color="gray", linewidth=1)
         axis.set(xlabel="true number of topics", ylabel="topics found", ylim=(0, LIMIT + 0.5))
     finish(figure, study.path("_number.png"))
-    study.write("number", NUMBER_HEAD, table)
 
 
 MEASURES = {"own": "own inference", "fold-in": "one fold-in for all"}
@@ -572,16 +584,14 @@ def write_order(study, corpora, short):
 def draw_trace(study, corpora, short):
     """Figure 3b, of all seeds."""
     figure, axes = panels(corpora)
-    cells = list(product(NUMBER_MODELS, ("paper", "default")))
+    cells = list(product(NUMBER_MODELS, TRACE_SETTINGS))
     looks = styles(cells)
     for corpus, (method, settings) in product(corpora, cells):
         found = found_by(study.cache, corpus, method, settings, short)
         for i, row in enumerate(found.get(CORPORA[corpus].limit, ())):
             style = {**looks[method, settings], "marker": "", "linewidth": 1}
-            tokens, topics = np.array(row["trace"])
-            shown = tokens >= FIRST_SHOWN
             label = f"{method}, {settings}" if i == 0 else None
-            axes[corpus].plot(tokens[shown], topics[shown], label=label, **style)
+            axes[corpus].plot(*row["trace"], label=label, **style)
     for axis in axes.values():
         axis.set(xlabel="tokens seen", ylabel="most probable number of topics", xscale="log")
     finish(figure, study.path("_trace.png"))
@@ -603,6 +613,7 @@ def draw_all(study, corpora, short):
     cache = study.cache
     if rows_of(cache, number_runs(short)):
         draw_number(study, short)
+        write_number(study, short)
         write_rates(study, short)
     draw_text(study, corpora, short, "text_paper", PAPER_LINES, list(HDP_LINES))
     draw_text(study, corpora, short, "text_default", DEFAULT_LINES, list(HDP_LINES)[:1])

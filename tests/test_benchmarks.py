@@ -105,6 +105,7 @@ def hybrid_hdp(module, study):
 def moment_matching(module, study):
     for write in (module.write_text, module.write_alpha, module.write_order):
         write(study, list(module.CORPORA), False)
+    module.write_number(study, False)
     module.write_rates(study, False)
     module.write_words(study, list(module.CORPORA))
 
@@ -234,6 +235,18 @@ def test_the_predicted_cost_of_a_round_is_that_of_a_simulation(script):
         late = plan.Cluster(latency=0.5)  # each of a round's messages waits for the one before
         more = plan.simulate(several, costs, late, 1, 0) - plan.simulate(several, costs, plan.Cluster(), 1, 0)
         assert more == pytest.approx(5 * (0.5 - plan.Cluster().latency), rel=0.3)
+
+
+@pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
+def test_runs_of_moment_matching_have_the_traces_that_are_shown_and_no_others(script, study):
+    module = script("moment_matching_paper")
+    for key, row in study.Cache(study.RUNS / "moment_matching_runs.jsonl").rows.items():
+        corpus, _, method, _, settings, order = (*json.loads(key), None, None, None)[:6]
+        shown = corpus in module.CORPORA and module.has_trace(corpus, method, settings, order)
+        assert ("trace" in row) == shown
+        if shown:
+            tokens, topics = row["trace"]
+            assert len(tokens) == len(topics) and min(tokens) >= module.FIRST_SHOWN
 
 
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
