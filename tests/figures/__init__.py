@@ -1,0 +1,1 @@
+"""Sentences of pages that have figures of tables: a module for each page, with its SENTENCES."""

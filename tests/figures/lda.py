@@ -1,0 +1,11 @@
+"""Figures in sentences of doc/lda.rst."""
+
+from .tables import over_default
+
+PAGE = "doc/lda.rst"
+
+
+SENTENCES = [
+    ("on arXiv abstracts it took {} times as long as sampling.", over_default, "V-OEM++"),
+    ("On arXiv abstracts it took {} times as long as :class:`OnlineEMLDA`", over_default, "SPLDA"),
+]

@@ -1,0 +1,140 @@
+"""Figures in sentences of doc/which_hdp.rst."""
+
+import numpy as np
+
+from .tables import first, rows, span
+
+PAGE = "doc/which_hdp.rst"
+
+
+def topics_of_chains(corpus):
+    """From 20 and from 300 topics: topics, those that hold 99 percent, and scores."""
+    chains = [rows("hdp_topics_intervals", corpus, "CollapsedGibbsHDP", start)[0] for start in ("20", "300")]
+    names = "topics in use", "topics that hold 99 %", "score"
+    return [chain[name] for name in names for chain in chains]
+
+
+def scores_by_topics(corpus, *numbers):
+    """Means of HybridHDP with so many topics at most, concentrations learned."""
+    table = rows("hdp_topics_intervals", corpus, "HybridHDP, concentrations learned")
+    scores = {row["topics at the start (or at most)"]: first(row["score"]) for row in table}
+    return [scores[number] for number in numbers]
+
+
+def scores_of_learned_concentrations():
+    return [
+        score for corpus in ("kos", "nips1740") for score in scores_by_topics(corpus, "100", "300", "1000")
+    ]
+
+
+def gains_by_topics():
+    scores = [scores_by_topics(c, "300", "1000") for c in ("reuters21578", "20news", "enron_inbox")]
+    return [f"{float(most) - float(fewer):.2f}" for fewer, most in scores]
+
+
+def topics_of_moves(corpus):
+    """From all starts: topics that hold 99 percent, and scores."""
+    (found,) = rows("hdp_topics_agreement", corpus, "HybridHDP, moves")
+    scores = [f"{float(found[name]):.3f}" for name in ("lowest score", "highest")]
+    return [found["fewest topics that hold 99 %"], found["most"], *scores]
+
+
+def moves_against_none():
+    """What they gain against as many topics, and how many times as long they take: the least and the most."""
+    table = rows("hdp_topics_beside")
+    gains = [float(first(row["score less that with so many given"])) for row in table]
+    times = [float(row["seconds over its seconds"]) for row in table]
+    return [*span(gains, 3), *span(times, 1)]
+
+
+def topics_of_truncations(corpus):
+    """The best number and its score; the largest, with topics in use, that hold 99 %, and score."""
+    fixed = rows("hdp_topics_intervals", corpus, "HybridHDP")
+    means = [[first(cell) for cell in row.values()] for row in fixed]
+    best, most = max(means, key=lambda row: float(row[6])), means[-1]
+    return [best[2], best[6], most[2], *most[4:7]]
+
+
+def bounds_of_numbers():
+    """Of KOS: how far seeds and numbers given differ, in percent; bounds and topics with moves."""
+    by_number = {}
+    for row in rows("hdp_bound_texts", "given, no moves"):
+        by_number.setdefault(int(row["number at the start"]), []).append(float(row["bound, nats per word"]))
+    seeds = max(np.ptp(bounds) for bounds in by_number.values())
+    numbers = np.ptp([np.mean(bounds) for n, bounds in by_number.items() if n >= 10])
+    best = abs(max(max(bounds) for bounds in by_number.values()))
+    figures = [f"{100 * x / best:.2f}" for x in (seeds, numbers)]
+    moved = rows("hdp_bound_texts", "splits, merges and drops")
+    bounds, topics = ([float(row[name]) for row in moved] for name in ("bound, nats per word", "at the end"))
+    return [*figures, f"{min(bounds):.3f}", f"{max(bounds):.3f}", f"{min(topics):.0f}", f"{max(topics):.0f}"]
+
+
+SENTENCES = [
+    (
+        "scores {}, {} and {} on KOS with at most 100, 300 and 1000 topics, and {}, {} and {} on NIPS.",
+        scores_of_learned_concentrations,
+    ),
+    (
+        "From 300 to 1000 topics it gains {} nats on Reuters, {} on 20 Newsgroups and {} on the Enron "
+        "inboxes.",
+        gains_by_topics,
+    ),
+    (
+        "``topic_word_prior`` of 0.05, chains from 20 and 300 topics end with {} and {} topics, of "
+        "which {} and {} hold 99 percent of the tokens, at scores of {} and {}.",
+        topics_of_chains,
+        "kos",
+    ),
+    (
+        "On NIPS, with concentrations of 45 and 5, chains from 20 and 300 topics end with {} and {} topics, "
+        "of which {} and {} hold 99 percent of the tokens, at scores of {} and {}.",
+        topics_of_chains,
+        "nips1740",
+    ),
+    (
+        "On KOS it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, "
+        "at {}.",
+        topics_of_truncations,
+        "kos",
+    ),
+    (
+        "On NIPS it does best with at most {}, at {}, and of {} it uses {}, {} of which hold 99 percent, "
+        "at {}.",
+        topics_of_truncations,
+        "nips1740",
+    ),
+    (
+        "seeds with the same number of topics differ by up to {} percent, more than numbers from ten up do "
+        "on average ({} percent). With moves the bound is that of the best of these or higher, from {} to "
+        "{}, but starts from 5 to 300 topics end with {} to {}:",
+        bounds_of_numbers,
+    ),
+    (
+        "On KOS, from 1, 5, 20, 100 and 300 topics, {} to {} hold 99 percent of the tokens after twenty "
+        "passes, at scores from {} to {}:",
+        topics_of_moves,
+        "kos",
+    ),
+    (
+        "On NIPS, from 1, 5, 20, 100 and 300 topics, {} to {} hold 99 percent of the tokens after twenty "
+        "passes, at scores from {} to {}.",
+        topics_of_moves,
+        "nips1740",
+    ),
+    (
+        "On Reuters (concentrations of 35 and 0.75), from 5 and 100 topics, {} to {} hold 99 percent of the "
+        "tokens after twenty passes, at scores from {} to {}.",
+        topics_of_moves,
+        "reuters21578",
+    ),
+    (
+        "Chains from 20 and 300 topics end there with {} and {} topics, of which {} and {} hold 99 percent "
+        "of the tokens, at scores of {} and {}:",
+        topics_of_chains,
+        "reuters21578",
+    ),
+    (
+        "Against as many topics without moves it gains {} to {} nats, and takes {} to {} times as long.",
+        moves_against_none,
+    ),
+]
