@@ -22,6 +22,7 @@ PUBLISHED = ROOT / "doc" / "benchmarks"  # tables and pictures that the document
 RUNS = ROOT / "benchmarks" / "runs"
 OUTPUT = ROOT / "benchmarks" / "output"
 DECILES = ("3rd decile", "7th decile")
+ONE_SEED = ", one seed"
 
 
 def new_parser(text, long=False):
@@ -209,6 +210,14 @@ def line(axis, x, values, label, style):
     middle, low, high = np.array([spread(v) for v in values]).T
     axis.plot(x, middle, label=label, **style)
     axis.fill_between(x, low, high, alpha=0.15, color=style["color"], linewidth=0)
+    note_seeds(axis, max(map(len, values)))
+
+
+def note_seeds(axis, n):
+    """Of a line: the title says where no line of a panel has more than one seed."""
+    axis.most_seeds = max(n, getattr(axis, "most_seeds", 0))
+    title = axis.get_title().removesuffix(ONE_SEED)
+    axis.set_title(title + ONE_SEED if axis.most_seeds == 1 else title)
 
 
 def styles(names):

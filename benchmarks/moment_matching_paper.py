@@ -56,6 +56,7 @@ from _study import (
     interval,
     line,
     new_parser,
+    note_seeds,
     panels,
     print_estimates,
     spread,
@@ -587,8 +588,9 @@ def draw_trace(study, corpora, short):
     cells = list(product(NUMBER_MODELS, TRACE_SETTINGS))
     looks = styles(cells)
     for corpus, (method, settings) in product(corpora, cells):
-        found = found_by(study.cache, corpus, method, settings, short)
-        for i, row in enumerate(found.get(CORPORA[corpus].limit, ())):
+        rows = found_by(study.cache, corpus, method, settings, short).get(CORPORA[corpus].limit, ())
+        note_seeds(axes[corpus], len(rows))
+        for i, row in enumerate(rows):
             style = {**looks[method, settings], "marker": "", "linewidth": 1}
             label = f"{method}, {settings}" if i == 0 else None
             axes[corpus].plot(*row["trace"], label=label, **style)

@@ -38,13 +38,14 @@ refuted where its interval has zero outside, and else undecided, as it is with o
 import functools
 import json
 import time
+from collections import Counter
 from contextlib import ExitStack, suppress
 from itertools import product
 from unittest import mock
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, interval, new_parser, panels, print_estimates, styles
+from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels, print_estimates, styles
 from _traces import SEED, Stop, Trace, completion, trace_of, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
@@ -458,7 +459,8 @@ def found(cache, part):
 def draw_figure(study):
     """Figure 2: a column for each part; a line for the middle of the seeds, a shade from least to most.
 
-    By documents, as in the paper, or by time where all methods have the same.
+    By documents, as in the paper, or by time where all methods have the same. There the first row has the
+    number of topics at the start of a line, where its method has several.
     """
     shown = [corpus for corpus in FIGURE if found(study.cache, corpus)]
     titles = [f"{corpus}: {what}" for what in ("score", "topics", "score by topics") for corpus in shown]
@@ -469,7 +471,8 @@ def draw_figure(study):
         clock = "seconds" if corpus in SECONDS else "documents"
         for (*what, _), row in found(study.cache, corpus):
             groups.setdefault(tuple(what), []).append(row["trace"])
-        for (method, _), traces in groups.items():
+        several = Counter(method for method, _ in groups)
+        for (method, start), traces in groups.items():
             look = {**looks[method], "marker": "", "linewidth": 0.9}
             label = method if method not in named else None
             named.add(method)
@@ -477,12 +480,18 @@ def draw_figure(study):
             values = {name: on_grid(traces, name, grid, clock) for name in ("score", "topics")}
             for name, of_seeds in values.items():
                 middle = np.median(of_seeds, axis=0)
-                axes[f"{corpus}: {name}"].plot(grid, middle, **look, label=label)
+                axis = axes[f"{corpus}: {name}"]
+                axis.plot(grid, middle, **look, label=label)
                 low, high = of_seeds.min(axis=0), of_seeds.max(axis=0)
-                shade = {"alpha": 0.2, "color": look["color"], "linewidth": 0}
-                axes[f"{corpus}: {name}"].fill_between(grid, low, high, **shade)
+                axis.fill_between(grid, low, high, alpha=0.2, color=look["color"], linewidth=0)
+                note_seeds(axis, len(traces))
+                if name == "score" and corpus in SECONDS and several[method] > 1:
+                    place = {"horizontalalignment": "right", "verticalalignment": "top"}
+                    axis.text(grid[0], middle[0], f"{start} ", fontsize=7, color=look["color"], **place)
+            axis = axes[f"{corpus}: score by topics"]
+            note_seeds(axis, len(traces))
             for topics, score in zip(values["topics"], values["score"]):
-                axes[f"{corpus}: score by topics"].plot(topics, score, **look)
+                axis.plot(topics, score, **look)
         top = axes[f"{corpus}: score"].get_ylim()[1]
         low = top - (1.0 if corpus == "bars" else 1.2)
         scale = "linear" if corpus == "bars" else "log"
