@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+import sktopic
+
 from . import figures
 from .figures.tables import ROOT, TABLES, rows
 
@@ -58,6 +60,15 @@ def test_no_other_sentence_has_a_speed(page):
             text = re.sub(pattern_of(sentence), "", text)
     found = [text[max(m.start() - 60, 0) : m.end()] for m in SPEED.finditer(text)]
     assert not found, f"{page} has speeds that no table gives; add the sentences to SENTENCES: {found}"
+
+
+def test_every_estimator_is_in_the_readme_with_a_measurement():
+    table = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
+    names = {re.match(r"\| `(\w+)", line)[1] for line in table}
+    assert names == {name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))}
+    patterns = [pattern_of(sentence) for page, sentence, *_ in SENTENCES if page == "README.md"]
+    for line in table:
+        assert any(re.search(pattern, line) for pattern in patterns), line
 
 
 def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
