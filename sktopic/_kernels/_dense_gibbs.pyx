@@ -257,16 +257,8 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
 
 
 cdef void leave_out(
-    const Sweeps* given,
-    const int32_t* cell_word,
-    double own,
-    Py_ssize_t n_tokens,
-    const int32_t* token_cell,
-    const double* token_size,
-    const int32_t* topic,
-    int32_t* left_out,
-    real* saved,
-    real* row,
+    const Sweeps* given, const int32_t* cell_word, double own, Py_ssize_t n_tokens, const int32_t* token_cell,
+    const double* token_size, const int32_t* topic, int32_t* left_out, real* saved, real* row
 ) noexcept nogil:
     """Let the rows of a document's cells be without its own tokens, which are in these topics now.
 

@@ -130,7 +130,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     time; a distinct word of a batch costs n_components digamma functions. Memory: 8 bytes times
     n_features * n_components and what one batch takes.
 
-    Topics that the first batches leave nearly without tokens never get any: the more, the more topics there
+    Topics that the first batches leave nearly without tokens stay empty: the more, the more topics there
     are. Fewer do with ``components_init=sktopic.seeding.document_components(X, n_components)``.
 
     Departure from the paper: from the first update on, the initial noise weighs as much as the corpus,
