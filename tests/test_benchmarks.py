@@ -74,6 +74,15 @@ def test_a_row_takes_the_place_of_that_of_the_same_run(study, tmp_path):
     assert path.read_text() == row("a", 1, score=4) + row("b", 1, score=2)
 
 
+def test_a_panel_says_that_it_has_one_seed(study):
+    figure, axes = study.panels(["one", "several"])
+    (look,) = study.styles(["line"]).values()
+    for title, seeds in (("one", [[1.0]]), ("several", [[1.0]]), ("several", [[1.0, 2.0]]), ("one", [[3.0]])):
+        study.line(axes[title], [10], seeds, "line", look)
+    assert [axis.get_title() for axis in axes.values()] == ["one, one seed", "several"]
+    figure.clear()
+
+
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
 def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
     version_of = script("_versions").version_of
