@@ -55,6 +55,12 @@ class Study:
         self.name = name
         self.cache = Cache((RUNS if arguments.update else self.folder) / f"{name}_runs.jsonl")
 
+    def known_runs(self):
+        """The cache, by which the times of other runs are estimated."""
+        if not self.cache.rows:
+            raise SystemExit("There are no runs to estimate by. With --update there are the published ones.")
+        return self.cache
+
     def path(self, rest):
         """Of a file that is going to be written."""
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -266,6 +266,7 @@ def main():
     study = Study("g_ope", arguments)
     cache, jobs, seeds = study.cache, arguments.jobs, arguments.seeds
     if arguments.estimate:
+        study.known_runs()
         runs = [*p_runs(corpora, short), *method_runs(cache, corpora, short)]
         runs = [run for run in runs if ("methods" if run[-1] else "p") in parts]
         print_estimates(missing(runs, cache, seeds), partial(expected_seconds, cache=cache), jobs)

@@ -644,7 +644,7 @@ def main():
         }
         runs = [run for part in arguments.parts for run in parts[part]]
         if arguments.estimate:
-            cache = study.cache
+            cache = study.known_runs()
             seconds_of = partial(expected_seconds, cache=cache, short=short)
             print_estimates(missing(runs, cache), seconds_of, arguments.jobs)
             return

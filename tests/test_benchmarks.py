@@ -258,6 +258,13 @@ def test_runs_of_moment_matching_have_the_traces_that_are_shown_and_no_others(sc
             assert len(tokens) == len(topics) and min(tokens) >= module.FIRST_SHOWN
 
 
+@pytest.mark.parametrize("name", ["g_ope_paper", "moment_matching_paper"])
+def test_without_runs_an_estimate_says_so(name, script, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", [name, "--estimate", "--output", str(tmp_path)])
+    with pytest.raises(SystemExit, match="no runs to estimate by"):
+        script(name).main()
+
+
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
 def test_estimates_are_made_from_the_runs_that_are_kept(script, study, monkeypatch):
     matching, ope = script("moment_matching_paper"), script("g_ope_paper")
