@@ -547,6 +547,10 @@ def score_cells(rows, name):
     return [f"{value:.4f}" for value in spread([row[name] for row in rows])]
 
 
+def seed_of(row):
+    return json.loads(row["run"])[1]
+
+
 def topic_cells(rows):
     topics = [row["topics"] for row in rows]
     return [f"{np.median(topics):.0f}", min(topics), max(topics)]
@@ -559,11 +563,12 @@ def write_alpha(study, corpora, short):
     for corpus, method, (name, title) in product(corpora, MODELS, MEASURES.items()):
         found = {s: found_by(study.cache, corpus, method, s, short) for s in ALPHA_SETTINGS}
         for n in found["default, 1"]:
-            by_seed = {s: [row[name] for row in rows.get(n, ())] for s, rows in found.items()}
-            if not all(by_seed.values()):
+            by_seed = {s: {seed_of(row): row[name] for row in rows.get(n, ())} for s, rows in found.items()}
+            seeds = set.intersection(*map(set, by_seed.values()))
+            if not seeds:
                 continue
-            cells = [f"{np.median(values):.4f}" for values in by_seed.values()]
-            differences = ([x - y for x, y in zip(by_seed[a], by_seed[b])] for a, b in gains)
+            cells = [f"{np.median(list(values.values())):.4f}" for values in by_seed.values()]
+            differences = ([by_seed[a][seed] - by_seed[b][seed] for seed in seeds] for a, b in gains)
             cells.extend(f"{np.median(values):+.4f}" for values in differences)
             table.append([corpus, method, n, title, *cells, len(by_seed["default, auto"])])
     head = ["corpus", "model", "topics given (or at most)", "inference", *ALPHA_SETTINGS]
