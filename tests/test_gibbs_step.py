@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sktopic._document_steps import GibbsStep, _gibbs
+from sktopic._document_steps import GibbsInference, GibbsStep, _gibbs
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import combine_each
 from sktopic._parallel import Workers
@@ -41,6 +41,18 @@ def test_the_first_sweep_is_one_with_eight_times_the_prior(batch, topics, dense_
     counts = GibbsStep(3, 3, spread=True)(batch, gathered, PRIOR, keys, workers)
     for d in range(30):
         np.testing.assert_allclose(counts.topic_weights(d), expected.topic_weights(d), rtol=1e-6)
+
+
+def test_inference_samples_as_training_does(batch, topics, workers):
+    keys = batch.content_keys(0)
+    given = batch, topics.gather(batch.words, PRIOR, workers), PRIOR, keys, workers
+    inference = GibbsInference(3, 3, spread=True)
+    counts, by_cell = GibbsStep(3, 3, spread=True)(*given), inference.by_cell(*given)
+    expected = PRIOR + np.array([counts.topic_weights(d).sum(axis=0) / 3 for d in range(30)])
+    for d in range(30):
+        np.testing.assert_array_equal(by_cell.topic_weights(d), counts.topic_weights(d))
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(inference(*given).proportions(), expected, rtol=1e-5)
 
 
 def test_above_192_topics_the_first_sweep_is_like_others(batch, workers):
