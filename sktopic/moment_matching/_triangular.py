@@ -21,11 +21,12 @@ class TriangularDirichletLDA(NumberOfTopics):
     ----------
     n_components : int, default=100
         Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
-    n_components_prior : str, float, None or array-like of shape (n_components,), default=None
-        Probabilities of 1 to n_components topics before any data, up to a common factor. A number c from 0
-        to 1000 is exp(-c T) for T topics, 'uniform' is 0, 'exponential' is 1, and None is
-        ``min(2, n_features / 100)``, which makes up for what the filter of the triangular model loses on its
-        first tokens where topics are few. A number of topics with probability zero keeps it.
+    n_components_prior : {'uniform', 'exponential'}, float, None or array-like, default=None
+        Probabilities of 1 to n_components topics before any data, up to a common factor; arrays have shape
+        (n_components,). A number c from 0 to 1000 is exp(-c T) for T topics, 'uniform' is 0, 'exponential'
+        is 1, and None is ``min(2, n_features / 100)``, which makes up for what the filter of the triangular
+        model loses on its first tokens where topics are few. A number of topics with probability zero keeps
+        it.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
