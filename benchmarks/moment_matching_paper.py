@@ -105,7 +105,7 @@ class Corpus(NamedTuple):
 
 CORPORA = {
     "reuters21578": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
-    "arxiv_0": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(1)),
+    "arxiv_0": Corpus(100, "uniform", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
     "20news": Corpus(100, "exponential", (5, 10, 20, 40, 60, 80, 100), (40, 100), 500, range(3)),
     "nips_uci": Corpus(400, "exponential", (10, 25, 50, 100, 200, 400), (100, 400), 150, range(3)),
 }
