@@ -8,6 +8,9 @@ from sktopic._arrays import columns_of, row_blocks, rows_of
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
 from sktopic._topic_word_prior import PriorEntries
 
+# The part of a document's token that stays in a topic where its own tokens are left out.
+LEAST_LEFT = 1e-6
+
 
 @dataclass
 class OwnTokens:
@@ -17,7 +20,7 @@ class OwnTokens:
     ----------
     often : (n_documents,) how often a document's tokens are in the topics
     token : (n_components,) what a token of any word adds to the probability of the word
-    smoothing : (n_components,) the probability of a word without tokens
+    smoothing : (n_components,) the least that is left of the probability of a word: that without tokens
     """
 
     often: np.ndarray
@@ -116,7 +119,9 @@ class TopicProbabilities:
 
     def own_tokens(self, often):
         """OwnTokens of documents that are in the topics so often."""
-        return OwnTokens(often, self.token, self.offset)
+        # Without smoothing, a word that no other document has would be left with nothing to draw from.
+        least = LEAST_LEFT * often.max(initial=0.0) * self.token
+        return OwnTokens(often, self.token, np.maximum(self.offset, least))
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
