@@ -38,7 +38,7 @@ function matchingTopics(text) {
 
 function matchingDocuments(text) {
   // The document of that number first, which those that have the number in their text would crowd out.
-  const numbered = data.documents.findIndex((entry) => String(entry.row) === text);
+  const numbered = data.documents.findIndex(({ row }) => [`${row}`, `document ${row}`].includes(text));
   const matching = numbered < 0 ? [] : [{ d: numbered, excerpt: beginning(data.documents[numbered]) }];
   for (let d = 0; d < data.documents.length && matching.length < MOST_RESULTS.documents; d++) {
     const excerpt = d === numbered ? null : excerptOf(data.documents[d], text);
