@@ -31,7 +31,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 
-html_sidebars = {"claims": []}  # wide tables
+html_sidebars = {"*": []}  # no pages are below most of these, and their tables are wide
 
 autosummary_generate = True
 autodoc_typehints = "none"
