@@ -770,17 +770,22 @@ def test_later_passes_know_how_often_documents_are_in_the_topics():
     np.testing.assert_allclose(known[4:].mean(axis=0), there[4:].mean(axis=0), atol=0.15)
 
 
+def in_several_passes(n_components, sample_weight=None):
+    """A model without smoothing, and its counts, in which each document has a word of its own."""
+    counts = sp.hstack([sp.csr_array(3 * np.eye(60)), np.ones((60, 3))], format="csr")
+    model = OnlineEMLDA(n_components, topic_word_prior=0, max_iter=4, batch_size=7, random_state=0)
+    return model.fit(counts, sample_weight=sample_weight), counts
+
+
 @pytest.mark.parametrize("n_components", [1, 2])
 def test_words_of_one_document_stay_in_topics_without_smoothing(n_components):
     """Where a document's own tokens are left out, nothing else would be there to draw from."""
-    counts = sp.hstack([sp.csr_array(3 * np.eye(60)), np.ones((60, 1))], format="csr")
-    model = OnlineEMLDA(n_components, topic_word_prior=0, max_iter=4, batch_size=7, random_state=0).fit(counts)
-    np.testing.assert_allclose(model.topic_word_counts_.sum(), counts.sum())
+    model, counts = in_several_passes(n_components)
+    assert_allclose(model.topic_word_counts_.sum(), counts.sum(), rtol=0.01)
     assert np.isfinite(model.score(counts))
 
 
 def test_own_tokens_are_left_out_whatever_all_documents_count():
-    counts = sp.hstack([sp.csr_array(3 * np.eye(60)), np.ones((60, 1))], format="csr")
-    model = OnlineEMLDA(5, topic_word_prior=0, max_iter=4, batch_size=7, random_state=0).fit(counts)
-    light = clone(model).fit(counts, sample_weight=2.0**-30)
+    model, _ = in_several_passes(5)
+    light, _ = in_several_passes(5, sample_weight=2.0**-30)
     assert_array_equal(light.components_, model.components_)
