@@ -21,6 +21,9 @@ SMALLEST_LEARNED, LARGEST_LEARNED = 1e-6, 1e4
 # topics that are still random, under which documents look alike: a prior that followed would keep them so.
 PRIOR_INERTIA = 10
 
+# Of the mean share of a topic, what it keeps where shares are learned: a topic without any has no way back.
+LEAST_SHARE = 0.01
+
 LEARNED = ("auto", "auto-symmetric")
 
 
@@ -116,10 +119,11 @@ class PriorLearner:
     ----------
     kind : 'auto' or 'auto-symmetric'
         One parameter for each topic, or one for all.
-    rule : 'fixed-point', 'gradient' or 'gamma'
+    rule : 'fixed-point', 'gradient', 'gamma' or 'shares'
         Minka's fixed point on the average E[log theta] (2000; equation 8 of Dupuy and Bach, 2017); one
         Newton step along the batch's gradient, scaled by the step size (Hoffman et al., 2010, after Blei
-        et al., 2003); the posterior mode under a Gamma prior (Sato et al., 2010).
+        et al., 2003); the posterior mode under a Gamma prior (Sato et al., 2010); or the shares of topics in
+        the sum alone, which stays (Minka's fixed point for the mean, the precision given).
     shape, rate : float
         Parameters of the Gamma prior of each entry.
     """
@@ -134,6 +138,8 @@ class PriorLearner:
         prior of shape 1 and rate 0; under others it is pulled towards that)."""
         if self.rule == "gamma":
             return np.append(prior, 1.0)
+        if self.rule == "shares":
+            return prior / prior.sum()
         return digamma(prior) - digamma(prior.sum())
 
     def update(self, averages, prior, statistics, rho, n_documents):
@@ -141,6 +147,11 @@ class PriorLearner:
 
         statistics (PriorStatistics) are those of the batch, n_documents the size of the corpus.
         """
+        if self.rule == "shares":
+            gains = statistics.topic_gains
+            if gains.sum() > 0.0:
+                averages = (1.0 - rho) * averages + rho * gains / gains.sum()
+            return averages, self._shares(averages, prior)
         if self.rule == "gamma":
             batch = np.append(statistics.topic_gains, statistics.total_gain) / statistics.n_documents
         else:
@@ -152,6 +163,13 @@ class PriorLearner:
             told = self.rate + averages[-1] > 0.0  # else any prior is as good as another
             return averages, self.mode(averages, n_documents) if told else prior
         return averages, self._fixed_point(averages, prior)
+
+    def _shares(self, averages, prior):
+        """A prior of the same sum, in which topics have the shares that averages say."""
+        if self.kind == "auto-symmetric":
+            return np.full(len(prior), prior.mean())
+        shares = (1.0 - LEAST_SHARE) * averages / averages.sum() + LEAST_SHARE / len(prior)
+        return prior.sum() * shares
 
     def _fixed_point(self, mean_log_theta, prior):
         if self.kind == "auto":

@@ -746,7 +746,11 @@ def test_fit_equals_partial_fit_for_any_size_of_batches(n_documents, batch_size)
 
 @pytest.mark.parametrize(
     ("estimator", "prior"),
-    [*((estimator, "auto") for estimator in LEARNERS), (LEARNERS[0], "auto-symmetric")],
+    [
+        *((estimator, "auto") for estimator in LEARNERS),
+        (LEARNERS[0], "auto-symmetric"),
+        (OnlineEMLDA(prior_update="shares"), "auto"),
+    ],
     ids=repr,
 )
 def test_fit_equals_partial_fit_with_a_learned_prior(estimator, prior):

@@ -123,7 +123,7 @@ def test_topics_of_the_start_are_those_there_are(topic):
 
 
 def test_priors_learned_go_on_after_edits():
-    for parameters in ({"prior_update": "gamma"}, {"prior_update": "fixed-point"}):
+    for parameters in ({"prior_update": rule} for rule in ("gamma", "fixed-point", "shares")):
         model = OnlineEMLDA(n_components=6, doc_topic_prior="auto", random_state=0, **parameters).fit(X)
         prior = model.doc_topic_prior_
         model.merge_topics([[1, 2]]).drop_topics([0])

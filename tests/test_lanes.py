@@ -44,6 +44,7 @@ MODELS = {
     "gibbs": OnlineEMLDA(5, **BOUNDED),
     "variational": OnlineEMLDA(5, inference="variational", doc_topic_prior="auto", **BOUNDED),
     "gamma": OnlineEMLDA(5, doc_topic_prior="auto-symmetric", prior_update="gamma", **BOUNDED),
+    "shares": OnlineEMLDA(5, doc_topic_prior="auto", prior_update="shares", **BOUNDED),
     "hybrid": HybridLDA(5, doc_topic_prior="auto", **BOUNDED),
     "variational Bayes": OnlineVariationalLDA(
         5, topic_word_prior="auto", doc_topic_prior="auto-symmetric", **BOUNDED

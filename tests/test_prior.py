@@ -415,3 +415,38 @@ def test_topic_word_prior_of_one_word_stays_as_it_is():
     """Its probability is one in every topic."""
     for rule in ("fixed-point", "gradient"):
         assert_allclose(learned_topic_word_prior(rule, 0.0, 1, 0.3, 1.0), 0.3, rtol=1e-9)
+
+
+# The shares
+
+
+@pytest.mark.parametrize("truth", [[0.2, 0.7, 1.5], [0.4] * 5, [3.0, 0.3]], ids=str)
+def test_shares_rest_where_the_likelihood_is_highest_among_priors_of_their_sum(truth, monkeypatch):
+    """At the maximum of the Dirichlet-multinomial likelihood, when no topic is given a least share."""
+    monkeypatch.setattr("sktopic._prior.LEAST_SHARE", 0.0)
+    n, total = documents_with_topics(truth), 1.7
+    start = np.full(len(truth), total / len(truth))
+    learned = repeat(PriorLearner("auto", "shares"), lambda prior: statistics_of(n, prior), start, 3000)
+    assert_allclose(learned.sum(), total, rtol=1e-10)
+    gradient = (digamma(learned + n) - digamma(learned)).sum(axis=0)  # equal for all: none would gain by more
+    assert_allclose(gradient, gradient.mean(), rtol=1e-9)
+
+
+def test_shares_are_averaged_by_the_step_size_and_none_is_lost():
+    prior, learner = np.array([0.2, 0.3, 0.5]), PriorLearner("auto", "shares")
+    gains = np.array([0.0, 6.0, 2.0])
+    statistics = PriorStatistics(np.zeros(3), gains, 3.0, 7.0)
+    averages, learned = learner.update(learner.initial(prior), prior, statistics, 0.25, 100.0)
+    assert_allclose(averages, 0.75 * prior + 0.25 * gains / 8.0, rtol=1e-14)
+    assert_allclose(learned, 0.99 * averages + 0.01 / 3.0, rtol=1e-14)
+    for _ in range(50):
+        averages, learned = learner.update(averages, learned, statistics, 1.0, 100.0)
+    assert_allclose(learned, [0.01 / 3, 0.7425 + 0.01 / 3, 0.2475 + 0.01 / 3], rtol=1e-12)
+    silent = PriorStatistics.none(3)
+    assert_array_equal(learner.update(averages, learned, silent, 0.5, 100.0)[0], averages)
+
+
+def test_shares_of_topics_with_one_prior_for_all_are_equal():
+    prior, statistics = np.array([0.2, 0.4]), PriorStatistics(np.zeros(2), np.array([1.0, 5.0]), 3.0, 7.0)
+    learner = PriorLearner("auto-symmetric", "shares")
+    assert_allclose(learner.update(learner.initial(prior), prior, statistics, 0.5, 9.0)[1], [0.3, 0.3])

@@ -57,6 +57,7 @@ DETERMINISTIC = [
     OnlineEMLDA(inference="variational", average=True),
     OnlineEMLDA(inference="variational", boost=True, doc_topic_prior="auto"),
     OnlineEMLDA(inference="variational", doc_topic_prior="auto", prior_update="gamma"),
+    OnlineEMLDA(inference="variational", doc_topic_prior="auto", prior_update="shares"),
     OnlineVariationalLDA(doc_topic_prior="auto", prior_update="gradient"),
     OnlineVariationalLDA(learning_method="batch", topic_word_prior="auto"),
     StreamingVariationalLDA(doc_topic_prior="auto-symmetric"),

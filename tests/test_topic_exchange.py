@@ -100,6 +100,7 @@ def seeds_of(words, place):
         OnlineEMLDA(average=True),
         OnlineEMLDA(doc_topic_prior="auto", prior_update="gamma"),
         OnlineEMLDA(doc_topic_prior="auto"),
+        OnlineEMLDA(doc_topic_prior="auto", prior_update="shares"),
         OnlineVariationalLDA(),
         HybridLDA(),
     ],

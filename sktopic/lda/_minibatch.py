@@ -178,6 +178,8 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
         self.doc_topic_prior_ = edit.sums(prior)
         if self._prior_rule == "gamma":  # averages of expected tables, and one of all topics
             self._prior_averages = np.append(edit.sums(averages[:-1]), averages[-1])
+        elif self._prior_rule == "shares":
+            self._prior_averages = edit.sums(averages)
         elif self._prior_rule is not None:
             self._prior_averages = edit.log_means(averages, prior)
 

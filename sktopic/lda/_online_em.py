@@ -40,9 +40,11 @@ class OnlineEMLDA(ExpectedCountsLDA):
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
         the default, with the weight of ten batches, and the first update does not learn.
-    prior_update : {'fixed-point', 'gamma'}, default='fixed-point'
+    prior_update : {'fixed-point', 'gamma', 'shares'}, default='fixed-point'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
-        E[log theta], or as the mode of its posterior under a Gamma prior.
+        E[log theta]; as the mode of its posterior under a Gamma prior; or the shares of topics alone, while
+        their sum stays that of the default. The last finds the most distinct topics: general words gather in
+        topics that many documents have.
     prior_shape, prior_rate : float, default=1.0
         Parameters of that Gamma prior, > 0 and >= 0.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
@@ -190,7 +192,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
         "average": ["boolean"],
-        "prior_update": [StrOptions({"fixed-point", "gamma"})],
+        "prior_update": [StrOptions({"fixed-point", "gamma", "shares"})],
         "prior_shape": [POSITIVE],
         "prior_rate": [NON_NEGATIVE],
     }
@@ -204,7 +206,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
         inference: Literal["gibbs", "variational"] = "gibbs",
         boost: bool = False,
         doc_topic_prior: float | ArrayLike | str | None = None,
-        prior_update: Literal["fixed-point", "gamma"] = "fixed-point",
+        prior_update: Literal["fixed-point", "gamma", "shares"] = "fixed-point",
         prior_shape: float = 1.0,
         prior_rate: float = 1.0,
         topic_word_prior: float | MatrixLike | None = None,
