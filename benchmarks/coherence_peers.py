@@ -5,9 +5,10 @@
 Needs SKTOPIC_DATA, and tomotopy for the peer. Every run is kept, so that an interrupted study goes on where
 it stopped. NPMI is that over the training documents, the score document completion of 500 test documents,
 with the same fold-in for all; seconds are those of the processor. Writes coherence_peers.csv, means over the
-seeds with intervals of 95 percent, coherence_peers_less.csv, the differences to tomotopy with theirs, and
-coherence_peers_first_sweep.csv, what the larger prior of the first sweep over a document changes, to
-benchmarks/output/, or with --update to doc/benchmarks/.
+seeds with intervals of 95 percent, coherence_peers_less.csv, the differences to tomotopy with theirs,
+coherence_peers_first_sweep.csv, what the larger prior of the first sweep over a document changes,
+coherence_peers_shares.csv, what learning the shares of topics does, and coherence_peers_chain.csv, ten passes
+less a long chain, to benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
 import json
@@ -26,12 +27,11 @@ from sktopic._document_steps import GibbsStep
 from sktopic.metrics import coherence, document_completion, topic_diversity
 
 CORPORA = "kos", "nips1740", "reuters21578", "20news", "enron_inbox"
-# With these numbers of topics all, with others the first two models only.
-N_COMPONENTS = 50, 100
-ALL_COMPONENTS = 20, *N_COMPONENTS
+ALL_COMPONENTS = 20, 50, 100, 500
 N_SEEDS = 5
 N_WORDS = 10
 SWEEPS = 500
+SHARES = {"doc_topic_prior": "auto", "prior_update": "shares"}
 PEER = f"tomotopy, {SWEEPS} sweeps"
 
 
@@ -60,14 +60,22 @@ def batch_em(max_iter):
 MODELS = {
     "OnlineEMLDA": OnlineEMLDA,
     "OnlineEMLDA, all sweeps from the prior": WithoutSpread,
+    "OnlineEMLDA, learned shares": partial(OnlineEMLDA, **SHARES),
+    "OnlineEMLDA, learned shares, 6 + 3 sweeps": partial(OnlineEMLDA, **SHARES, doc_burn_in=6, doc_sweeps=3),
     "OnlineEMLDA, topic_word_prior=0.01": partial(OnlineEMLDA, topic_word_prior=0.01),
     "CollapsedGibbsLDA": CollapsedGibbsLDA,
     "CollapsedGibbsLDA, then 10 passes of EM": batch_em(10),
     "CollapsedGibbsLDA, then 30 passes of EM": batch_em(30),
     "OnlineVariationalLDA": OnlineVariationalLDA,
     PEER: None,
+    "OnlineEMLDA, 10 passes": partial(OnlineEMLDA, max_iter=10),
+    "CollapsedGibbsLDA, 1000 sweeps": partial(CollapsedGibbsLDA, max_iter=1000),
 }
-FIRST = list(MODELS)[:2]
+FIRST, CHAIN = list(MODELS)[:2], list(MODELS)[-2:]
+LEARNED = "OnlineEMLDA, learned shares", "OnlineEMLDA"
+PAIRS = {"first_sweep": FIRST, "shares": LEARNED, "chain": CHAIN}
+TOPICS = {model: (50, 100) for model in MODELS} | dict.fromkeys([*FIRST, *LEARNED], (20, 50, 100))
+TOPICS |= dict.fromkeys(CHAIN, (20, 100, 500))
 MEASURES = {"npmi": "NPMI", "diversity": "diversity", "score": "score"}
 HEAD = ["corpus", "topics", "model", "seeds", *MEASURES.values(), "seconds"]
 
@@ -139,19 +147,25 @@ def write_tables(study):
     study.write("less", head, differences)
 
 
-def write_first_sweep(study):
-    """The differences between the first two models of equal seeds."""
-    table = []
-    for corpus, n_components in product(CORPORA, ALL_COMPONENTS):
-        keys = [[key_of(corpus, n_components, model, seed) for model in FIRST] for seed in range(N_SEEDS)]
-        pairs = [
-            [study.cache.rows[key] for key in pair] for pair in keys if study.cache.rows.keys() >= {*pair}
-        ]
-        if pairs:
-            gains = [with_interval([a[each] - b[each] for a, b in pairs], "+") for each in MEASURES]
-            longer = np.mean([a["seconds"] for a, _ in pairs]) / np.mean([b["seconds"] for _, b in pairs])
-            table.append([corpus, n_components, len(pairs), *gains, f"{longer:.2f}"])
-    study.write("first_sweep", ["corpus", "topics", "seeds", *MEASURES.values(), "times as long"], table)
+def write_differences(study):
+    """Those between two models of equal seeds; times too where both were measured side by side."""
+    for name, models in PAIRS.items():
+        timed = name != "shares"
+        table = []
+        for corpus, n_components in product(CORPORA, ALL_COMPONENTS):
+            runs = [[key_of(corpus, n_components, each, seed) for each in models] for seed in range(N_SEEDS)]
+            pairs = [[study.cache.rows[key] for key in pair] for pair in runs if has(study, pair)]
+            if pairs:
+                gains = [with_interval([a[each] - b[each] for a, b in pairs], "+") for each in MEASURES]
+                own, other = np.mean([[row["seconds"] for row in pair] for pair in pairs], axis=0)
+                times = [f"{own / other:.2f}"] if timed else []
+                table.append([corpus, n_components, len(pairs), *gains, *times])
+        head = ["corpus", "topics", "seeds", *MEASURES.values(), *(["times as long"] if timed else [])]
+        study.write(name, head, table)
+
+
+def has(study, keys):
+    return study.cache.rows.keys() >= {*keys}
 
 
 def main():
@@ -169,14 +183,14 @@ def main():
         for seed, corpus, n_components, model in product(
             range(arguments.seeds), arguments.corpora, arguments.topics, arguments.models
         )
-        if n_components in N_COMPONENTS or model in FIRST
+        if n_components in TOPICS[model]
         if key_of(corpus, n_components, model, seed) not in study.cache
     ]
     if runs and not arguments.draw_only:
         with Pool(study, arguments.jobs, len(runs)) as pool:
             pool.measure(measured, runs)
     write_tables(study)
-    write_first_sweep(study)
+    write_differences(study)
 
 
 if __name__ == "__main__":

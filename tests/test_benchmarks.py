@@ -133,7 +133,7 @@ def transform_sweeps(module, study):
 TABLES = {
     "claims": ["write_tables"],
     "classifier": ["write_table"],
-    "coherence_peers": ["write_tables", "write_first_sweep"],
+    "coherence_peers": ["write_tables", "write_differences"],
     "defaults": defaults,
     "flagship": ["write_tables", "write_confirmed", "write_equal_time"],
     "g_ope": g_ope,
