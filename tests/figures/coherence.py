@@ -43,8 +43,8 @@ SENTENCES = [
         "shares",
     ),
     (
-        "On KOS with 50 topics tomotopy's NPMI is higher by {} than that of learned shares, and its diversity "
-        "by {}; their score is higher by {}.",
+        "On KOS with 50 topics tomotopy's NPMI is higher by {} than that of learned shares, and its "
+        "diversity by {}; their score is higher by {}.",
         beside_tomotopy,
         "kos",
         "50",
