@@ -4,11 +4,11 @@ import json
 import re
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
-VERSIONS = {"OnlineEMLDA": 2, "OnlineEMHDP": 2, "HybridHDP": 2}
+VERSIONS = {"OnlineEMLDA": 3, "OnlineEMLDA with a decay": 2, "OnlineEMHDP": 2, "HybridHDP": 2}
 
 # A run uses the estimators that its key names. By study, what other names stand for, and under None what a
-# run uses whose key has no name. OnlineEMLDA is the one that samples; what it finds with boost=True or by
-# mean-field inference has a version of its own.
+# run uses whose key has no name. OnlineEMLDA is the one that samples; what it finds with boost=True, by
+# mean-field inference or with a learning_decay that is a number has versions of its own.
 ESTIMATORS = {
     "coherence_peers": {
         f"CollapsedGibbsLDA, then {n} passes of EM": ("CollapsedGibbsLDA", "OnlineEMLDA") for n in (10, 30)
@@ -42,7 +42,7 @@ ESTIMATORS = {
         None: ("DegenerateDirichletLDA", "TriangularDirichletLDA"),
     },
     "online_em": {
-        "G-OEM": ("OnlineEMLDA",),
+        "G-OEM": ("OnlineEMLDA with a decay",),
         "G-OEM++": ("boosted OnlineEMLDA",),
         "V-OEM": ("variational OnlineEMLDA",),
         "V-OEM++": ("variational OnlineEMLDA",),
@@ -50,9 +50,9 @@ ESTIMATORS = {
         "SVB": ("StreamingVariationalLDA",),
         "SPLDA": ("SinglePassLDA",),
         # These have the prior that OnlineEMLDA learns.
-        "VarGibbs": ("HybridLDA", "OnlineEMLDA"),
-        "SGS": ("StreamingGibbsLDA", "OnlineEMLDA"),
-        "LDS": ("LangevinLDA", "OnlineEMLDA"),
+        "VarGibbs": ("HybridLDA", "OnlineEMLDA with a decay"),
+        "SGS": ("StreamingGibbsLDA", "OnlineEMLDA with a decay"),
+        "LDS": ("LangevinLDA", "OnlineEMLDA with a decay"),
         # What OnlineEMHDP finds in one pass has not changed.
         "G-OEM HDP": ("OnlineEMHDP in one pass",),
         "VarGibbs HDP": ("TruncationFreeHDP",),

@@ -138,8 +138,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _learn_from_words(self, batch_counts, update, workers):
         """Learn what a method learns from the rows of all words, after the global step."""
 
-    def _step_size(self) -> Callable[[float], float]:
-        """Return the step size of the updates (see _step_size.py).
+    def _step_size(self, update: Update) -> Callable[[float], float]:
+        """Return the step size of an update, which may depend on what it is of (see _step_size.py).
 
         Asked for several times an update where priors are learned, too. An update by the whole corpus takes a
         whole step whatever it is, and a rule that sums (`RunningSum`) asks for none.
@@ -153,7 +153,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _rho(self, update, t=None):
         """The step size of the update; t, if not one more than the updates so far by batches with words."""
         t = self._n_topic_updates + 1 if t is None else t
-        step_size = whole_step if update.is_whole_corpus else self._step_size()
+        step_size = whole_step if update.is_whole_corpus else self._step_size(update)
         return combined_step(step_size(t + i) for i in range(update.n_updates))
 
     def _update_statistics(self, statistics, batch_counts, update, workers):

@@ -18,6 +18,21 @@ class StepSize:
         return (float(self.offset) + t) ** -float(self.decay)
 
 
+@dataclass(frozen=True)
+class StreamStep:
+    """The smaller of another step size and n / t, for update t of a stream.
+
+    With n / t, update s <= t has a weight proportional to about (s / t) ** (n - 1): those of a fixed share of
+    the stream count, however long it is, while step sizes with a decay below one forget all but the last few.
+    """
+
+    early: StepSize
+    n: float
+
+    def __call__(self, t: float) -> float:
+        return min(self.early(t), self.n / t)
+
+
 def mean_of_all(t: float) -> float:
     """rho_t = 1 / t: the average is the plain mean of all batches."""
     return 1.0 / t

@@ -135,7 +135,7 @@ TABLES = {
     "classifier": ["write_table"],
     "coherence_peers": ["write_tables", "write_differences"],
     "defaults": defaults,
-    "flagship": ["write_tables", "write_confirmed", "write_equal_time"],
+    "flagship": ["write_tables", "write_confirmed", "write_equal_time", "write_first_pass"],
     "g_ope": g_ope,
     "hdp_bound": ["write_tables"],
     "hdp_models": ["write_tables"],

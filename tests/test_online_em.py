@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from sktopic import _minibatch, _progress
 from sktopic._minibatch import MinibatchTopicModel
+from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import HybridLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -415,6 +416,47 @@ def test_topic_word_prior_may_change_between_partial_fits():
     model.set_params(topic_word_prior=1e12).partial_fit(SMALL)
     assert model.topic_word_prior_ == 1e12
     assert_allclose(model.components_, 1 / 25, rtol=1e-6)
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """Step sizes of updates that have been made."""
+    made, decay = [], TopicWordStatistics.decay
+
+    def note(self, factor):
+        made.append(1.0 - factor)
+        decay(self, factor)
+
+    monkeypatch.setattr(TopicWordStatistics, "decay", note)
+    return made
+
+
+def power_steps(n, decay=0.65):
+    return (1.0 + np.arange(1, n + 1)) ** -decay
+
+
+def bent_steps(n):
+    return np.minimum(power_steps(n), 4.0 / np.arange(1, n + 1))
+
+
+def test_steps_bend_in_the_first_pass_alone(steps):
+    OnlineEMLDA(2, batch_size=1, max_iter=2, random_state=0).fit(np.ones((80, 3)))
+    assert_allclose(steps, [*bent_steps(80), *power_steps(160)[80:]])
+    assert (bent_steps(80) < power_steps(80)).sum() > 20
+
+
+def test_steps_of_a_stream_bend_until_it_has_the_size_of_the_corpus(steps):
+    for total_samples, n_bent in ((None, 80), (60, 60), (1000, 80)):
+        model = OnlineEMLDA(2, batch_size=1, total_samples=total_samples, random_state=0)
+        for _ in range(2):
+            model.partial_fit(np.ones((40, 3)))
+        assert_allclose(steps, [*bent_steps(n_bent), *power_steps(80)[n_bent:]])
+        steps.clear()
+
+
+def test_steps_with_a_decay_that_is_given_do_not_bend(steps):
+    OnlineEMLDA(2, batch_size=1, max_iter=1, learning_decay=0.65, random_state=0).fit(np.ones((80, 3)))
+    assert_allclose(steps, power_steps(80))
 
 
 def test_shuffling_visits_every_document_once_a_pass(monkeypatch):

@@ -129,10 +129,10 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
         n[:, w % 3] += dense[:, w]
     hat = np.zeros((25, 3))
     hat[np.arange(words), np.arange(words) % 3] = dense[:, :words].sum(axis=0) / 30
-    rho = model._step_size()(t)
+    rho = model._step_size(None)(t)
     expected = (1 - rho) * before[:, :3] + rho * hat
     assert_allclose(model._store[:, :3] * model._store_scale[0], expected, rtol=1e-5, atol=1e-12)
-    rho = model._step_size()(PRIOR_INERTIA + t - 1)
+    rho = model._step_size(None)(PRIOR_INERTIA + t - 1)
     averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
     assert_allclose(model._log_theta, averages, rtol=1e-6)
     fitted = digamma(model._alpha) - digamma(model._alpha.sum())

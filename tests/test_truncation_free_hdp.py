@@ -62,7 +62,7 @@ def test_updates_are_those_in_print(monkeypatch):
         counts = batch_counts.expected
         tokens = np.zeros((len(counts.tables), 25))
         tokens[:, batch_counts.words] = counts.tokens.counts.T / 3
-        rho = 1.0 if first else self._step_size()(self._n_topic_updates)
+        rho = 1.0 if first else self._step_size(update)(self._n_topic_updates)
         given = rho, update.total_samples / batch_counts.n_documents, 0.05, 50.0
         lam, a, b = reference.update(lam, a, b, tokens, counts.tables, *given)
         kept = (lam - 0.05).sum(axis=1) >= 1.0

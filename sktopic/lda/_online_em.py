@@ -9,10 +9,14 @@ from sktopic._compat import StrOptions
 from sktopic._constraints import MATRIX, NON_NEGATIVE, POSITIVE
 from sktopic._document_steps import GibbsInference, GibbsStep, VariationalStep
 from sktopic._statistics_updates import BatchCounts
+from sktopic._step_size import StepSize, StreamStep
 from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
 from sktopic.lda._minibatch import ExpectedCountsLDA
 from sktopic.lda._topic_word_prior import ENTRIES
+
+# Of the default step sizes: the exponent, and how much over t they are at most in the first pass.
+DECAY, MOST_OVER_T = 0.65, 4.0
 
 
 class OnlineEMLDA(ExpectedCountsLDA):
@@ -53,9 +57,10 @@ class OnlineEMLDA(ExpectedCountsLDA):
         / n_components)``. A matrix of shape (n_components, n_features) has those of all words in all topics,
         > 0, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not store are those of
         None.
-    learning_decay : float, default=0.65
+    learning_decay : float or None, default=None
         Exponent kappa of the step size (learning_offset + t) ** -learning_decay of update t = 1, 2, ...;
-        in [0, 1]. Values in (0.5, 1] make training converge.
+        in [0, 1]. Values in (0.5, 1] make training converge. None is 0.65, with steps of at most 4 / t until
+        as many documents were seen as the corpus has; where a stream drifts, choose a number.
     learning_offset : float, default=1.0
         Offset of the step size, >= 0; larger values slow the first updates down.
     average : bool, default=False
@@ -157,10 +162,11 @@ class OnlineEMLDA(ExpectedCountsLDA):
     sequential assignment, which draws from a larger prior (a document comes from many topics to its own in
     fewer sweeps than from the few that its first words were assigned to); conditional probabilities are
     summed as they are drawn from; step sizes default to an exponent of 0.65 instead of 0.5 (see the
-    documentation's table of defaults). Words are smoothed when topics are read.
+    documentation's table of defaults), and are at most 4 / t in the first pass. Words are smoothed when
+    topics are read.
 
-    For a single pass over some thousand documents, ``learning_decay=0.75, doc_burn_in=10, doc_sweeps=10``
-    predicts better than the defaults, which are for several passes or large streams.
+    For a single pass over some thousand documents, ``doc_burn_in=10, doc_sweeps=10`` predicts better than the
+    defaults, which are for several passes or large streams.
 
     A count c becomes tokens: for c <= 64, whole ones and one of the remaining weight; above, 64 equal
     ones. Gibbs sampling mixes slowly where tokens weigh much: for counts far above 64 prefer
@@ -189,6 +195,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **ExpectedCountsLDA._parameter_constraints,
         "topic_word_prior": [NON_NEGATIVE, *MATRIX, None],
+        "learning_decay": [*ExpectedCountsLDA._parameter_constraints["learning_decay"], None],
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
         "average": ["boolean"],
@@ -210,7 +217,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
         prior_shape: float = 1.0,
         prior_rate: float = 1.0,
         topic_word_prior: float | MatrixLike | None = None,
-        learning_decay: float = 0.65,
+        learning_decay: float | None = None,
         learning_offset: float = 1.0,
         average: bool = False,
         max_iter: int = 5,
@@ -261,6 +268,13 @@ class OnlineEMLDA(ExpectedCountsLDA):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _step_size(self, update):
+        if self.learning_decay is not None:
+            return super()._step_size(update)
+        steps = StepSize(self.learning_offset, DECAY)
+        is_first_pass = self.n_samples_seen_ < update.total_samples
+        return StreamStep(steps, MOST_OVER_T) if is_first_pass else steps
 
     def _training_step(self):
         if self.inference == "variational":

@@ -185,5 +185,5 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
     def _statistics_update(self):
         return RunningSum(self.decay)
 
-    def _step_size(self):
+    def _step_size(self, update):
         return mean_of_all

@@ -175,5 +175,5 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     def _statistics_update(self):
         return RunningSum()
 
-    def _step_size(self):
+    def _step_size(self, update):
         return mean_of_all
