@@ -83,7 +83,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     components_init: ArrayLike | None = None
     # Of methods with the step size that `_step_size` returns by default:
     learning_offset: float
-    learning_decay: float
+    learning_decay: Any  # a float; None, too, where a method says what that is
 
     _fitted_arrays = {  # noqa: RUF012
         "_store": (FLOAT, "features", "topics"),
