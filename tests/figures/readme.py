@@ -91,7 +91,7 @@ def one_pass_of_moments():
 IN_NATS = "nats, {} times the seconds"
 SENTENCES = [
     (
-        "in equal time at most {} nats behind another mini-batch method with 100 topics, on the four corpora "
+        "in equal time at most {} nats behind another mini-batch method with 100 topics, on the corpora "
         "compared, and {} with 20",
         behind_at_equal_time,
     ),
