@@ -1,21 +1,22 @@
 """The experiments of Burkhardt and Kramer (2017) again, and hierarchical Dirichlet processes by other ways.
 
     python benchmarks/hybrid_hdp_paper.py [--short] [--jobs 2] [--parts batch truncation time starts steps]
-                                          [--corpora kos nips_uci enron_inbox arxiv_0]
+                                          [--corpora kos nips_uci enron_inbox arxiv_0] [--seeds 3]
 
 Needs SKTOPIC_DATA. Every run is kept, so that an interrupted study goes on where it stopped; tables and
 pictures are drawn from the runs. All of it goes to benchmarks/output/, or with --update to doc/benchmarks/
 and benchmarks/runs/. --short takes some minutes with few documents, to see that all works.
 
 batch       figure 1: held-out score against the batch size, 100 topics at most
-truncation  figure 2: held-out score against the largest number of topics, batches of 100 documents
+truncation  figure 2: held-out score against the largest number of topics, batches of 100 and 1000 documents
 time        figure 3: held-out score against processor time, at most 100 and 1000 topics, with the HDPs of
             tomotopy and gensim beside ours
 starts      CollapsedGibbsHDP on KOS from 1, 5, 20 and 100 topics, half an hour of processor time each
 steps       token draws per second of the three samplers of documents, on KOS, one core
 
-"paper" are the settings of the paper: both concentrations 1, learning_decay 0.6, beta 0.01, batches of 100
-documents, 5 sweeps of burn-in and 5 kept. Where nothing is said, methods run with their defaults.
+The first three have several seeds of the models, the others one. "paper" are the settings of the paper: both
+concentrations 1, learning_decay 0.6, beta 0.01, batches of 100 documents, 5 sweeps of burn-in and 5 kept.
+Where nothing is said, methods run with their defaults.
 
 Departures from the paper: all methods see the same documents, which for its first two figures are at most
 5000 a corpus, twice; in the paper it is 1000 batches, whatever their size. Enron is that of the inboxes,
@@ -24,8 +25,10 @@ start from as many topics.
 
 Scores are those of document_completion: one Gibbs fold-in for all, a fifth of the words hidden of at most
 500 test documents. tomotopy's topics get a prior in proportion to their tokens times its concentration,
-gensim's the better of its learned prior (hdp_to_lda) and 1 / topics. Times are processor time of training in
-a process of one thread, without scoring.
+gensim's the better of its learned prior (hdp_to_lda) and 1 / topics. Beside the scores, in the first two
+figures, is what the paper reports (equation 26): the likelihood of all words of these documents, with
+proportions inferred from the same words in 5 + 5 sweeps. Times are processor time of training in a process of
+one thread, without scoring.
 """
 
 import json
@@ -34,14 +37,15 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, new_parser, panels, styles
+from _study import Pool, Study, finish, interval, new_parser, panels, styles
 from _traces import PEER_TRACES, SEED, completion, trace_of
 
 from sktopic import OnlineEMLDA
-from sktopic._document_steps import GibbsStep
+from sktopic._document_steps import GibbsInference, GibbsStep, infer_proportions
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
+from sktopic._topics import TopicProbabilities
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
 from sktopic.hdp._table_step import TableStep
 
@@ -49,6 +53,7 @@ LARGEST = 5000  # documents in the first two figures
 PASSES = 2
 BATCH_SIZES = (10, 20, 50, 100, 200, 500, 1000)
 TRUNCATIONS = (50, 100, 200, 500, 1000)
+TRUNCATION_BATCHES = (100, 1000)
 PAPER = {
     "topic_concentration": 1.0,
     "doc_concentration": 1.0,
@@ -71,6 +76,9 @@ GIBBS = {
     "sparse table indicators": "sparse_table_indicator",
     "direct assignment": "direct_assignment",
 }
+MOST_SEEDS = 10
+# What figures 1 and 2 measure, and what the titles of panels add for it.
+MEASURES = {"score": "", "likelihood": ", equation 26"}
 # Methods of figures 1 and 2, cheap ones first.
 ENDS = ("HybridHDP", "HybridHDP, paper", "OnlineEMLDA", "OnlineVariationalHDP")
 # Figure 3: names, in the order of the legend.
@@ -106,33 +114,45 @@ def measure(run, short):
     return {"run": key_of(run), "seconds": round(time.process_time() - start, 2), **row}
 
 
-def measure_end(short, corpus, method, n_components, batch_size):
+def likelihood(model, test):
+    """Equation 26: nats per word of documents, with proportions inferred from the same words."""
+    phi, prior, counts = model.components_, model.doc_topic_prior_, canonical_counts(test.astype(float))
+    topics, step = TopicProbabilities.from_components(phi), GibbsInference(5, 5)
+    with Workers(1) as workers:
+        theta = infer_proportions(counts, topics, prior, step, SEED, workers)
+    each = [row.data @ np.log(of_row @ phi[:, row.indices]) for row, of_row in zip(counts, theta)]
+    return round(float(sum(each) / counts.sum()), 4)
+
+
+def measure_end(short, seed, corpus, method, n_components, batch_size):
     """A run of figures 1 and 2."""
     train, test = documents_of(corpus, short, LARGEST)
     kind, settings = ONLINE[method]
-    settings = {**settings, "batch_size": batch_size, "max_iter": PASSES, "random_state": SEED}
+    settings = {**settings, "batch_size": batch_size, "max_iter": PASSES, "random_state": seed}
     start = time.process_time()
     model = kind(n_components, **settings).fit(train)
     seconds = time.process_time() - start
-    return {"score": completion(model, test), "topics": int(model.n_components_), "fit": round(seconds, 2)}
+    found = {"score": completion(model, test), "likelihood": likelihood(model, test)}
+    return {**found, "topics": int(model.n_components_), "fit": round(seconds, 2)}
 
 
-def measure_time(short, corpus, method, n_components):
+def measure_time(short, seed, corpus, method, n_components):
     """A run of figure 3."""
     train, test = documents_of(corpus, short)
     seconds = 10 if short else CORPORA[corpus]
     if method in ONLINE:
         kind, settings = ONLINE[method]
-        model = kind(n_components, **{**settings, "max_iter": MOST_PASSES, "random_state": SEED})
+        model = kind(n_components, **{**settings, "max_iter": MOST_PASSES, "random_state": seed})
         return {"trace": trace_of(model, "_global_step", train, test, seconds)}
     if method in GIBBS:
-        return {"trace": trace_of(new_gibbs(method, n_components), "_after_sweep", train, test, seconds)}
+        model = new_gibbs(method, n_components, seed)
+        return {"trace": trace_of(model, "_after_sweep", train, test, seconds)}
     most = None if corpus == "kos" else seconds
-    return {"trace": PEER_TRACES[method](train, test, 10 if short else most)}
+    return {"trace": PEER_TRACES[method](train, test, 10 if short else most, seed)}
 
 
-def new_gibbs(method, n_components):
-    settings = {"sampler": GIBBS[method], "max_iter": 10**6, "evaluate_every": 0, "random_state": SEED}
+def new_gibbs(method, n_components, seed=SEED):
+    settings = {"sampler": GIBBS[method], "max_iter": 10**6, "evaluate_every": 0, "random_state": seed}
     return CollapsedGibbsHDP(n_components, **settings)
 
 
@@ -189,16 +209,18 @@ PARTS = {
 }
 
 
-def runs_of(part, corpora):
+def runs_of(part, corpora, seeds):
     """What there is to measure for a part, cheap ones first."""
     if part == "batch":
-        yield from ((part, c, m, 100, size) for m, c, size in product(ENDS, corpora, BATCH_SIZES))
+        cells = product(range(seeds), corpora, ENDS, BATCH_SIZES)
+        yield from ((part, seed, c, m, 100, size) for seed, c, m, size in cells)
     if part == "truncation":
-        yield from ((part, c, m, n, 100) for m, n, c in product(ENDS, TRUNCATIONS, corpora))
+        cells = product(range(seeds), corpora, ENDS, TRUNCATIONS, TRUNCATION_BATCHES)
+        yield from ((part, *cell) for cell in cells)
     if part == "time":
-        for corpus in corpora:
-            yield from ((part, corpus, method, None) for method in PEERS)
-            yield from ((part, corpus, m, n) for n, m in product(N_TOPICS, (*COMPARED, *GIBBS)))
+        for seed, corpus in product(range(seeds), corpora):
+            yield from ((part, seed, corpus, method, None) for method in PEERS)
+            yield from ((part, seed, corpus, m, n) for n, m in product(N_TOPICS, (*COMPARED, *GIBBS)))
     if part == "starts":
         yield from ((part, n) for n in STARTS)
     if part == "steps":
@@ -212,88 +234,139 @@ def row_of(cache, *run):
     return cache.rows.get(key_of(run))
 
 
-def ends(cache, part, corpus, method, n_components, sizes):
-    """Sizes -> rows of the runs that are there."""
-    runs = [(part, corpus, method, n_components or size, size if n_components else 100) for size in sizes]
-    found = {size: row_of(cache, *run) for size, run in zip(sizes, runs)}
-    return {size: row for size, row in found.items() if row}
+def by_seed(cache, part, *run):
+    """The rows of a run with each of the seeds."""
+    found = (row_of(cache, part, seed, *run) for seed in range(MOST_SEEDS))
+    return [row for row in found if row]
+
+
+def said(n_seeds):
+    """What a title says of so many seeds."""
+    fewest, most = min(n_seeds), max(n_seeds)
+    if most == 1:
+        return "one seed"
+    return f"{most} seeds" if fewest == most else f"{fewest} to {most} seeds"
+
+
+def draw_band(axis, x, values, label, look):
+    """Means over seeds as a line, from the lowest to the highest as a shade."""
+    axis.plot(x, [np.mean(each) for each in values], label=label, **look)
+    low, high = [min(each) for each in values], [max(each) for each in values]
+    axis.fill_between(x, low, high, alpha=0.15, color=look["color"], linewidth=0)
+
+
+def ends(cache, corpus, part, runs):
+    """Method -> numbers of topics and sizes of batches -> rows of all seeds, where there are some."""
+    found = {method: {run: by_seed(cache, part, corpus, method, *run) for run in runs} for method in ENDS}
+    found = {method: {run: rows for run, rows in each.items() if rows} for method, each in found.items()}
+    return {method: each for method, each in found.items() if each}
 
 
 def draw_ends(study, part, corpora):
-    """Figure 1 or 2, a panel for each corpus."""
-    n_components, sizes, name = (
-        (100, BATCH_SIZES, "batch size")
-        if part == "batch"
-        else (None, TRUNCATIONS, "largest number of topics")
-    )
-    figure, axes = panels(corpora, 2)
-    table, looks = [], styles(ENDS)
-    for corpus, method in product(corpora, ENDS):
-        found = ends(study.cache, part, corpus, method, n_components, sizes)
-        axes[corpus].plot(
-            list(found), [row["score"] for row in found.values()], label=method, **looks[method]
-        )
-        for size, row in found.items():
-            table.append([corpus, method, size, f"{row['score']:.4f}", row["topics"], row["fit"]])
-    for axis in axes.values():
-        axis.set(xlabel=name, ylabel="nats per hidden word", xscale="log")
+    """Figure 1 or 2, a panel for each corpus, size of batches where it does not vary, and measure."""
+    if part == "batch":
+        name, varies = "batch size", 1
+        sets = {"": [(100, size) for size in BATCH_SIZES]}
+    else:
+        name, varies = "largest number of topics", 0
+        sets = {f", batches of {size}": [(n, size) for n in TRUNCATIONS] for size in TRUNCATION_BATCHES}
+    cells, table, looks = {}, [], styles(ENDS)
+    for corpus, (where, runs) in product(corpora, sets.items()):
+        found = ends(study.cache, corpus, part, runs)
+        table += [[corpus, method, *cell] for method in found for cell in end_cells(found[method])]
+        for measure, what in MEASURES.items() if found else ():
+            n_seeds = [len(rows) for each in found.values() for rows in each.values()]
+            cells[f"{corpus}{where}{what} ({said(n_seeds)})"] = measure, found
+    figure, axes = panels(list(cells), 2 * len(sets))
+    for title, (measure, found) in cells.items():
+        for method, each in found.items():
+            values = [[row[measure] for row in rows] for rows in each.values()]
+            draw_band(axes[title], [run[varies] for run in each], values, method, looks[method])
+        axes[title].set(xlabel=name, ylabel="nats per word", xscale="log")
     finish(figure, study.path(f"_{part}.png"))
-    head = ["corpus", "method", name, "score", "topics in use", "seconds of training"]
+    head = ["corpus", "method", "largest number of topics", "batch size", "seeds", "score", "from", "to"]
+    head += ["equation 26", "its from", "its to", "topics in use", "seconds of training"]
     study.write(part, head, table)
 
 
+def end_cells(found):
+    """What the table has of a method in a corpus."""
+    for run, rows in found.items():
+        measured = [x for measure in MEASURES for x in interval([row[measure] for row in rows])]
+        topics, seconds = (np.mean([row[name] for row in rows]) for name in ("topics", "fit"))
+        yield *run, len(rows), *(f"{x:.4f}" for x in measured), f"{topics:.0f}", f"{seconds:.2f}"
+
+
 def traces(cache, corpus, n_components):
-    """Method -> trace, where there is one."""
-    found = {method: row_of(cache, "time", corpus, method, None) for method in PEERS}
-    found |= {m: row_of(cache, "time", corpus, m, n_components) for m in (*COMPARED, *GIBBS)}
-    return {method: row["trace"] for method, row in found.items() if row}
+    """Method -> traces of all seeds, where there are some."""
+    runs = {**{method: None for method in PEERS}, **{m: n_components for m in (*COMPARED, *GIBBS)}}
+    found = {method: by_seed(cache, "time", corpus, method, n) for method, n in runs.items()}
+    return {method: [row["trace"] for row in rows] for method, rows in found.items() if rows}
 
 
 def draw_time(study, corpora):
     """Figure 3, a panel for each corpus and number of topics."""
-    cells = {f"{corpus}, {n} topics": (corpus, n) for corpus, n in product(corpora, N_TOPICS)}
+    cells = {}
+    for corpus, n in product(corpora, N_TOPICS):
+        found = traces(study.cache, corpus, n)
+        if found:
+            title = f"{corpus}, {n} topics ({said([len(each) for each in found.values()])})"
+            cells[title] = corpus, n, found
     figure, axes = panels(list(cells), 2)
     looks, table = styles((*COMPARED, *GIBBS, *PEERS)), []
-    for title, cell in cells.items():
-        for method, trace in traces(study.cache, *cell).items():
-            x, y = [row["seconds"] for row in trace], [row["score"] for row in trace]
-            axes[title].plot(x, y, label=method, **{**looks[method], "marker": ""})
-            given = "" if method in PEERS else cell[1]
-            best = max(trace, key=lambda row: row["score"])
-            table.append([cell[0], method, given, *trace_cells(trace), best["score"], best["seconds"]])
+    for title, (corpus, n, found) in cells.items():
+        for method, seeds in found.items():
+            x = common_times(seeds)
+            values = [[score_at(trace, seconds) for trace in seeds] for seconds in x]
+            draw_band(axes[title], x, values, method, {**looks[method], "marker": ""})
+            table.append([corpus, method, "" if method in PEERS else n, len(seeds), *time_cells(seeds)])
         high = axes[title].get_ylim()[1]
         axes[title].set(
             xlabel="seconds of training", ylabel="nats per hidden word", xscale="log", ylim=(high - 1.2, high)
         )
     finish(figure, study.path("_time.png"))
-    head = ["corpus", "method", "topics given (or at most)", "score after 1 s", "10 s", "100 s"]
-    head += ["at the end", "seconds", "topics in use", "best score", "seconds to it"]
+    head = ["corpus", "method", "topics given (or at most)", "seeds", "score after 1 s", "10 s", "100 s"]
+    head += ["at the end", "from", "to", "seconds", "topics in use", "best score", "seconds to it"]
     study.write("time", head, [row for i, row in enumerate(table) if row not in table[:i]])
 
 
-def trace_cells(trace):
-    """Scores at some times and at the end, with its seconds and topics."""
-    last = trace[-1]
-    cells = [score_at(trace, seconds) for seconds in (1, 10, 100)]
-    return [*cells, last["score"], last["seconds"], last.get("topics", "")]
+def common_times(seeds):
+    """The times of the first trace at which all traces have begun and go on."""
+    first, last = max(trace[0]["seconds"] for trace in seeds), min(trace[-1]["seconds"] for trace in seeds)
+    inside = [row["seconds"] for row in seeds[0] if first < row["seconds"] < last]
+    return [first, *inside, last] if first < last else [first]
+
+
+def time_cells(seeds):
+    """Means over seeds: scores at some times and at the end, with its seconds and topics, and the best."""
+    cells = []
+    for seconds in (1, 10, 100):
+        begun = all(trace[0]["seconds"] <= seconds <= trace[-1]["seconds"] for trace in seeds)
+        cells.append(f"{np.mean([score_at(t, seconds) for t in seeds]):.4f}" if begun else "")
+    last = [trace[-1] for trace in seeds]
+    best = [max(trace, key=lambda row: row["score"]) for trace in seeds]
+    cells += [f"{x:.4f}" for x in interval([row["score"] for row in last])]
+    cells.append(f"{np.mean([row['seconds'] for row in last]):.3f}")
+    cells.append(f"{np.mean([row['topics'] for row in last]):.0f}" if "topics" in last[0] else "")
+    return [*cells, *(f"{np.mean([row[name] for row in best]):.4f}" for name in ("score", "seconds"))]
 
 
 def score_at(trace, seconds):
-    """The score of the last note by then, or of none if training was over or has not begun."""
-    notes = [row["score"] for row in trace if row["seconds"] <= seconds]
-    return notes[-1] if notes and trace[-1]["seconds"] >= seconds else ""
+    """The score of the last note by then."""
+    return [row["score"] for row in trace if row["seconds"] <= seconds][-1]
 
 
 def write_race(study, corpora):
-    """Seconds until a hybrid passes the score that a peer ends with."""
+    """Seconds until a hybrid passes the score that a peer ends with; medians over seeds."""
     table = []
     for corpus, peer, n in product(corpora, PEERS, N_TOPICS):
         found = traces(study.cache, corpus, n)
         if peer not in found or "HybridHDP" not in found:
             continue
-        goal, seconds = found[peer][-1]["score"], found[peer][-1]["seconds"]
-        passed = [row for row in found["HybridHDP"] if row["score"] >= goal]
-        own = passed[0]["seconds"] if passed else np.inf
+        ends = [trace[-1] for trace in found[peer]]
+        goal, seconds = (np.median([end[name] for end in ends]) for name in ("score", "seconds"))
+        passed = [[row["seconds"] for row in trace if row["score"] >= goal] for trace in found["HybridHDP"]]
+        own = np.median([each[0] if each else np.inf for each in passed])
         cells = [f"{goal:.4f}", f"{seconds:.1f}", f"{own:.3f}", f"{seconds / own:.0f}"]
         table.append([corpus, peer, n, *cells])
     head = ["corpus", "peer", "HybridHDP's largest number of topics", "peer's last score", "its seconds"]
@@ -304,12 +377,13 @@ def draw_starts(study):
     """Scores and numbers of topics of the batch sampler from different starts."""
     found = {n: row_of(study.cache, "starts", n) for n in STARTS}
     found = {n: row["trace"] for n, row in found.items() if row}
-    figure, axes = panels(["score", "topics"])
-    table = []
+    titles = {"score": "kos (one seed)", "topics": "kos (one seed), topics"}
+    figure, axes = panels(list(titles.values()))
+    axes, table = {name: axes[title] for name, title in titles.items()}, []
     for n, look in zip(found, styles(found).values()):
         x = [row["seconds"] for row in found[n]]
         for name, axis in axes.items():
-            axis.plot(x, [row[name] for row in found[n]], label=f"from {n}", **look)
+            axis.plot(x, [row[name] for row in found[n]], label=f"table indicators from {n} topics", **look)
         for seconds in (10, 100, 1000, np.inf):
             row = [row for row in found[n] if row["seconds"] <= seconds][-1]
             table.append([n, row["seconds"], f"{row['score']:.4f}", row["topics"]])
@@ -350,11 +424,12 @@ def main():
     parser = new_parser(__doc__, long=True)
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--seeds", type=int, default=3, choices=range(1, MOST_SEEDS + 1))
     arguments = parser.parse_args()
     corpora = arguments.corpora
     study = Study("hybrid_hdp", arguments)
     if not arguments.draw_only:
-        runs = [run for part in arguments.parts for run in runs_of(part, corpora)]
+        runs = [run for part in arguments.parts for run in runs_of(part, corpora, arguments.seeds)]
         todo = [run for run in runs if key_of(run) not in study.cache]
         with Pool(study, arguments.jobs, len(todo)) as pool:
             pool.measure(measure, [(run, study.short) for run in todo])
