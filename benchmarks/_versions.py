@@ -4,7 +4,7 @@ import json
 import re
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
-VERSIONS = {"OnlineEMLDA": 3, "OnlineEMLDA with a decay": 2, "OnlineEMHDP": 2, "HybridHDP": 2}
+VERSIONS = {"OnlineEMLDA": 3, "OnlineEMLDA with a decay": 2, "OnlineEMHDP": 2, "HybridHDP": 3}
 
 # A run uses the estimators that its key names. By study, what other names stand for, and under None what a
 # run uses whose key has no name. OnlineEMLDA is the one that samples; what it finds with boost=True, by

@@ -1,14 +1,16 @@
 """Whether more passes hurt, and whether topics stay empty.
 
-    python benchmarks/passes.py [--part passes | starts] [--jobs 1] [--short]
+    python benchmarks/passes.py [--part passes | starts | root] [--jobs 1] [--short]
 
 Needs SKTOPIC_DATA. Up to 2000 training documents of each corpus, defaults but for the number of topics, three
 seeds (of model and documents). "before": documents of later passes are sampled under topics that have their
-own tokens. And OnlineVariationalLDA started from noise, or from topics that lean towards documents; a topic
-is empty if it has less than a tenth of the tokens of the mean one. What there was to choose was chosen on
-held-back training documents of KOS; the other corpora have been looked at for these tables alone. Every run
-is kept, so that an interrupted study goes on. Writes passes.csv, passes_starts.csv and passes.png to
-benchmarks/output/, or with --update to doc/benchmarks/.
+own tokens, and the root of HybridHDP follows them. "root of all passes": own tokens are left out, but the
+root follows. It is compared with those of chains of CollapsedGibbsHDP too: by concentrations, and by the
+topics that it amounts to, exp of its entropy. And OnlineVariationalLDA started from noise, or from topics
+that lean towards documents; a topic is empty if it has less than a tenth of the tokens of the mean one. What
+there was to choose was chosen on held-back training documents: for the root of 20 Newsgroups, Reuters and
+Enron, else of KOS. Every run is kept, so that an interrupted study goes on. Writes passes.csv,
+passes_starts.csv, passes_root.csv and passes.png to benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
 import time
@@ -18,7 +20,7 @@ import numpy as np
 from _corpora import N_TEST, load
 from _study import Pool, Study, finish, interval, new_parser, panels, styles
 
-from sktopic.hdp import HybridHDP
+from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
 from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.metrics import coherence, document_completion, topic_diversity
 from sktopic.seeding import document_components
@@ -27,19 +29,24 @@ CORPORA = ["kos", "reuters21578", "20news", "enron_inbox", "nips_uci"]
 METHODS = {"OnlineEMLDA": OnlineEMLDA, "HybridHDP": HybridHDP, "OnlineCVB0LDA": OnlineCVB0LDA}
 PASSES = (1, 3, 10, 30)
 N_DOCUMENTS, N_SEEDS = 2000, 3
-VERSIONS = {True: "after", False: "before"}
+VERSIONS = "before", "root of all passes", "after"
 STARTS = ("noise", "documents")
+CHAIN, CHAIN_SWEEPS = "CollapsedGibbsHDP", 300
+ROOTS = *(f"HybridHDP, {version}" for version in VERSIONS[1:]), CHAIN
 MEASURES = ("score", "NPMI", "diversity", "empty topics")
 
 
-def scored(kind, leaves_out, test):
+def scored(kind, version, test):
     """A class of models that note their scores, and processor time, after some passes."""
 
     class Model(kind):
         def _gathered(self, topics, batch, prior, update, workers):
-            if leaves_out:
-                return super()._gathered(topics, batch, prior, update, workers)
-            return topics.gather(batch.words, prior, workers)
+            if version == "before":
+                return topics.gather(batch.words, prior, workers)
+            return super()._gathered(topics, batch, prior, update, workers)
+
+        def _learns_root(self, update):
+            return version != "after" or super()._learns_root(update)
 
         def _after_pass(self, memory):
             super()._after_pass(memory)
@@ -55,8 +62,8 @@ def scored(kind, leaves_out, test):
     return Model
 
 
-def run_name(corpus, method, n_components, seed, leaves_out):
-    return f"{corpus} {method} {n_components} {seed} {VERSIONS[leaves_out]}"
+def run_name(corpus, method, n_components, seed, version):
+    return f"{corpus} {method} {n_components} {seed} {version}"
 
 
 def documents_of(corpus, seed):
@@ -64,15 +71,15 @@ def documents_of(corpus, seed):
     return train[np.random.default_rng(seed).permutation(train.shape[0])[:N_DOCUMENTS]], test[:N_TEST]
 
 
-def measure(corpus, method, n_components, seed, leaves_out):
+def measure(corpus, method, n_components, seed, version):
     train, test = documents_of(corpus, seed)
-    model = scored(METHODS[method], leaves_out, test)(n_components, random_state=seed)
+    model = scored(METHODS[method], version, test)(n_components, random_state=seed)
     model.set_params(max_iter=max(PASSES))
     model.noted, model.begun = [], time.process_time()
     model.fit(train)
     scores, seconds = zip(*(model.noted[n - 1] for n in PASSES))
     return {
-        "run": run_name(corpus, method, n_components, seed, leaves_out),
+        "run": run_name(corpus, method, n_components, seed, version),
         "scores": [round(float(score), 4) for score in scores],
         "at": [round(each, 2) for each in seconds],
         "seconds": seconds[-1],
@@ -100,8 +107,47 @@ def measure_start(corpus, n_components, seed, start):
     return {"run": run, "values": [round(float(value), 4) for value in values], "seconds": seconds}
 
 
+def root_name(corpus, model, seed):
+    return f"{corpus} root of {model}, {seed}"
+
+
+def measure_root(corpus, model, seed):
+    """Both concentrations, topics in use, those that the root amounts to, and the score."""
+    train, test = documents_of(corpus, seed)
+    if model == CHAIN:
+        fitted = CollapsedGibbsHDP(100, max_iter=CHAIN_SWEEPS, evaluate_every=0, random_state=seed)
+    else:
+        fitted = scored(HybridHDP, model.partition(", ")[2], test)(100, max_iter=30, random_state=seed)
+        fitted.noted, fitted.begun = [], 0.0
+    begun = time.process_time()
+    fitted.fit(train)
+    seconds = time.process_time() - begun
+    shares = fitted.doc_topic_prior_ / fitted.doc_topic_prior_.sum()
+    amount = np.exp(-(shares * np.log(shares)).sum())
+    values = fitted.topic_concentration_, fitted.doc_concentration_, fitted.n_components_, amount
+    values = [round(float(value), 4) for value in (*values, document_completion(fitted, test))]
+    return {"run": root_name(corpus, model, seed), "values": values, "seconds": seconds}
+
+
+def study_root(study, arguments, corpora, seeds):
+    cells = list(product(corpora[:4], ROOTS))
+    runs = [(*cell, seed) for seed in range(seeds) for cell in cells]
+    run_missing(study, arguments, measure_root, runs, root_name)
+    table = []
+    for corpus, model in cells:
+        found = (study.cache.rows.get(root_name(corpus, model, seed)) for seed in range(seeds))
+        rows = [row["values"] for row in found if row]
+        if rows:
+            *means, score = np.mean(rows, axis=0)
+            table.append((corpus, model, len(rows), *(f"{x:.1f}" for x in means), f"{score:.4f}"))
+    head = ["corpus", "model", "seeds", "topic_concentration_", "doc_concentration_", "topics in use"]
+    study.write("root", [*head, "topics that the root amounts to", "score"], table)
+
+
 def versions_of(method):
-    return (True,) if method == "OnlineCVB0LDA" else (False, True)
+    if method == "OnlineCVB0LDA":
+        return ("after",)
+    return VERSIONS if method == "HybridHDP" else ("before", "after")
 
 
 def main():
@@ -149,14 +195,14 @@ def study_passes(study, arguments, corpora, seeds):
     sizes = (50,) if study.short else (100, 50)
     cells = [(corpus, method, n) for n, corpus, method in product(sizes, corpora, METHODS)]
     runs = [
-        (corpus, method, n, seed, leaves_out)
+        (corpus, method, n, seed, version)
         for n, seed, corpus, method in product(sizes, range(seeds), corpora, METHODS)
-        for leaves_out in versions_of(method)
+        for version in versions_of(method)
     ]
     run_missing(study, arguments, measure, runs, run_name)
     table = []
-    for (corpus, method, n), leaves_out in product(cells, VERSIONS):
-        rows = rows_of(study, [run_name(corpus, method, n, seed, leaves_out) for seed in range(seeds)])
+    for (corpus, method, n), version in product(cells, VERSIONS):
+        rows = rows_of(study, [run_name(corpus, method, n, seed, version) for seed in range(seeds)])
         if rows is None:
             continue
         scores, at = np.array([row["scores"] for row in rows]), np.median([row["at"] for row in rows], axis=0)
@@ -168,7 +214,7 @@ def study_passes(study, arguments, corpora, seeds):
                 corpus,
                 method,
                 n,
-                VERSIONS[leaves_out],
+                version,
                 *shown,
                 PASSES[best],
                 *(f"{x:.4f}" for x in lost),
@@ -191,7 +237,7 @@ def draw(study, table, n_components):
     """Scores over passes at the larger number of topics."""
     rows = [row for row in table if row[2] == n_components]
     figure, axes = panels(list(dict.fromkeys(row[0] for row in rows)))
-    style = styles([f"{method}, {version}" for method in METHODS for version in ("before", "after")])
+    style = styles([f"{method}, {version}" for method in METHODS for version in VERSIONS])
     for corpus, method, _, version, *cells in rows:
         label = f"{method}, {version}"
         axes[corpus].plot(PASSES, [float(x) for x in cells[: len(PASSES)]], label=label, **style[label])
@@ -202,7 +248,7 @@ def draw(study, table, n_components):
     finish(figure, study.path(".png"), 3)
 
 
-PARTS = {"passes": study_passes, "starts": study_starts}
+PARTS = {"passes": study_passes, "starts": study_starts, "root": study_root}
 
 
 if __name__ == "__main__":
