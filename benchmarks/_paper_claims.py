@@ -733,7 +733,8 @@ GIBBS_HDP = ("table indicators", "sparse table indicators", "direct assignment")
 
 def end(part, corpus, method, topics, batch, read="score"):
     """By seed."""
-    return by_seed("hybrid_hdp", 1, [part, corpus, method, topics, batch], lambda row: row[read])
+    found = by_seed("hybrid_hdp", 1, [part, corpus, method, topics, batch], lambda row: row.get(read))
+    return {seed: value for seed, value in found.items() if value is not None}
 
 
 def against_mean_field(part, settings, method):

@@ -78,7 +78,7 @@ GIBBS = {
 }
 MOST_SEEDS = 10
 # What figures 1 and 2 measure, and what the titles of panels add for it.
-MEASURES = {"score": "", "likelihood": ", equation 26"}
+MEASURES = {"score": "", "likelihood": ", eq. 26"}
 # Methods of figures 1 and 2, cheap ones first.
 ENDS = ("HybridHDP", "HybridHDP, paper", "OnlineEMLDA", "OnlineVariationalHDP")
 # Figure 3: names, in the order of the legend.
@@ -234,6 +234,12 @@ def row_of(cache, *run):
     return cache.rows.get(key_of(run))
 
 
+def is_measured(cache, run):
+    """Some rows of figures 1 and 2 are from before they had all measures."""
+    key, measures = key_of(run), MEASURES if run[0] in ("batch", "truncation") else ()
+    return key in cache and all(measure in cache.rows[key] for measure in measures)
+
+
 def by_seed(cache, part, *run):
     """The rows of a run with each of the seeds."""
     found = (row_of(cache, part, seed, *run) for seed in range(MOST_SEEDS))
@@ -265,24 +271,29 @@ def ends(cache, corpus, part, runs):
 def draw_ends(study, part, corpora):
     """Figure 1 or 2, a panel for each corpus, size of batches where it does not vary, and measure."""
     if part == "batch":
-        name, varies = "batch size", 1
+        name, varies, sizes = "batch size", 1, BATCH_SIZES
         sets = {"": [(100, size) for size in BATCH_SIZES]}
     else:
-        name, varies = "largest number of topics", 0
+        name, varies, sizes = "largest number of topics", 0, TRUNCATIONS
         sets = {f", batches of {size}": [(n, size) for n in TRUNCATIONS] for size in TRUNCATION_BATCHES}
     cells, table, looks = {}, [], styles(ENDS)
     for corpus, (where, runs) in product(corpora, sets.items()):
         found = ends(study.cache, corpus, part, runs)
         table += [[corpus, method, *cell] for method in found for cell in end_cells(found[method])]
-        for measure, what in MEASURES.items() if found else ():
-            n_seeds = [len(rows) for each in found.values() for rows in each.values()]
-            cells[f"{corpus}{where}{what} ({said(n_seeds)})"] = measure, found
+        for measure, what in MEASURES.items():
+            values = [values_of(rows, measure) for each in found.values() for rows in each.values()]
+            n_seeds = [len(of_run) for of_run in values if of_run]
+            if n_seeds:
+                cells[f"{corpus}{where}{what} ({said(n_seeds)})"] = measure, found
     figure, axes = panels(list(cells), 2 * len(sets))
     for title, (measure, found) in cells.items():
         for method, each in found.items():
-            values = [[row[measure] for row in rows] for rows in each.values()]
-            draw_band(axes[title], [run[varies] for run in each], values, method, looks[method])
+            values = {run[varies]: values_of(rows, measure) for run, rows in each.items()}
+            values = {size: of_size for size, of_size in values.items() if of_size}
+            draw_band(axes[title], list(values), list(values.values()), method, looks[method])
         axes[title].set(xlabel=name, ylabel="nats per word", xscale="log")
+        axes[title].set_xticks(sizes, sizes)
+        axes[title].minorticks_off()
     finish(figure, study.path(f"_{part}.png"))
     head = ["corpus", "method", "largest number of topics", "batch size", "seeds", "score", "from", "to"]
     head += ["equation 26", "its from", "its to", "topics in use", "seconds of training"]
@@ -292,9 +303,19 @@ def draw_ends(study, part, corpora):
 def end_cells(found):
     """What the table has of a method in a corpus."""
     for run, rows in found.items():
-        measured = [x for measure in MEASURES for x in interval([row[measure] for row in rows])]
+        values = [values_of(rows, measure) or [np.nan] for measure in MEASURES]
+        cells = [cell for each in values for cell in interval_cells(each)]
         topics, seconds = (np.mean([row[name] for row in rows]) for name in ("topics", "fit"))
-        yield *run, len(rows), *(f"{x:.4f}" for x in measured), f"{topics:.0f}", f"{seconds:.2f}"
+        yield *run, len(rows), *cells, f"{topics:.0f}", f"{seconds:.2f}"
+
+
+def values_of(rows, measure):
+    return [row[measure] for row in rows if measure in row]
+
+
+def interval_cells(values):
+    """Mean and interval; empty where there is none."""
+    return ["" if np.isnan(x) else f"{x:.4f}" for x in interval(values)]
 
 
 def traces(cache, corpus, n_components):
@@ -345,7 +366,7 @@ def time_cells(seeds):
         cells.append(f"{np.mean([score_at(t, seconds) for t in seeds]):.4f}" if begun else "")
     last = [trace[-1] for trace in seeds]
     best = [max(trace, key=lambda row: row["score"]) for trace in seeds]
-    cells += [f"{x:.4f}" for x in interval([row["score"] for row in last])]
+    cells += interval_cells([row["score"] for row in last])
     cells.append(f"{np.mean([row['seconds'] for row in last]):.3f}")
     cells.append(f"{np.mean([row['topics'] for row in last]):.0f}" if "topics" in last[0] else "")
     return [*cells, *(f"{np.mean([row[name] for row in best]):.4f}" for name in ("score", "seconds"))]
@@ -430,7 +451,7 @@ def main():
     study = Study("hybrid_hdp", arguments)
     if not arguments.draw_only:
         runs = [run for part in arguments.parts for run in runs_of(part, corpora, arguments.seeds)]
-        todo = [run for run in runs if key_of(run) not in study.cache]
+        todo = [run for run in runs if not is_measured(study.cache, run)]
         with Pool(study, arguments.jobs, len(todo)) as pool:
             pool.measure(measure, [(run, study.short) for run in todo])
     draw_all(study, corpora)

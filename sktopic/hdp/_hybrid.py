@@ -16,6 +16,10 @@ from sktopic.hdp._root import Root
 from sktopic.hdp._split_merge_sampling import DEFAULT_TOPIC_WORD_PRIOR, SPLIT_MERGE, SplitMergeSampler
 from sktopic.hdp._table_step import TableStep
 
+# Updates that the root is learned in at least, also from documents that come again: after fewer it is near
+# its start, and a small corpus has few.
+ROOT_UPDATES = 100
+
 
 class HybridHDP(LaneModel, SplitMergeSampler):
     """Hierarchical Dirichlet process topic model, online: Gibbs sampling in documents, averages across them.
@@ -44,7 +48,7 @@ class HybridHDP(LaneModel, SplitMergeSampler):
         exact, or g ** 2 / ((g + 1) (G + topic_concentration)), which reproduces the paper.
     topic_concentration : float or 'auto', default='auto'
         Concentration of the root, in [1e-12, 1e12], b0 in the literature: large values make the weights of
-        topics more equal. With 'auto' it is learned, from the documents that doc_concentration is.
+        topics more equal. With 'auto' it is learned where the root is (see Notes).
     doc_concentration : float or 'auto', default='auto'
         Concentration of documents, in [1e-12, 1e12], b1 in the literature: large values favour documents
         with many topics.
@@ -205,9 +209,9 @@ class HybridHDP(LaneModel, SplitMergeSampler):
 
     With sampler='collapsed', later passes of `fit` leave out what a document has added to topics itself, as
     `OnlineEMLDA` does. With all samplers the root is learned from documents that `fit` sees for the first
-    time, as doc_concentration is (but with split_merge=True, where topics come and go between passes).
-    Otherwise few topics take most of its weight within some tens of passes. That is where samplers of the
-    posterior end, but other documents are predicted worse.
+    time, as doc_concentration is, and in the first 100 updates. (With split_merge=True it always is, since
+    topics come and go between passes.) Otherwise few topics take most of its weight within some tens of
+    passes. That is where samplers of the posterior end, but other documents are predicted worse.
 
     Departures from the paper, beside these. There is no option of a topic that is new to the root (equation
     17): all n_components exist there, with reuse_topics=True by shares of topic_concentration. A document's
@@ -415,8 +419,8 @@ class HybridHDP(LaneModel, SplitMergeSampler):
                 self._look_at(batch_counts.expected, update)
 
     def _learns_root(self, update):
-        """Whether the root follows a batch: of documents that come again, only where there are moves."""
-        return update.is_first_visit or self.split_merge
+        """Whether the root follows a batch: one that comes again only after few updates, or with moves."""
+        return update.is_first_visit or self._n_topic_updates < ROOT_UPDATES or self.split_merge
 
     def _update_root(self, tables, growth, update):
         """Move the root towards that of a batch, and learn the concentrations."""
