@@ -37,7 +37,7 @@ from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
-from _study import Pool, Study, finish, interval, new_parser, panels, styles
+from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels, styles
 from _traces import PEER_TRACES, SEED, completion, trace_of
 
 from sktopic import OnlineEMLDA
@@ -246,19 +246,12 @@ def by_seed(cache, part, *run):
     return [row for row in found if row]
 
 
-def said(n_seeds):
-    """What a title says of so many seeds."""
-    fewest, most = min(n_seeds), max(n_seeds)
-    if most == 1:
-        return "one seed"
-    return f"{most} seeds" if fewest == most else f"{fewest} to {most} seeds"
-
-
 def draw_band(axis, x, values, label, look):
     """Means over seeds as a line, from the lowest to the highest as a shade."""
     axis.plot(x, [np.mean(each) for each in values], label=label, **look)
     low, high = [min(each) for each in values], [max(each) for each in values]
     axis.fill_between(x, low, high, alpha=0.15, color=look["color"], linewidth=0)
+    note_seeds(axis, max(map(len, values)))
 
 
 def ends(cache, corpus, part, runs):
@@ -281,16 +274,15 @@ def draw_ends(study, part, corpora):
         found = ends(study.cache, corpus, part, runs)
         table += [[corpus, method, *cell] for method in found for cell in end_cells(found[method])]
         for measure, what in MEASURES.items():
-            values = [values_of(rows, measure) for each in found.values() for rows in each.values()]
-            n_seeds = [len(of_run) for of_run in values if of_run]
-            if n_seeds:
-                cells[f"{corpus}{where}{what} ({said(n_seeds)})"] = measure, found
+            if any(values_of(rows, measure) for each in found.values() for rows in each.values()):
+                cells[f"{corpus}{where}{what}"] = measure, found
     figure, axes = panels(list(cells), 2 * len(sets))
     for title, (measure, found) in cells.items():
         for method, each in found.items():
             values = {run[varies]: values_of(rows, measure) for run, rows in each.items()}
             values = {size: of_size for size, of_size in values.items() if of_size}
-            draw_band(axes[title], list(values), list(values.values()), method, looks[method])
+            if values:
+                draw_band(axes[title], list(values), list(values.values()), method, looks[method])
         axes[title].set(xlabel=name, ylabel="nats per word", xscale="log")
         axes[title].set_xticks(sizes, sizes)
         axes[title].minorticks_off()
@@ -331,8 +323,7 @@ def draw_time(study, corpora):
     for corpus, n in product(corpora, N_TOPICS):
         found = traces(study.cache, corpus, n)
         if found:
-            title = f"{corpus}, {n} topics ({said([len(each) for each in found.values()])})"
-            cells[title] = corpus, n, found
+            cells[f"{corpus}, {n} topics"] = corpus, n, found
     figure, axes = panels(list(cells), 2)
     looks, table = styles((*COMPARED, *GIBBS, *PEERS)), []
     for title, (corpus, n, found) in cells.items():
@@ -398,7 +389,7 @@ def draw_starts(study):
     """Scores and numbers of topics of the batch sampler from different starts."""
     found = {n: row_of(study.cache, "starts", n) for n in STARTS}
     found = {n: row["trace"] for n, row in found.items() if row}
-    titles = {"score": "kos (one seed)", "topics": "kos (one seed), topics"}
+    titles = {"score": "kos", "topics": "kos, number of topics"}
     figure, axes = panels(list(titles.values()))
     axes, table = {name: axes[title] for name, title in titles.items()}, []
     for n, look in zip(found, styles(found).values()):
@@ -410,6 +401,7 @@ def draw_starts(study):
             table.append([n, row["seconds"], f"{row['score']:.4f}", row["topics"]])
     for name, axis in axes.items():
         axis.set(xlabel="seconds", ylabel=name, xscale="log")
+        note_seeds(axis, 1)
     axes["score"].set_ylabel("nats per hidden word")
     finish(figure, study.path("_starts.png"))
     study.write("starts", ["topics at the start", "seconds", "score", "topics"], table)

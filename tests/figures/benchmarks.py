@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from .tables import ROOT, rounded, rows, values
+from .tables import ROOT, rounded, rows, span, values
 
 PAGE = "doc/benchmarks.rst"
 
@@ -69,23 +69,35 @@ def losses_not_excluded():
     return [f"{sum(x < -0.01 for x in least)}", f"{len(least)}"]
 
 
-AGES = ("after", "before")
+ALL_PASSES = "root of all passes"
+
+
+def gained_over_passes(method, one, other, n):
+    """By corpus, the first less the second of two versions after so many passes."""
+    scores, rest = (
+        {row["corpus"]: float(row[f"{n} passes"]) for row in rows("passes", method, version)}
+        for version in (one, other)
+    )
+    return [score - rest[corpus] for corpus, score in scores.items() if corpus in rest]
 
 
 def gained_by_leaving_out():
     for n in (3, 30):
-        for method in ("OnlineEMLDA", "HybridHDP"):
-            after, before = (
-                {row["corpus"]: float(row[f"{n} passes"]) for row in rows("passes", method, version)}
-                for version in AGES
-            )
-            gained = [after[corpus] - before[corpus] for corpus in after]
-            yield from (f"{value:.3f}" for value in (min(gained), max(gained)))
+        for method, version in (("OnlineEMLDA", "after"), ("HybridHDP", ALL_PASSES)):
+            yield from span(gained_over_passes(method, version, "before", n), 3)
+
+
+def gained_by_first_visits():
+    return span(gained_over_passes("HybridHDP", "after", ALL_PASSES, 30), 3)
+
+
+def root_amounts_to(model):
+    return span(values("passes_root", "topics that the root amounts to", model), 0)
 
 
 def most_lost_by_thirty_passes():
     for method in ("OnlineEMLDA", "HybridHDP"):
-        for version in AGES:
+        for version in ("after", "before"):
             yield f"{max(float(row['lost by 30']) for row in rows('passes', method, version)):.3f}"
 
 
@@ -134,8 +146,21 @@ SENTENCES = [
         gained_by_leaving_out,
     ),
     (
-        "Thirty passes of the first lose {} nats at most against the best of these numbers of passes, "
-        "where they lost up to {}; of the second, {} where they lost up to {}.",
+        "With 100 topics it amounts to {} to {} after thirty passes",
+        root_amounts_to,
+        f"HybridHDP, {ALL_PASSES}",
+    ),
+    (
+        "Chains of :class:`~sktopic.hdp.CollapsedGibbsHDP` end with {} to {} as well",
+        root_amounts_to,
+        "CollapsedGibbsHDP",
+    ),
+    ('in the first 100 updates ("after"): it amounts to {} to {}', root_amounts_to, "HybridHDP, after"),
+    ("thirty passes score {} to {} nats per word higher", gained_by_first_visits),
+    (
+        "Against the best of these numbers of passes, thirty lose {} nats at most with "
+        ":class:`~sktopic.lda.OnlineEMLDA`, where they lost up to {}, and {} with "
+        ":class:`~sktopic.hdp.HybridHDP`, where they lost up to {}.",
         most_lost_by_thirty_passes,
     ),
     (

@@ -15,7 +15,8 @@ def seconds_of_hdps():
         score, seconds = re.fullmatch(r"(\S+).* \((\d+) s\)", row["kos"]).groups()
         figures += [f"{float(score):.2f}", seconds]
     for model in ("HybridHDP", "OnlineEMLDA"):
-        (row,) = rows("hybrid_hdp_truncation", "kos", model, "1000")
+        columns = {"largest_number_of_topics": "1000", "batch_size": "100"}
+        (row,) = rows("hybrid_hdp_truncation", "kos", model, **columns)
         figures += [f"{float(row['score']):.2f}", rounded(float(row["seconds of training"]))]
     return figures
 
@@ -45,7 +46,8 @@ HYBRID_CORPORA = "kos", "nips_uci", "enron_inbox", "arxiv_0"
 def of_hybrid(corpus, method, topics=None, batch=None):
     if batch:
         return entry("hybrid_hdp_batch", "score", corpus, method, batch_size=batch)
-    return entry("hybrid_hdp_truncation", "score", corpus, method, largest_number_of_topics=topics)
+    columns = {"largest_number_of_topics": topics, "batch_size": "100"}
+    return entry("hybrid_hdp_truncation", "score", corpus, method, **columns)
 
 
 def lead_over_mean_field():
