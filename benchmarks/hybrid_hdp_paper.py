@@ -395,7 +395,7 @@ def draw_starts(study):
     for n, look in zip(found, styles(found).values()):
         x = [row["seconds"] for row in found[n]]
         for name, axis in axes.items():
-            axis.plot(x, [row[name] for row in found[n]], label=f"table indicators from {n} topics", **look)
+            axis.plot(x, [row[name] for row in found[n]], label=f"table indicators, from {n}", **look)
         for seconds in (10, 100, 1000, np.inf):
             row = [row for row in found[n] if row["seconds"] <= seconds][-1]
             table.append([n, row["seconds"], f"{row['score']:.4f}", row["topics"]])
