@@ -6,9 +6,11 @@ import json
 import sys
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
@@ -83,6 +85,17 @@ def test_a_panel_says_that_it_has_one_seed(study):
     figure.clear()
 
 
+def test_likelihood_of_equation_26_is_exact_where_each_word_has_one_topic(script):
+    """There nothing is left to draw."""
+    likelihood, counts = script("hybrid_hdp_paper").likelihood, sp.csr_matrix([[3, 0, 1, 0], [0, 2, 0, 0]])
+    model = SimpleNamespace(
+        components_=np.array([[0.7, 0.3, 0, 0], [0, 0, 0.6, 0.4]]), doc_topic_prior_=np.array([0.5, 1.0])
+    )
+    first, second = np.array([3.5, 2.0]) / 5.5, np.array([2.5, 1.0]) / 3.5
+    words = 3 * np.log(first[0] * 0.7) + np.log(first[1] * 0.6) + 2 * np.log(second[0] * 0.3)
+    assert likelihood(model, counts) == pytest.approx(words / 6, abs=1e-4)
+
+
 @pytest.mark.skipif(not RUNS, reason="the runs are in the checkout only")
 def test_every_run_is_kept_once_with_a_version_that_there_was(study, script):
     version_of = script("_versions").version_of
@@ -103,8 +116,7 @@ def g_ope(module, study):
 
 
 def hybrid_hdp(module, study):
-    module.write_race(study, list(module.CORPORA))
-    module.write_steps(study)
+    module.draw_all(study, list(module.CORPORA))
 
 
 def moment_matching(module, study):

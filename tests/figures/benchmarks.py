@@ -155,7 +155,11 @@ SENTENCES = [
         root_amounts_to,
         "CollapsedGibbsHDP",
     ),
-    ('in the first 100 updates ("after"): it amounts to {} to {} topics', root_amounts_to, "HybridHDP, after"),
+    (
+        'in the first 100 updates ("after"): it amounts to {} to {} topics',
+        root_amounts_to,
+        "HybridHDP, after",
+    ),
     ("thirty passes score {} to {} nats per word higher", gained_by_first_visits),
     (
         "Against the best of these numbers of passes, thirty lose {} nats at most with "
