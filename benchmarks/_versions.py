@@ -21,7 +21,7 @@ ESTIMATORS = {
         "Online-VB": ("OnlineVariationalLDA",),
         "Online-CVB0": ("OnlineCVB0LDA",),
         "Online-CGS": ("HybridLDA",),
-        "G-OEM": ("OnlineEMLDA",),
+        "G-OEM": ("OnlineEMLDA with a decay",),
         None: ("OnlineOPELDA",),
     },
     "hdp_bound": {None: ("DirectAssignmentHDP",)},
@@ -49,10 +49,10 @@ ESTIMATORS = {
         "OLDA": ("OnlineVariationalLDA",),
         "SVB": ("StreamingVariationalLDA",),
         "SPLDA": ("SinglePassLDA",),
-        # These have the prior that OnlineEMLDA learns.
-        "VarGibbs": ("HybridLDA", "OnlineEMLDA with a decay"),
-        "SGS": ("StreamingGibbsLDA", "OnlineEMLDA with a decay"),
-        "LDS": ("LangevinLDA", "OnlineEMLDA with a decay"),
+        # These have the prior that OnlineEMLDA learned, which is in their rows.
+        "VarGibbs": ("HybridLDA",),
+        "SGS": ("StreamingGibbsLDA",),
+        "LDS": ("LangevinLDA",),
         # What OnlineEMHDP finds in one pass has not changed.
         "G-OEM HDP": ("OnlineEMHDP in one pass",),
         "VarGibbs HDP": ("TruncationFreeHDP",),

@@ -14,14 +14,18 @@ bound     figure 12: the evidence lower bound of the variational Bayesian method
 hdp       figures 5 and 16: G-OEM and VarGibbs for LDA and for the HDP, against documents seen
 prior     figure 13: ways to learn the prior of the topic proportions
 equal     VarGibbs with the topic prior of G-OEM, beside both, at the largest number of topics
-time      table 3: wall time of training
+time      table 3: processor time of training
+more      figure 1 beyond 128 topics; and runs with 10 and 20 on synthetic data, for the claims alone
+variants  one setting moved, with what that changes (see VARIANTS): figures 2, 10, 12 top, table 5 and others
+words     table 4: words of topics, and their NPMI
 
 The settings are the paper's: mini-batches of 100 documents, one pass, 20 local passes for each document,
 step size t^-1/2 where it is free, medians over random splits with the third and seventh decile. Departures:
-LDS has 20 local passes too (the paper gives it 200) and the step sizes that are its defaults here; when a
-prior is learned, its starting value counts like ten batches; VarGibbs and LDS have the fixed prior that the
-paper gives SGS. HDPs start from two topics, as in the paper, with concentrations 1 and 10; VarGibbs for the
-HDP from as many as LDA has, too.
+LDS has 20 local passes too (the paper gives it 200, which are a variant here) and the step sizes that are its
+defaults here; when a prior is learned, its starting value counts like ten batches; VarGibbs and LDS have the
+fixed prior that the paper gives SGS. HDPs start from two topics, as in the paper, with concentrations 1 and
+10; VarGibbs for the HDP from as many as LDA has, too. Figures 10 and 11 multiply the step size by a number,
+which ours does not have: here learning_offset is moved with the exponent.
 
 Log-perplexity is minus the left-to-right log-likelihood of held-out documents, here in nats per word.
 """
@@ -29,16 +33,18 @@ Log-perplexity is minus the left-to-right log-likelihood of held-out documents, 
 import json
 import time
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import DECILES, Pool, Study, finish, line, new_parser, panels, spread, styles
+from _study import DECILES, Pool, Study, finish, interval, line, new_parser, panels, spread, styles
 
 from sktopic import hdp, lda
 from sktopic._prior import default_topic_word_prior
 from sktopic.datasets import make_lda_documents
-from sktopic.metrics import left_to_right
+from sktopic.metrics import coherence, left_to_right, topic_diversity
+from sktopic.seeding import document_components
 
 BATCH = 100
 PASSES = 20
@@ -72,6 +78,55 @@ METHODS = ("G-OEM", "V-OEM++", "OLDA", "VarGibbs", "SVB", "SPLDA", "SGS", "LDS")
 # These keep the prior fixed: at the mean of what G-OEM learns on the same split.
 FIXED_PRIOR = ("VarGibbs", "SGS", "LDS")
 
+# Beyond the first figure, and one setting moved, on fewer corpora and splits.
+FEW, FEW_SEEDS = ("kos", "reuters21578"), range(3)
+MORE_TOPICS = (256, 512)
+N_WORDS, N_SHOWN = 15, 8
+
+
+class Variant(NamedTuple):
+    """Settings that are moved; besides parameters of the estimator there are passes, start and words."""
+
+    methods: tuple
+    settings: tuple
+    topics: tuple = ()  # the most, unless given
+    corpora: tuple = FEW
+
+
+VARIANTS = {
+    "mini-batches of 50": Variant(("G-OEM", "V-OEM++", "OLDA", "SPLDA"), ({"batch_size": 50},)),
+    "local passes (figure 2)": Variant(
+        ("OLDA",), tuple({"max_doc_update_iter": n} for n in (10, 100)), topics=(8, 32, 128)
+    ),
+    "local sweeps (section 6.2.3)": Variant(
+        ("G-OEM",), tuple({"doc_burn_in": n - n // 4, "doc_sweeps": n // 4} for n in (50, 100))
+    ),
+    "200 local passes of LDS (section 6)": Variant(
+        ("LDS",), ({"doc_burn_in": 150, "doc_sweeps": 50},), topics=(8, 128), corpora=("kos",)
+    ),
+    "step sizes of OLDA (figure 10)": Variant(
+        ("OLDA",),
+        tuple(
+            {"learning_decay": kappa, "learning_offset": tau}
+            for kappa in (0.5, 1.0)
+            for tau in (0.0, 10.0, 100.0)
+            if (kappa, tau) != (0.5, 0.0)
+        ),
+    ),
+    "200 local passes, four passes (table 5, figure 12)": Variant(
+        ("OLDA", "SVB"), ({"max_doc_update_iter": 200, "passes": 4},), topics=(8, 32)
+    ),
+    "steps of 1/t": Variant(
+        ("G-OEM", "G-OEM++", "V-OEM++"),
+        ({"learning_decay": 1.0},),
+    ),
+    "a start from documents": Variant(("G-OEM", "V-OEM++", "SPLDA"), ({"start": "documents"},)),
+    "the prior fixed at that of G-OEM": Variant(
+        ("G-OEM", "V-OEM++", "OLDA", "SVB", "SPLDA"),
+        ({"doc_topic_prior": "G-OEM"},),
+    ),
+}
+
 
 HIERARCHICAL = {"G-OEM HDP": hdp.OnlineEMHDP, "VarGibbs HDP": hdp.TruncationFreeHDP}
 BIRTHS = {"G-OEM HDP": {"max_births": 1, "min_birth_tokens": 0.0}, "VarGibbs HDP": {}}
@@ -79,25 +134,23 @@ CONCENTRATIONS = {"topic_concentration": 1.0, "doc_concentration": 10.0}
 
 
 def new_model(method, n_components, seed, prior, options):
-    """The estimator of a method's name, set as in the paper."""
-    common = {"n_components": n_components, "random_state": seed, **LOOP}
-    gradient = {"doc_topic_prior": "auto", "prior_update": "gradient"}
+    """The estimator of a method's name, set as in the paper but for the options."""
+    learned = {"doc_topic_prior": "auto", "prior_update": "gradient"}
+    fixed = {"doc_topic_prior": prior}
     if method in ONLINE_EM:
-        settings = {**STEP, **GIBBS, "doc_topic_prior": "auto", **ONLINE_EM[method], **options}
-        return lda.OnlineEMLDA(**common, **settings)
-    if method in HIERARCHICAL:
-        return HIERARCHICAL[method](**common, **STEP, **GIBBS, **CONCENTRATIONS, **BIRTHS[method])
-    if method == "OLDA":
-        return lda.OnlineVariationalLDA(**common, **STEP, **VARIATIONAL, **gradient)
-    if method == "SVB":
-        return lda.StreamingVariationalLDA(**common, **VARIATIONAL, **gradient)
-    if method == "SPLDA":
-        return lda.SinglePassLDA(**common, **VARIATIONAL)
-    if method == "VarGibbs":
-        return lda.HybridLDA(**common, **STEP, **GIBBS, doc_topic_prior=prior, **options)
-    if method == "SGS":
-        return lda.StreamingGibbsLDA(**common, doc_burn_in=PASSES - 1, doc_topic_prior=prior)
-    return lda.LangevinLDA(**common, **GIBBS, doc_topic_prior=prior)
+        kind, settings = lda.OnlineEMLDA, {**STEP, **GIBBS, "doc_topic_prior": "auto", **ONLINE_EM[method]}
+    elif method in HIERARCHICAL:
+        kind, settings = HIERARCHICAL[method], {**STEP, **GIBBS, **CONCENTRATIONS, **BIRTHS[method]}
+    else:
+        kind, settings = {
+            "OLDA": (lda.OnlineVariationalLDA, {**STEP, **VARIATIONAL, **learned}),
+            "SVB": (lda.StreamingVariationalLDA, {**VARIATIONAL, **learned}),
+            "SPLDA": (lda.SinglePassLDA, VARIATIONAL),
+            "VarGibbs": (lda.HybridLDA, {**STEP, **GIBBS, **fixed}),
+            "SGS": (lda.StreamingGibbsLDA, {"doc_burn_in": PASSES - 1, **fixed}),
+            "LDS": (lda.LangevinLDA, {**GIBBS, **fixed}),
+        }[method]
+    return kind(**{"n_components": n_components, "random_state": seed, **LOOP, **settings, **options})
 
 
 def synthetic(n_documents, seed):
@@ -139,20 +192,21 @@ def measure(run, prior, short):
     """One run: a row of the cache."""
     corpus, seed, method, n_components, options, stream = run
     train, test = split(corpus, seed, short)
-    particles = CORPORA[corpus][2]
-    model = new_model(method, n_components, seed, prior, options)
-    model.set_params(**({"total_samples": train.shape[0]} if "total_samples" in model.get_params() else {}))
-    marks = checkpoints(train.shape[0]) if stream else [train.shape[0]]
+    n, particles = train.shape[0], CORPORA[corpus][2]
+    n_passes, n_words, settings = parts_of(options, train, n_components, seed, prior)
+    model = new_model(method, n_components, seed, prior, settings)
+    model.set_params(**({"total_samples": n} if "total_samples" in model.get_params() else {}))
+    marks = checkpoints(n) if stream else [n * (i + 1) for i in range(n_passes)]
     seconds, curve, bounds, seen = 0.0, [], [], 0
     for mark in marks:
-        start = time.perf_counter()
-        for first in range(seen, mark, BATCH):
-            model.partial_fit(train[first : min(first + BATCH, mark)])
-        seconds += time.perf_counter() - start
+        start, earlier = time.process_time(), seen // n * n  # documents of passes before
+        for first in range(seen, mark, model.batch_size):
+            model.partial_fit(train[first - earlier : min(first + model.batch_size, mark) - earlier])
+        seconds += time.process_time() - start
         seen = mark
         curve.append(-left_to_right(model, test, n_particles=particles))
         if hasattr(model, "elbo"):
-            bounds.append(bound_per_word(model, test, train.shape[0]))
+            bounds.append(bound_per_word(model, test, n))
     return {
         "run": key_of(run),
         "documents": marks,
@@ -161,6 +215,28 @@ def measure(run, prior, short):
         "seconds": round(seconds, 2),
         "prior": round(float(model.doc_topic_prior_.mean()), 5),
         "topics": int(model.n_components_),
+        **(words_of(model, corpus, train, n_words) if n_words else {}),
+    }
+
+
+def parts_of(options, train, n_components, seed, prior):
+    """Passes, first words that are noted, and parameters of the estimator."""
+    settings = dict(options)
+    n_passes, n_words = settings.pop("passes", 1), settings.pop("words", 0)
+    if settings.pop("start", None) == "documents":
+        settings["components_init"] = document_components(train, n_components, random_state=seed)
+    if settings.get("doc_topic_prior") == "G-OEM":
+        settings["doc_topic_prior"] = prior
+    return n_passes, n_words, settings
+
+
+def words_of(model, corpus, train, n_words):
+    """NPMI and diversity of ten words, and the first words of the largest topics, largest first."""
+    vocabulary, order = load(corpus)[2], np.argsort(-model.topic_word_counts_.sum(axis=1))[:N_SHOWN]
+    return {
+        "npmi": round(float(coherence(model, train)), 4),
+        "diversity": round(float(topic_diversity(model, n_words=10)), 4),
+        "words": [list(map(str, vocabulary[np.argsort(-model.components_[k])[:n_words]])) for k in order],
     }
 
 
@@ -227,6 +303,33 @@ def prior_runs(corpora, topics, seeds):
             yield "synthetic", seed, method, 10, {**rule, "learning_decay": decay}, False
 
 
+def more_runs(corpora, topics, seeds):
+    true = product(("synthetic",), (10, 20), FEW_SEEDS, ("SPLDA", "OLDA", "VarGibbs", "SGS"))
+    for corpus, k, seed, method in (*true, *product(FEW, MORE_TOPICS, FEW_SEEDS, METHODS)):
+        if corpus in corpora and seed in seeds:
+            yield corpus, seed, method, k, {}, False
+
+
+def cells_of(variant, corpora, topics):
+    """(corpus, method, topics, settings) of each comparison with what is not moved."""
+    numbers = [k for k in variant.topics or (max(topics),) if k in topics]
+    of = [corpus for corpus in variant.corpora if corpus in corpora]
+    return product(of, variant.methods, numbers, variant.settings)
+
+
+def variants_runs(corpora, topics, seeds):
+    for seed, variant in product(FEW_SEEDS, VARIANTS.values()):
+        for corpus, method, k, settings in cells_of(variant, corpora, topics):
+            if seed in seeds:
+                yield corpus, seed, method, k, settings, False
+
+
+def words_runs(corpora, topics, seeds):
+    for corpus, seed, method in product(FEW, FEW_SEEDS, ("G-OEM", "OLDA")):
+        if corpus in corpora and seed in seeds:
+            yield corpus, seed, method, max(topics), {"words": N_WORDS}, False
+
+
 STUDIES = {
     "topics": topics_runs,
     "boosting": boosting_runs,
@@ -234,24 +337,40 @@ STUDIES = {
     "hdp": hdp_runs,
     "prior": prior_runs,
     "equal": equal_runs,
+    "variants": variants_runs,
+    "words": words_runs,
+    "more": more_runs,
 }
 # Drawn from the runs of "topics".
 FROM_TOPICS = ("stream", "bound", "time")
 
 
-def run_all(runs, study, jobs):
+def has_given_prior(run):
+    return run[2] in FIXED_PRIOR or run[4].get("doc_topic_prior") == "G-OEM"
+
+
+def tells_prior(run, topics):
+    """The run of G-OEM on the same split."""
+    corpus, seed, _, n_components, *_ = run
+    return corpus, seed, "G-OEM", n_components, {}, n_components == max(topics)
+
+
+def run_all(runs, study, jobs, topics):
     """Measure what the cache does not have: split by split, so that an unfinished study has something of
-    everything, and methods with a fixed prior after those that tell it."""
+    everything, and methods with a given prior after the runs that tell it."""
     unique = {key_of(run): run for run in runs}
+    for run in list(unique.values()):
+        if has_given_prior(run) and key_of(run) not in study.cache:
+            telling = tells_prior(run, topics)
+            unique[key_of(telling)] = telling
     rows = study.cache.rows
     todo = [run for key, run in unique.items() if key not in study.cache]
     with Pool(study, jobs, len(todo)) as pool:
-        for seed, fixed in product(sorted({run[1] for run in todo}), (False, True)):
+        for seed, given in product(sorted({run[1] for run in todo}), (False, True)):
             calls = []
             for run in todo:
-                if (run[1], run[2] in FIXED_PRIOR) == (seed, fixed):
-                    free = (run[0], seed, "G-OEM", run[3], {}, run[5])
-                    prior = rows[key_of(free)]["prior"] if fixed else None
+                if (run[1], has_given_prior(run)) == (seed, given):
+                    prior = rows[key_of(tells_prior(run, topics))]["prior"] if given else None
                     calls.append((run, prior, study.short))
             pool.measure(measure, calls)
 
@@ -277,7 +396,7 @@ def by_topics(cache, corpora, topics, seeds, methods):
     table = {}
     for corpus, method in product(corpora, methods):
         found = {}
-        for k in topics:
+        for k in (*topics, *MORE_TOPICS):
             stream = k == max(topics) and method in METHODS
             rows = runs_of(cache, corpus, seeds, method, k, stream=stream)
             if rows:
@@ -296,9 +415,10 @@ def draw_against_topics(study, corpora, topics, seeds, methods, name):
         for k, values in found.items():
             middle, low, high = spread(values)
             rows.append([corpus, method, k, f"{middle:.4f}", f"{low:.4f}", f"{high:.4f}", len(values)])
-    for axis in axes.values():
+    for corpus, axis in axes.items():
+        numbers = sorted({k for (of, _), found in table.items() if of == corpus for k in found})
         axis.set_xscale("log", base=2)
-        axis.set_xticks(topics, [str(k) for k in topics])
+        axis.set_xticks(numbers, [str(k) for k in numbers])
         axis.set_xlabel("topics")
         axis.set_ylabel("nats per word")
     finish(figure, study.path(f"_{name}.png"))
@@ -433,6 +553,90 @@ def write_equal(study, corpora, topics, seeds):
     study.write("equal", head, rows)
 
 
+def write_variants(study, seeds, topics):
+    """What a setting adds to log-perplexity on the same splits, with the reach of the interval."""
+    corpora = list(dict.fromkeys(corpus for variant in VARIANTS.values() for corpus in variant.corpora))
+    rows = {}
+    for name, variant in VARIANTS.items():
+        for corpus, method, k, settings in cells_of(variant, corpora, topics):
+            usual = k == max(topics) and method in METHODS
+            moved, beside = (
+                {seed: last(runs_of(study.cache, corpus, [seed], method, k, *which)) for seed in seeds}
+                for which in ((settings,), (None, usual))
+            )
+            less = [a - b for seed in seeds for a, b in zip(moved[seed], beside[seed])]
+            if less:
+                setting = ", ".join(f"{parameter}={value}" for parameter, value in settings.items())
+                mean, low, _ = interval(less)
+                cell = f"{mean:+.3f}" + (f" ± {mean - low:.3f}" if len(less) > 1 else "")
+                rows.setdefault((name, method, k, setting), {})[corpus] = f"{cell} ({len(less)})"
+    table = [[*key, *(cells.get(corpus, "") for corpus in corpora)] for key, cells in rows.items()]
+    study.write("variants", ["moved", "method", "topics", "settings", *corpora], table)
+
+
+def write_common(study, topics):
+    """All methods with the same fixed prior on each split, which is what G-OEM learns there."""
+    rows, k = [], max(topics)
+    for corpus in FEW:
+        found = {}
+        for method in METHODS:
+            which = (None, True) if method in FIXED_PRIOR else ({"doc_topic_prior": "G-OEM"}, False)
+            each = [runs_of(study.cache, corpus, [seed], method, k, *which) for seed in FEW_SEEDS]
+            found[method] = [last(rows_of_seed) for rows_of_seed in each]
+        complete = [i for i in range(len(FEW_SEEDS)) if all(values[i] for values in found.values())]
+        for method in METHODS if complete else ():
+            values, beside = (np.array([found[name][i][0] for i in complete]) for name in (method, "G-OEM"))
+            numbers = [values.mean(), *interval(values - beside)]
+            rows.append([corpus, method, *(f"{x:.4f}" for x in numbers), len(complete)])
+    head = [
+        "corpus",
+        "method",
+        "log-perplexity, nats per word",
+        "less G-OEM",
+        "95 percent interval from",
+        "to",
+    ]
+    study.write("common", [*head, "splits"], rows)
+
+
+def write_passes(study, seeds):
+    """Figure 12 top: means after each of four passes with 200 local ones."""
+    rows = []
+    (variant,) = (each for each in VARIANTS.values() if "passes" in each.settings[0])
+    for corpus, method, k in product(variant.corpora, variant.methods, variant.topics):
+        found = runs_of(study.cache, corpus, seeds, method, k, variant.settings[0])
+        if found:
+            for name in ("bound", "log_perplexity"):
+                means = np.mean([row[name] for row in found], axis=0)
+                rows.append(
+                    [corpus, method, k, name.replace("_", "-"), *(f"{x:.4f}" for x in means), len(found)]
+                )
+    head = [
+        "corpus",
+        "method",
+        "topics",
+        "nats per word",
+        *(f"after pass {i + 1}" for i in range(4)),
+        "splits",
+    ]
+    study.write("passes", head, rows)
+
+
+def write_words(study, seeds, topics):
+    """NPMI and diversity of both methods; the first words of large topics, of the first split."""
+    rows, shown = [], []
+    for corpus, method in product(FEW, ("G-OEM", "OLDA")):
+        found = runs_of(study.cache, corpus, seeds, method, max(topics), {"words": N_WORDS})
+        if found:
+            means = [interval([row[name] for row in found]) for name in ("npmi", "diversity")]
+            rows.append([corpus, method, *(f"{x:.4f}" for each in means for x in each), len(found)])
+            shown += [[corpus, method, " ".join(words)] for words in found[0]["words"]]
+    bounds = ["95 percent interval from", "to"]
+    head = ["corpus", "method", "NPMI of ten words", *bounds, "diversity", *bounds, "splits"]
+    study.write("npmi", head, rows)
+    study.write("words", ["corpus", "method", "first words of a topic"], shown)
+
+
 def draw_time(study, corpora, topics, seeds):
     rows = []
     for method in METHODS:
@@ -454,6 +658,10 @@ def draw(study, corpora, topics, seeds):
     draw_steps(study, corpora, topics, seeds)
     draw_prior(study, seeds)
     write_equal(study, corpora, topics, seeds)
+    write_variants(study, seeds, topics)
+    write_common(study, topics)
+    write_passes(study, seeds)
+    write_words(study, seeds, topics)
     draw_time(study, corpora, topics, seeds)
 
 
@@ -461,6 +669,10 @@ def main():
     parser = new_parser(__doc__, long=True)
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=list(CORPORA))
     parser.add_argument("--figures", nargs="+", choices=[*STUDIES, *FROM_TOPICS], default=None)
+    parser.add_argument(
+        "--methods", nargs="+", choices=[*METHODS, *ONLINE_EM, *HIERARCHICAL], help="run these"
+    )
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="splits that are run")
     arguments = parser.parse_args()
     names = [name for name in STUDIES if arguments.figures is None or name in arguments.figures]
     if arguments.figures and set(arguments.figures) & set(FROM_TOPICS) and "topics" not in names:
@@ -468,9 +680,13 @@ def main():
     topics, seeds = ((8, 16), range(2)) if arguments.short else (TOPICS, SEEDS)
     study = Study("online_em", arguments)
     runs = [run for name in names for run in STUDIES[name](arguments.corpora, topics, seeds)]
+    if arguments.methods:
+        runs = [run for run in runs if run[2] in arguments.methods]
     if not arguments.draw_only:
-        run_all(runs, study, arguments.jobs)
-    draw(study, arguments.corpora, topics, seeds)
+        runs = [run for run in runs if run[1] < arguments.seeds]
+        run_all(runs, study, arguments.jobs, topics)
+    found = {json.loads(run)[0] for run in study.cache.rows}
+    draw(study, [corpus for corpus in CORPORA if corpus in found], topics, seeds)
 
 
 if __name__ == "__main__":

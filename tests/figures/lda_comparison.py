@@ -1,6 +1,6 @@
 """Figures in sentences of doc/lda_comparison.rst."""
 
-from .tables import entry, rounded, rows, seconds_of, span, values
+from .tables import entry, first, rounded, rows, seconds_of, span, values
 
 PAGE = "doc/lda_comparison.rst"
 
@@ -95,6 +95,41 @@ def lost_with_equal_topic_priors():
     return span([a - b for a, b in zip(equal, own)])
 
 
+LOSS, GAIN = 1, -1
+FEW = "kos", "reuters21578"
+
+
+def moved(*variants):
+    """What settings add to log-perplexity on both corpora: of methods, settings and the sign that it has."""
+    found = []
+    for method, settings, sign in variants:
+        (row,) = rows("online_em_variants", method, settings, topics="128")
+        found += [f"{sign * float(first(row[corpus])):.3f}" for corpus in FEW]
+    return found
+
+
+def span_of_moved(*variants):
+    """The least and the most over corpora and numbers of topics, of methods and settings."""
+    found = [row for method, settings in variants for row in rows("online_em_variants", method, settings)]
+    return span([float(first(row[corpus])) for row in found for corpus in FEW], 3)
+
+
+def more_local_passes():
+    found = claimed("More local iterations may make OLDA worse")
+    del found["KOS, 128 topics"]
+    return span(found.values(), 3)
+
+
+def beyond_128_topics():
+    gain = claimed("It goes on falling to more than a hundred topics")["KOS, SPLDA"]
+    return [f"{gain:.3f}", f"{-claimed('LDS is competitive with 500 topics or more')['KOS, SPLDA']:.3f}"]
+
+
+def last_change_of_bounds():
+    found = rows("online_em_passes", "bound")
+    return span([float(row["after pass 4"]) - float(row["after pass 3"]) for row in found], 3)
+
+
 def flagship_gains(setting, less, passes, topics="100"):
     """The smallest and the largest over corpora."""
     table = rows("flagship_gains", setting, less, passes, topics)
@@ -145,4 +180,50 @@ SENTENCES = [
     ("0.25 with averages is as good as 0.75 without, within {} nats.", averages_instead_of_larger_steps),
     ("no more than {} nats, within the spread of the splits,", cost_of_learning),
     ("it does worse on all six corpora, by {} to {} nats", lost_with_equal_topic_priors),
+    (
+        "SPLDA, which gains least, by {} nats from 128 on. *LDS is competitive with 500 topics or more*: "
+        "there it is {} nats behind SPLDA with 512.",
+        beyond_128_topics,
+    ),
+    (
+        "V-OEM++ loses {} and {} nats on KOS and Reuters, OLDA {} and {}, G-OEM {} and {}.",
+        moved,
+        *((method, "batch_size=50", LOSS) for method in ("V-OEM++", "OLDA", "G-OEM")),
+    ),
+    ("by {} to {} nats on both. *50 or 100", more_local_passes),
+    (
+        "*50 or 100 sweeps change G-OEM little*, by {} to {} nats,",
+        span_of_moved,
+        ("G-OEM", "doc_burn_in=38, doc_sweeps=12"),
+        ("G-OEM", "doc_burn_in=75, doc_sweeps=25"),
+    ),
+    (
+        "loses {} and {} nats on KOS and Reuters; an exponent of 0.5 with an offset of 10 gains {} and {}.",
+        moved,
+        ("OLDA", "learning_decay=1.0, learning_offset=100.0", LOSS),
+        ("OLDA", "learning_decay=0.5, learning_offset=10.0", GAIN),
+    ),
+    (
+        "G-OEM++ by {} and {} nats on KOS and Reuters and V-OEM++ by {} and {}, and make G-OEM worse, "
+        "by {} and {}.",
+        moved,
+        *((method, "learning_decay=1.0", GAIN) for method in ("G-OEM++", "V-OEM++")),
+        ("G-OEM", "learning_decay=1.0", LOSS),
+    ),
+    (
+        "add {} to {} nats to the three methods.",
+        span_of_moved,
+        *((method, "start=documents") for method in ("G-OEM", "V-OEM++", "SPLDA")),
+    ),
+    (
+        "add {} to {} nats to OLDA and SVB:",
+        span_of_moved,
+        *((method, "max_doc_update_iter=200, passes=4") for method in ("OLDA", "SVB")),
+    ),
+    ("the bound changes by {} to {} nats per word,", last_change_of_bounds),
+    (
+        "OLDA loses by it, {} and {} nats on KOS and Reuters,",
+        moved,
+        ("OLDA", "doc_topic_prior=G-OEM", LOSS),
+    ),
 ]
