@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
+from sktopic import load
 from sktopic._document_steps import DenseCounts, GibbsStep
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._parallel import Workers
@@ -188,6 +189,31 @@ def test_later_passes_leave_the_concentration_of_documents_and_in_time_the_root(
         assert (once.topic_concentration_ == thrice.topic_concentration_) == stays
         assert np.array_equal(once._tables, thrice._tables) == stays
         assert not np.allclose(thrice._statistics.totals, once._statistics.totals)
+
+
+def test_updates_that_move_the_root(monkeypatch, tmp_path):
+    """All but the first until the hundredth; then in a first pass, and in what partial_fit is given."""
+    moved, update_root = [], HybridHDP._update_root
+
+    def note(self, tables, growth, update):
+        moved.append(update.number + 1)
+        update_root(self, tables, growth, update)
+
+    monkeypatch.setattr(HybridHDP, "_update_root", note)
+    model = make_model(batch_size=1, max_iter=3).fit(SMALL)  # 60 documents, all with words
+    assert moved == list(range(2, 101))
+    model.save(tmp_path / "model")
+    load(tmp_path / "model").partial_fit(SMALL[:5])
+    assert moved[99:] == list(range(181, 186))
+    blocks = [SMALL[:40], sp.vstack([SMALL[40:], SMALL])]
+    for X, parameters in (
+        (blocks, {}),
+        (sp.vstack([SMALL, SMALL, SMALL[:10]]), {"early_stopping": True, "validation_fraction": 10 / 130}),
+    ):
+        moved.clear()
+        model = make_model(batch_size=1, max_iter=2, **parameters).fit(X)
+        assert model.n_batch_iter_ == 240
+        assert moved == list(range(2, 121))
 
 
 def test_with_moves_the_root_goes_on():

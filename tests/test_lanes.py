@@ -153,9 +153,14 @@ def test_rounds_of_one_lane_are_plain_updates(name):
         assert_same_state(rounds.model, plain, 1e-9)
 
 
-@pytest.mark.parametrize("learning_decay", [0.65, 0.0])
-def test_a_round_follows_the_formula(learning_decay):
-    """With learning_decay=0, each update forgets all before it."""
+@pytest.mark.parametrize("learning_decay", [0.65, 0.0, None])
+def test_a_round_follows_the_formula(learning_decay, monkeypatch):
+    """With learning_decay=0, each update forgets all before it; steps of None here bend from the first on."""
+    monkeypatch.setattr("sktopic.lda._online_em.MOST_OVER_T", 1.0)
+
+    def step_size(t):
+        return min((1.0 + t) ** -0.65, 1.0 / t) if learning_decay is None else (1.0 + t) ** -learning_decay
+
     n_updates, model = 4, clone(MODELS["variational"]).set_params(learning_decay=learning_decay)
     rounds = Rounds(model).run().run()
     before, head = rounds.model, rounds.head
@@ -177,14 +182,13 @@ def test_a_round_follows_the_formula(learning_decay):
         log_theta, n_with_words = log_theta + statistics.log_theta, n_with_words + statistics.n_documents
         return empty.store
 
-    step_sizes = [(1.0 + 3 + step) ** -learning_decay for step in range(n_updates)]
+    step_sizes = [step_size(3 + step) for step in range(n_updates)]
     wanted = run_round(before._store, lanes, expected, step_sizes, lambda batch: batch.shape[0])
     rounds.run(n_updates)
     assert_allclose(rounds.model._store, wanted, rtol=1e-10)
     assert_allclose(rounds.model._store_totals, wanted.sum(axis=0), rtol=1e-10)
     # The prior, learned once from the sums of the round, by the step that its updates make together.
-    t = PRIOR_INERTIA + 1 + 1 + np.arange(n_updates)
-    kept = np.prod(1.0 - (1.0 + t) ** -learning_decay)
+    kept = np.prod([1.0 - step_size(PRIOR_INERTIA + 2 + step) for step in range(n_updates)])
     mean = kept * before._prior_averages + (1.0 - kept) * log_theta / n_with_words
     prior = before.doc_topic_prior_.copy()
     fit_dirichlet(mean, prior, MAX_ITER, TOL)

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma
 from sklearn.base import clone
 
-from sktopic import _minibatch, _progress
+from sktopic import _minibatch, _progress, load
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._statistics import TopicWordStatistics
 from sktopic.datasets import make_bars, make_lda_documents
@@ -452,6 +452,19 @@ def test_steps_of_a_stream_bend_until_it_has_the_size_of_the_corpus(steps):
             model.partial_fit(np.ones((40, 3)))
         assert_allclose(steps, [*bent_steps(n_bent), *power_steps(80)[n_bent:]])
         steps.clear()
+
+
+def test_steps_go_on_where_training_does(steps, tmp_path):
+    """In a saved model; and after fit, in documents by weight, where more come than the corpus had."""
+    model = OnlineEMLDA(2, batch_size=1, random_state=0).partial_fit(np.ones((70, 3)))
+    model.save(tmp_path / "model")
+    load(tmp_path / "model").partial_fit(np.ones((10, 3)))
+    assert_allclose(steps, bent_steps(80))
+    steps.clear()
+    settings = {"batch_size": 1, "max_iter": 1, "total_samples": 180, "random_state": 0}
+    model = OnlineEMLDA(2, **settings).fit(np.ones((80, 3)), sample_weight=2.0)
+    model.partial_fit(np.ones((30, 3)))
+    assert_allclose(steps, [*bent_steps(100), *power_steps(110)[100:]])
 
 
 def test_steps_with_a_decay_that_is_given_do_not_bend(steps):
