@@ -140,7 +140,7 @@ def study_root(study, arguments, corpora, seeds):
         if rows:
             *means, score = np.mean(rows, axis=0)
             table.append((corpus, model, len(rows), *(f"{x:.1f}" for x in means), f"{score:.4f}"))
-    head = ["corpus", "model", "seeds", "topic_concentration_", "doc_concentration_", "topics in use"]
+    head = ["corpus", "model", "seeds", "topic concentration", "doc concentration", "topics in use"]
     study.write("root", [*head, "topics that the root amounts to", "score"], table)
 
 
