@@ -21,7 +21,7 @@ SMALLEST_LEARNED, LARGEST_LEARNED = 1e-6, 1e4
 # topics that are still random, under which documents look alike: a prior that followed would keep them so.
 PRIOR_INERTIA = 10
 
-# Of the mean share of a topic, what it keeps where shares are learned: a topic without any has no way back.
+# The part of the mean share that every topic keeps where shares are learned: there is no way back from zero.
 LEAST_SHARE = 0.01
 
 LEARNED = ("auto", "auto-symmetric")

@@ -26,11 +26,11 @@ class StreamStep:
     the stream count, however long it is, while step sizes with a decay below one forget all but the last few.
     """
 
-    early: StepSize
+    other: StepSize
     n: float
 
     def __call__(self, t: float) -> float:
-        return min(self.early(t), self.n / t)
+        return min(self.other(t), self.n / t)
 
 
 def mean_of_all(t: float) -> float:
