@@ -129,35 +129,10 @@ def measure_root(corpus, model, seed):
     return {"run": root_name(corpus, model, seed), "values": values, "seconds": seconds}
 
 
-def study_root(study, arguments, corpora, seeds):
-    cells = list(product(corpora[:4], ROOTS))
-    runs = [(*cell, seed) for seed in range(seeds) for cell in cells]
-    run_missing(study, arguments, measure_root, runs, root_name)
-    table = []
-    for corpus, model in cells:
-        found = (study.cache.rows.get(root_name(corpus, model, seed)) for seed in range(seeds))
-        rows = [row["values"] for row in found if row]
-        if rows:
-            *means, score = np.mean(rows, axis=0)
-            table.append((corpus, model, len(rows), *(f"{x:.1f}" for x in means), f"{score:.4f}"))
-    head = ["corpus", "model", "seeds", "topic concentration", "doc concentration", "topics in use"]
-    study.write("root", [*head, "topics that the root amounts to", "score"], table)
-
-
 def versions_of(method):
     if method == "OnlineCVB0LDA":
         return ("after",)
     return VERSIONS if method == "HybridHDP" else ("before", "after")
-
-
-def main():
-    parser = new_parser(__doc__, long=True)
-    parser.add_argument("--part", choices=PARTS, help="one of them; else all")
-    arguments = parser.parse_args()
-    study = Study("passes", arguments)
-    for part in [arguments.part] if arguments.part else PARTS:
-        corpora, seeds = (CORPORA[:1], 1) if study.short else (CORPORA, N_SEEDS)
-        PARTS[part](study, arguments, corpora, seeds)
 
 
 def run_missing(study, arguments, function, runs, name):
@@ -191,6 +166,21 @@ def study_starts(study, arguments, corpora, seeds):
     study.write("starts", ["corpus", "topics", "start", *MEASURES, "score gained", "from", "to"], table)
 
 
+def study_root(study, arguments, corpora, seeds):
+    cells = list(product(corpora[:4], ROOTS))
+    runs = [(*cell, seed) for seed in range(seeds) for cell in cells]
+    run_missing(study, arguments, measure_root, runs, root_name)
+    table = []
+    for corpus, model in cells:
+        found = (study.cache.rows.get(root_name(corpus, model, seed)) for seed in range(seeds))
+        rows = [row["values"] for row in found if row]
+        if rows:
+            *means, score = np.mean(rows, axis=0)
+            table.append((corpus, model, len(rows), *(f"{x:.1f}" for x in means), f"{score:.4f}"))
+    head = ["corpus", "model", "seeds", "topic concentration", "doc concentration", "topics in use"]
+    study.write("root", [*head, "topics that the root amounts to", "score"], table)
+
+
 def study_passes(study, arguments, corpora, seeds):
     sizes = (50,) if study.short else (100, 50)
     cells = [(corpus, method, n) for n, corpus, method in product(sizes, corpora, METHODS)]
@@ -209,27 +199,10 @@ def study_passes(study, arguments, corpora, seeds):
         best = scores.mean(axis=0).argmax()
         lost = interval(scores[:, best] - scores[:, -1])
         shown = [f"{x:.4f}" for x in scores.mean(axis=0)]
-        table.append(
-            (
-                corpus,
-                method,
-                n,
-                version,
-                *shown,
-                PASSES[best],
-                *(f"{x:.4f}" for x in lost),
-                at[-1],
-            )
-        )
-    head = [
-        "corpus",
-        "method",
-        "topics",
-        "version",
-        *(f"{n} passes" for n in PASSES),
-        "best number of passes",
-    ]
-    study.write("", [*head, "lost by 30", "from", "to", "seconds"], table)
+        shown += [PASSES[best], *(f"{x:.4f}" for x in lost), at[-1]]
+        table.append((corpus, method, n, version, *shown))
+    head = ["corpus", "method", "topics", "version", *(f"{n} passes" for n in PASSES)]
+    study.write("", [*head, "best number of passes", "lost by 30", "from", "to", "seconds"], table)
     draw(study, table, sizes[0])
 
 
@@ -249,6 +222,16 @@ def draw(study, table, n_components):
 
 
 PARTS = {"passes": study_passes, "starts": study_starts, "root": study_root}
+
+
+def main():
+    parser = new_parser(__doc__, long=True)
+    parser.add_argument("--part", choices=PARTS, help="one of them; else all")
+    arguments = parser.parse_args()
+    study = Study("passes", arguments)
+    for part in [arguments.part] if arguments.part else PARTS:
+        corpora, seeds = (CORPORA[:1], 1) if study.short else (CORPORA, N_SEEDS)
+        PARTS[part](study, arguments, corpora, seeds)
 
 
 if __name__ == "__main__":
