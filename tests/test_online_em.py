@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sktopic import _minibatch, _progress, load
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._statistics import TopicWordStatistics
+from sktopic._topics import TopicProbabilities
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import HybridLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -838,6 +839,15 @@ def test_words_of_one_document_stay_in_topics_without_smoothing(n_components):
     model, counts = in_several_passes(n_components)
     assert_allclose(model.topic_word_counts_.sum(), counts.sum(), rtol=0.01)
     assert np.isfinite(model.score(counts))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 1e-3])
+def test_of_own_tokens_a_millionth_is_left_or_the_smoothing(smoothing):
+    token = np.array([0.1, 0.2])
+    topics = TopicProbabilities(np.ones((4, 2)), token, np.full(2, smoothing), token=token)
+    often = np.array([0.0, 0.5, 0.25])
+    assert_allclose(topics.own_tokens(often).smoothing, np.maximum(smoothing, 1e-6 * 0.5 * token))
+    assert_array_equal(topics.own_tokens(often[:0]).smoothing, smoothing)
 
 
 def test_own_tokens_are_left_out_whatever_all_documents_count():
