@@ -31,7 +31,7 @@ ALL_COMPONENTS = 20, 50, 100, 500
 N_SEEDS = 5
 N_WORDS = 10
 SWEEPS = 500
-SHARES = {"doc_topic_prior": "auto", "prior_update": "shares"}
+FIXED = {"doc_topic_prior": None}
 PEER = f"tomotopy, {SWEEPS} sweeps"
 
 
@@ -53,16 +53,16 @@ class FromGibbs(OnlineEMLDA):
 
 def batch_em(max_iter):
     """Passes of EM from there in which all documents are seen before topics change, and many sweeps made."""
-    steps = {"learning_decay": 0.0, "batch_size": 10**6, "max_iter": max_iter}
+    steps = {**FIXED, "learning_decay": 0.0, "batch_size": 10**6, "max_iter": max_iter}
     return partial(FromGibbs, **steps, doc_burn_in=15, doc_sweeps=5)
 
 
 MODELS = {
     "OnlineEMLDA": OnlineEMLDA,
-    "OnlineEMLDA, all sweeps from the prior": WithoutSpread,
-    "OnlineEMLDA, learned shares": partial(OnlineEMLDA, **SHARES),
-    "OnlineEMLDA, learned shares, 6 + 3 sweeps": partial(OnlineEMLDA, **SHARES, doc_burn_in=6, doc_sweeps=3),
-    "OnlineEMLDA, topic_word_prior=0.01": partial(OnlineEMLDA, topic_word_prior=0.01),
+    "OnlineEMLDA, 6 + 3 sweeps": partial(OnlineEMLDA, doc_burn_in=6, doc_sweeps=3),
+    "OnlineEMLDA, a fixed prior": partial(OnlineEMLDA, **FIXED),
+    "OnlineEMLDA, a fixed prior, all sweeps from it": partial(WithoutSpread, **FIXED),
+    "OnlineEMLDA, a fixed prior, topic_word_prior=0.01": partial(OnlineEMLDA, **FIXED, topic_word_prior=0.01),
     "CollapsedGibbsLDA": CollapsedGibbsLDA,
     "CollapsedGibbsLDA, then 10 passes of EM": batch_em(10),
     "CollapsedGibbsLDA, then 30 passes of EM": batch_em(30),
@@ -71,8 +71,8 @@ MODELS = {
     "OnlineEMLDA, 10 passes": partial(OnlineEMLDA, max_iter=10),
     "CollapsedGibbsLDA, 1000 sweeps": partial(CollapsedGibbsLDA, max_iter=1000),
 }
-FIRST, CHAIN = list(MODELS)[:2], list(MODELS)[-2:]
-LEARNED = "OnlineEMLDA, learned shares", "OnlineEMLDA"
+FIRST, CHAIN = list(MODELS)[2:4], list(MODELS)[-2:]
+LEARNED = "OnlineEMLDA", "OnlineEMLDA, a fixed prior"
 PAIRS = {"first_sweep": FIRST, "shares": LEARNED, "chain": CHAIN}
 TOPICS = {model: (50, 100) for model in MODELS} | dict.fromkeys([*FIRST, *LEARNED], (20, 50, 100))
 TOPICS |= dict.fromkeys(CHAIN, (20, 100, 500))

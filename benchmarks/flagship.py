@@ -16,7 +16,7 @@ Then ("confirm") the default, settings that follow from this, and other methods 
 after passes of `fit`.
 
 The score is document completion with the same sampler for all; topics are also scored under another prior:
-those found with a learned prior under the default one, others under a symmetric one as large as what
+those found with a learned prior under the fixed one, others under a symmetric one as large as what
 SinglePassLDA learns there. Seconds are those of the processor. Writes flagship_scores.csv (every score),
 flagship_effects.csv (mean differences with intervals over corpora and splits), flagship_first_pass.csv,
 flagship_defaults.csv, flagship_gains.csv and flagship_equal_time.csv to benchmarks/output/, or with --update
@@ -42,8 +42,8 @@ EACH_PASS = (1, 2, 3, 4, 5)
 CORPORA = {"kos": 500, "nips_uci": 150, "20news": 500}
 SEEDS = (0, 1)
 
-START = {"learning_decay": 0.65, "doc_burn_in": 4, "doc_sweeps": 3}
-FIXED_POINT = {"doc_topic_prior": "auto"}
+START = {"doc_topic_prior": None, "learning_decay": 0.65, "doc_burn_in": 4, "doc_sweeps": 3}
+FIXED_POINT = {"doc_topic_prior": "auto", "prior_update": "fixed-point"}
 GAMMA = {"doc_topic_prior": "auto", "prior_update": "gamma"}
 LEVELS = {
     "variational": {"inference": "variational"},

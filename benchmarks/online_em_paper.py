@@ -68,6 +68,7 @@ LOOP = {"batch_size": BATCH, "max_iter": 1}
 STEP = {"learning_decay": 0.5, "learning_offset": 0.0}
 GIBBS = {"doc_burn_in": PASSES - PASSES // 4, "doc_sweeps": PASSES // 4}
 VARIATIONAL = {"max_doc_update_iter": PASSES, "mean_change_tol": 0.0}
+FIXED_POINT = {"doc_topic_prior": "auto", "prior_update": "fixed-point"}
 ONLINE_EM = {
     "G-OEM": {},
     "G-OEM++": {"boost": True},
@@ -138,7 +139,7 @@ def new_model(method, n_components, seed, prior, options):
     learned = {"doc_topic_prior": "auto", "prior_update": "gradient"}
     fixed = {"doc_topic_prior": prior}
     if method in ONLINE_EM:
-        kind, settings = lda.OnlineEMLDA, {**STEP, **GIBBS, "doc_topic_prior": "auto", **ONLINE_EM[method]}
+        kind, settings = lda.OnlineEMLDA, {**STEP, **GIBBS, **FIXED_POINT, **ONLINE_EM[method]}
     elif method in HIERARCHICAL:
         kind, settings = HIERARCHICAL[method], {**STEP, **GIBBS, **CONCENTRATIONS, **BIRTHS[method]}
     else:

@@ -68,7 +68,7 @@ def world():
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(N_WORDS, 0.1), N_TOPICS)
     X = documents(proportions_given(rng.normal(size=4000), rng), topics, 100, rng)
-    model = OnlineEMLDA(N_TOPICS, doc_topic_prior="auto", max_iter=10, random_state=0).fit(X)
+    model = OnlineEMLDA(N_TOPICS, prior_update="fixed-point", max_iter=10, random_state=0).fit(X)
     distances = ((topics[:, None] - model.components_) ** 2).sum(axis=2)
     covariate = rng.normal(size=1_000_000)
     first = proportions_given(covariate, rng)[:, 0]

@@ -26,7 +26,7 @@ class HybridLDA(PosteriorLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, with the weight of ten batches, and the first update does not learn.
+        that of None, with the weight of ten batches, and the first update does not learn.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
         is ``min(0.3, 30 / n_components)``: draws have more variance than the conditional probabilities that

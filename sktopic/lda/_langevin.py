@@ -86,7 +86,7 @@ class LangevinLDA(MinibatchLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, with the weight of ten batches, and the first update does not learn.
+        that of None, with the weight of ten batches, and the first update does not learn.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0. None is ``min(0.1, 2 / n_components)``.
     learning_rate : float, default=0.3

@@ -22,7 +22,7 @@ DECAY, MOST_OVER_T = 0.65, 4.0
 class OnlineEMLDA(ExpectedCountsLDA):
     """Latent Dirichlet allocation by online expectation maximisation.
 
-    Maximum likelihood for topics (and, if asked, for the prior of the topic proportions) by stochastic
+    Maximum likelihood for topics and for their shares in the prior of the topic proportions by stochastic
     approximation: each mini-batch moves the averaged sufficient statistics a step towards those expected
     in its own documents. With ``inference='gibbs'`` the expectation is a Rao-Blackwellised Gibbs estimate
     of the exact one (G-OEM in the literature), the first choice for a given number of topics, be it in
@@ -39,16 +39,16 @@ class OnlineEMLDA(ExpectedCountsLDA):
         Whether the topics are updated after every sweep or iteration of the document step instead of
         once a batch (the variants called ++). Pays with ``inference='variational'``; each batch is then
         held in memory as a whole.
-    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
+    doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, with the weight of ten batches, and the first update does not learn.
-    prior_update : {'fixed-point', 'gamma', 'shares'}, default='fixed-point'
+        that of None, with the weight of ten batches, and the first update does not learn.
+    prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
         E[log theta]; as the mode of its posterior under a Gamma prior; or the shares of topics alone, while
-        their sum stays that of the default. The last finds the most distinct topics: general words gather in
-        topics that many documents have.
+        their sum stays that of None. The last finds the most distinct topics: general words gather in
+        topics that many documents have. With 'auto-symmetric' it leaves nothing to learn.
     prior_shape, prior_rate : float, default=1.0
         Parameters of that Gamma prior, > 0 and >= 0.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
@@ -190,7 +190,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
     (500, 10)
     >>> lda.score(bars.data) > -2.6
     True
-    """
+    """  # noqa: E501
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **ExpectedCountsLDA._parameter_constraints,
@@ -212,8 +212,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
         *,
         inference: Literal["gibbs", "variational"] = "gibbs",
         boost: bool = False,
-        doc_topic_prior: float | ArrayLike | str | None = None,
-        prior_update: Literal["fixed-point", "gamma", "shares"] = "fixed-point",
+        doc_topic_prior: float | ArrayLike | str | None = "auto",
+        prior_update: Literal["fixed-point", "gamma", "shares"] = "shares",
         prior_shape: float = 1.0,
         prior_rate: float = 1.0,
         topic_word_prior: float | MatrixLike | None = None,

@@ -33,7 +33,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, with the weight of ten batches, and the first update does not learn.
+        that of None, with the weight of ten batches, and the first update does not learn.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
         How priors are learned with 'auto': by Minka's fixed point from averages over batches, or by
         a Newton step along the gradient of each batch, scaled by the step size, as in the paper.

@@ -26,7 +26,7 @@ class SinglePassLDA(OnlineEMLDA):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
         learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        the default, with the weight of ten batches, and the first update does not learn.
+        that of None, with the weight of ten batches, and the first update does not learn.
     prior_shape, prior_rate : float, default=1.0
         Parameters of the Gamma prior under which doc_topic_prior is learned, > 0 and >= 0.
     topic_word_prior : float or None, default=None
