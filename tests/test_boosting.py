@@ -26,7 +26,8 @@ N_TOPICS, N_WORDS, SIZE, CORPUS, ETA = 3, 16, 8, 500.0, 0.01
 
 def make_model(**settings):
     common = {"boost": True, "topic_word_prior": ETA, "total_samples": CORPUS, "batch_size": SIZE}
-    common |= {"max_iter": 1, "shuffle": False, "random_state": 3, "doc_topic_prior": 0.3}
+    common |= {"max_iter": 1, "shuffle": False, "random_state": 3, "learning_decay": 0.65}
+    common |= {"doc_topic_prior": 0.3, "prior_update": "fixed-point"}
     return OnlineEMLDA(N_TOPICS, **(common | settings))
 
 

@@ -748,8 +748,8 @@ def test_fit_equals_partial_fit_for_any_size_of_batches(n_documents, batch_size)
     ("estimator", "prior"),
     [
         *((estimator, "auto") for estimator in LEARNERS),
-        (LEARNERS[0], "auto-symmetric"),
-        (OnlineEMLDA(prior_update="shares"), "auto"),
+        (OnlineEMLDA(prior_update="fixed-point"), "auto"),
+        (OnlineEMLDA(prior_update="fixed-point"), "auto-symmetric"),
     ],
     ids=repr,
 )

@@ -42,9 +42,9 @@ N_WORDS = X.shape[1]
 BOUNDED = {"total_samples": 500.0, "random_state": 3}
 MODELS = {
     "gibbs": OnlineEMLDA(5, **BOUNDED),
-    "variational": OnlineEMLDA(5, inference="variational", doc_topic_prior="auto", **BOUNDED),
+    "fixed prior": OnlineEMLDA(5, doc_topic_prior=None, **BOUNDED),
+    "variational": OnlineEMLDA(5, inference="variational", prior_update="fixed-point", **BOUNDED),
     "gamma": OnlineEMLDA(5, doc_topic_prior="auto-symmetric", prior_update="gamma", **BOUNDED),
-    "shares": OnlineEMLDA(5, doc_topic_prior="auto", prior_update="shares", **BOUNDED),
     "hybrid": HybridLDA(5, doc_topic_prior="auto", **BOUNDED),
     "variational Bayes": OnlineVariationalLDA(
         5, topic_word_prior="auto", doc_topic_prior="auto-symmetric", **BOUNDED

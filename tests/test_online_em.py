@@ -156,6 +156,7 @@ def with_learned_prior(kind, inference, corpus):
         lambda seed: make_model(
             3,
             doc_topic_prior=kind,
+            prior_update="fixed-point",
             inference=inference,
             learning_decay=0.6,
             batch_size=50,
@@ -190,6 +191,16 @@ def test_symmetric_auto_prior_recovers_the_scale(inference, alpha):
     model = with_learned_prior("auto-symmetric", inference, corpus)
     assert len(np.unique(model.doc_topic_prior_)) == 1
     assert abs(np.log(model.doc_topic_prior_[0] / alpha)) < np.log(1.6)
+
+
+def test_the_default_learns_the_shares_of_topics_and_keeps_the_sum():
+    model = OnlineEMLDA(3, batch_size=10, random_state=0).fit(SMALL)
+    said = clone(model).set_params(doc_topic_prior="auto", prior_update="shares").fit(SMALL)
+    assert_array_equal(model.doc_topic_prior_, said.doc_topic_prior_)
+    assert np.ptp(model.doc_topic_prior_) > 0.0
+    assert model.doc_topic_prior_.mean() == pytest.approx(3**-0.55)
+    fixed = clone(model).set_params(doc_topic_prior=None).fit(SMALL)
+    assert_array_equal(fixed.doc_topic_prior_, np.full(3, 3**-0.55))
 
 
 def test_prior_stays_as_given_unless_learned():

@@ -37,8 +37,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
         How the topics of a document are inferred, in training and in `transform`.
     boost : bool, default=False
         Whether the topics are updated after every sweep or iteration of the document step instead of
-        once a batch (the variants called ++). Pays with ``inference='variational'``; each batch is then
-        held in memory as a whole.
+        once a batch (the variants called ++). Pays with ``inference='variational'`` and
+        ``doc_topic_prior=None``; each batch is then held in memory as a whole.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
