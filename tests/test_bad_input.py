@@ -424,7 +424,7 @@ BAD_PARAMETERS = {
     "prior_rate": [-1.0, NAN, INF, None, "1"],
     "topic_word_prior": [-0.01, NAN, INF, "symmetric", [0.1] * 12],
     "components_init": [1, "random", [0.1] * 12, [[0.1] * 11] * 3, [[0.1] * 12] * 13],
-    "learning_decay": [-0.1, 1.1, NAN, None, "0.7"],
+    "learning_decay": [-0.1, 1.1, NAN, "0.7"],
     "learning_offset": [-1, NAN, INF, None, "1"],
     "learning_rate": [0, -1, NAN, INF, None, "1"],
     "bernoulli_p": [0, 0.0, 1, 1.0, -0.1, 1.5, NAN, None, "0.5"],
@@ -489,6 +489,7 @@ MORE_BAD_PARAMETERS = {
     (StreamingVariationalLDA, "topic_word_prior"): [0, "auto"],
     (StreamingVariationalLDA, "prior_update"): ["gamma"],
     **{(estimator, "topic_word_prior"): [0, 0.0, "auto"] for estimator in FILTERS},
+    **{(estimator, "learning_decay"): [None] for estimator in ESTIMATORS if estimator is not OnlineEMLDA},
     **{
         (estimator, "shuffle"): [True, False] if estimator in FILTERS else [None, "document"]
         for estimator in ESTIMATORS
