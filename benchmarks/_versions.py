@@ -28,7 +28,8 @@ ESTIMATORS = {
     "dask_faults": {None: ("OnlineEMLDA",)},
     "dask_scaling": {None: ("OnlineEMLDA",)},
     "flagship": {
-        **dict.fromkeys(("default", "for one pass", "steps that do not bend"), ("OnlineEMLDA",)),
+        **dict.fromkeys(("default", "for one pass"), ("OnlineEMLDA",)),
+        "decay 0.65, a fixed prior": ("OnlineEMLDA with a decay",),
         None: ("OnlineEMLDA with another prior",),
     },
     "g_ope": {

@@ -143,7 +143,7 @@ def behind_at_equal_time():
         yield f"{-min(float(row['ahead by']) for row in rows('flagship_equal_time', topics=n)):.3f}"
 
 
-NO_BEND = "steps that do not bend"
+EARLIER = "decay 0.65, a fixed prior"
 SENTENCES = [
     (
         "With 100 topics it is between {} and {} nats from :class:`SinglePassLDA`",
@@ -152,8 +152,8 @@ SENTENCES = [
         "SinglePassLDA",
         "1",
     ),
-    ("after one pass is between {} and {} nats, the", flagship_gains, "default", NO_BEND, "1"),
-    ("and after five between {} and {}.", flagship_gains, "default", NO_BEND, "5"),
+    ("after one pass is between {} and {} nats, the", flagship_gains, "default", EARLIER, "1"),
+    ("and after five between {} and {}.", flagship_gains, "default", EARLIER, "5"),
     (
         "At equal time the default is at most {} nats behind with 100 topics, and {} with 20",
         behind_at_equal_time,
