@@ -17,11 +17,12 @@ PYTEST := $(abspath $(BIN))/python -m pytest -n auto --dist worksteal
 BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
 KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd sktopic/_kernels/*.h)
 KERNEL_MODULES := $(subst /,.,$(basename $(wildcard sktopic/_kernels/*.pyx)))
-PROSE := README.md CHANGELOG.md CONTRIBUTING.md Makefile setup.py pyproject.toml sktopic tests examples \
-	benchmarks doc
+PROSE := README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md Makefile setup.py \
+	pyproject.toml recipe sktopic tests examples benchmarks doc
 VERSIONS := 3.11 3.12 3.13
 
-.PHONY: help demo test test-all hostile bounds sanitize lint bench doc dev clean
+.PHONY: help demo test test-all hostile bounds sanitize lint bench doc dev dist release-check \
+	clean
 .NOTPARALLEL:
 
 help:
@@ -35,6 +36,8 @@ help:
 	@echo "make doc       build the documentation into doc/_build/html, warnings are errors"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
 	@echo "make dev       install everything a contributor needs into .venv"
+	@echo "make dist      source distribution and wheel into dist/, checked as those of a release are"
+	@echo "make release-check  what has to be done before this version can be released"
 	@echo "make clean     remove whatever the other targets created"
 	@echo ""
 	@echo "PYTHON=python3.12 chooses the interpreter, PYTEST_ARGS='tests/kernels -x' what is tested."
@@ -89,6 +92,7 @@ lint: $(VENV)/.kernels $(VENV)/.extra-lint
 	$(BIN)/mypy
 	$(BIN)/mypy --strict --follow-imports=silent tests/typing/user.py
 	$(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml --ignore-missing-stub $(KERNEL_MODULES)
+	$(BIN)/zizmor --offline --quiet --persona=pedantic .github
 
 bench: $(VENV)/.kernels $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/peers.py $(BENCH_ARGS)
@@ -99,6 +103,19 @@ doc: $(VENV)/.kernels $(VENV)/.extra-doc
 
 dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets dask test browser lint doc)
 	@echo "Ready: the package is installed editable in $(VENV), try 'make test'."
+
+# The wheel is built from the source distribution. Tools are those of the release workflow.
+dist: $(VENV)/.created
+	@$(PIP_INSTALL) --require-hashes -r .github/release-requirements.txt
+	rm -rf dist
+	$(BIN)/python -m build -q
+	$(BIN)/python .ci/check_dist.py dist/*
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist
+	$(BIN)/validate-pyproject pyproject.toml
+
+release-check:
+	@$(PYTHON) .ci/release_check.py
 
 $(VENV)/.created:
 	@echo "Creating $(VENV) with $$($(PYTHON) --version)"

@@ -1,4 +1,4 @@
-"""How the kernels are compiled; everything else about the package is in pyproject.toml.
+"""How the kernels are compiled; everything else about the package, but its description, is in pyproject.toml.
 
 The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds faults in kernels:
 
@@ -10,7 +10,9 @@ The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds fa
 """
 
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -89,9 +91,20 @@ class BuildKernels(build_ext):
         super().build_extensions()
 
 
+def readme():
+    """README.md, whose links to files of the repository also have to work where it is shown alone."""
+    repository = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["urls"]["Repository"]
+    return re.sub(r"\]\((?!\w+:|#)", f"]({repository}/blob/main/", Path("README.md").read_text("utf-8"))
+
+
 if __name__ == "__main__":  # processes that translate may import this file
     kernels = [
         kernel(f"sktopic._kernels.{source.stem}", [source.as_posix()])
         for source in sorted(KERNELS.glob("*.pyx"))
     ]
-    setup(ext_modules=[*kernels, kernel(SHARED, [])], cmdclass={"build_ext": BuildKernels})
+    setup(
+        long_description=readme(),
+        long_description_content_type="text/markdown",
+        ext_modules=[*kernels, kernel(SHARED, [])],
+        cmdclass={"build_ext": BuildKernels},
+    )

@@ -1,6 +1,8 @@
 """Sphinx configuration; ``make doc`` builds with warnings as errors and without network access."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import sktopic
 
@@ -21,11 +23,15 @@ exclude_patterns = ["_build", "_templates", "auto_examples/**.ipynb", "auto_exam
 templates_path = ["_templates"]
 default_role = "literal"
 
+urls = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]["urls"]
+
 html_theme = "pydata_sphinx_theme"
+html_baseurl = urls["Documentation"]
 html_title = "sktopic"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "github_url": urls["Repository"],
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],

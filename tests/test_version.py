@@ -13,7 +13,7 @@ PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 def test_the_project_reads_the_version_of_the_package():
     settings = tomllib.loads(PROJECT.read_text())
-    assert settings["project"]["dynamic"] == ["version"]
+    assert "version" in settings["project"]["dynamic"]
     assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "sktopic.__version__"}
 
 

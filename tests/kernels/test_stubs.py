@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import sktopic._kernels
 
 FOLDER = Path(sktopic._kernels.__file__).parent
-KERNELS = sorted(path.stem for path in FOLDER.glob("*.pyx"))
+KERNELS = sorted({module.name for module in pkgutil.iter_modules([str(FOLDER)])} - {"_cyutility"})
 
 
 def parameters(stub):

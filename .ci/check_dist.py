@@ -1,0 +1,59 @@
+"""Refuse wheels and source distributions that are too large, or have too much or too little in them.
+
+Their paths are the arguments: ``python .ci/check_dist.py dist/*``.
+"""
+
+import re
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+MOST = 5_000_000  # bytes: a wheel has two, a source distribution more than one
+SOURCES = {".pyx", ".pxd", ".pyi", ".h", ".html", ".css", ".js", ".typed"}
+# Suffixes of what a wheel has in sktopic/; kernels are compiled, and there are stubs to read.
+INSTALLED = {".py", ".pyi", ".typed", ".so", ".pyd", ".html", ".css", ".js"}
+ROOT = Path(__file__).parent.parent
+
+
+def faults_of_wheel(names):
+    for name in names:
+        inside, suffix = name.partition("/")[0], Path(name).suffix
+        if inside == "sktopic" and suffix not in INSTALLED:
+            yield f"{name} is of no use to who installs it"
+        elif not re.fullmatch(r"sktopic|sktopic-[^/]*\.dist-info", inside):
+            yield f"{name} is in no folder of its own"
+    kernels = {Path(name).name.partition(".")[0] for name in names if re.search(r"\.(so|pyd)$", name)}
+    wanted = {path.stem for path in ROOT.glob("sktopic/_kernels/*.pyx")} | {"_cyutility"}
+    yield from (f"no kernel {name}" for name in sorted(wanted - kernels))
+    yield from (f"a kernel {name} that has no source" for name in sorted(kernels - wanted))
+
+
+def faults_of_source(names):
+    names = {name.partition("/")[2] for name in names}
+    yield from (f"{name} is generated" for name in sorted(names) if re.search(r"\.(c|so|pyd|pyc)$", name))
+    yield from (f"{name} is no part" for name in sorted(names) if re.match(r"(doc|benchmarks|\.)", name))
+    wanted = {path for path in ROOT.glob("sktopic/**/*") if path.suffix in SOURCES}
+    wanted |= {path for path in ROOT.glob("tests/**/*.py")}
+    missing = {path.relative_to(ROOT).as_posix() for path in wanted} - names
+    yield from (f"{name} is missing" for name in sorted(missing))
+
+
+def faults(path):
+    size = path.stat().st_size
+    if size > MOST:
+        yield f"{size} bytes, at most {MOST} are allowed"
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as wheel:
+            yield from faults_of_wheel([info.filename for info in wheel.infolist() if not info.is_dir()])
+    else:
+        with tarfile.open(path) as source:
+            yield from faults_of_source([member.name for member in source if member.isfile()])
+
+
+if __name__ == "__main__":
+    paths = [Path(name) for name in sys.argv[1:]]
+    found = [f"{path.name}: {fault}" for path in paths for fault in faults(path)]
+    for path in paths:
+        print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
+    sys.exit("\n".join(found) if found or paths else "no files were named")

@@ -1,0 +1,62 @@
+"""Refuse to release what is not ready: ``make release-check``, before the tag is set and in the release.
+
+Checked are placeholders, changes that are not committed, the date of the version in CHANGELOG.md and
+CITATION.cff, and the tag: it must be new, or be that of the commit checked out. tests/test_release.py
+checks at any time what has to agree between files.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# Stands for who owns the repository; a word alone, in capitals.
+PLACEHOLDER = "OWN" + "ER"
+
+
+def git(*arguments):
+    run = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    if run.returncode > 1 or run.stderr:
+        sys.exit(run.stderr)
+    return run.stdout.splitlines()
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def version():
+    return re.search(r'^__version__ = "(.+)"$', read("sktopic/__init__.py"), re.M)[1]
+
+
+def dated():
+    """The date of the version in CHANGELOG.md, None while it says that it is unreleased."""
+    found = re.search(rf"^## \[{re.escape(version())}\] - (\d{{4}}-\d\d-\d\d)$", read("CHANGELOG.md"), re.M)
+    return found and found[1]
+
+
+def placeholders():
+    """Lines of the project that have yet to be filled in."""
+    return git("grep", "-I", "--no-index", "--exclude-standard", "--line-number", "--word-regexp", PLACEHOLDER)
+
+
+def faults():
+    for line in placeholders():
+        yield f"to be filled in: {line}"
+    for line in git("status", "--porcelain"):
+        yield f"not committed: {line}"
+    if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version()):
+        yield f"{version()} is no version to release"
+    if dated() is None:
+        yield f"CHANGELOG.md has no date for {version()}"
+    elif f'\ndate-released: "{dated()}"\n' not in read("CITATION.cff"):
+        yield f"CITATION.cff has another date than CHANGELOG.md, {dated()}"
+    tag = f"v{version()}"
+    if git("tag", "--list", tag) and tag not in git("tag", "--points-at", "HEAD"):
+        yield f"the tag {tag} is that of another commit"
+
+
+if __name__ == "__main__":
+    found = list(faults())
+    sys.exit("\n".join(["Not ready:", *found]) if found else print(f"sktopic {version()} is ready"))
