@@ -38,7 +38,7 @@ def dated():
 
 def placeholders():
     """Lines of the project that have yet to be filled in."""
-    return git("grep", "-I", "--no-index", "--exclude-standard", "--line-number", "--word-regexp", PLACEHOLDER)
+    return git("grep", "-I", "-n", "--no-index", "--exclude-standard", "--word-regexp", PLACEHOLDER)
 
 
 def faults():
