@@ -5,6 +5,7 @@ CITATION.cff, and the tag: it must be new, or be that of the commit checked out.
 checks at any time what has to agree between files.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -55,6 +56,8 @@ def faults():
     tag = f"v{version()}"
     if git("tag", "--list", tag) and tag not in git("tag", "--points-at", "HEAD"):
         yield f"the tag {tag} is that of another commit"
+    if os.environ.get("GITHUB_REF_TYPE") == "tag" and os.environ["GITHUB_REF_NAME"] != tag:
+        yield f"the release is of the tag {os.environ['GITHUB_REF_NAME']}, the version {version()}"
 
 
 if __name__ == "__main__":

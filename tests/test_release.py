@@ -106,6 +106,15 @@ def test_only_the_project_s_settings_have_placeholders():
     assert {line.partition(":")[0] for line in release_check.placeholders()} <= {"pyproject.toml"}
 
 
+def test_a_release_of_another_tag_is_refused(monkeypatch):
+    monkeypatch.setattr(release_check, "git", lambda *arguments: [])
+    monkeypatch.setenv("GITHUB_REF_TYPE", "tag")
+    monkeypatch.setenv("GITHUB_REF_NAME", f"v{sktopic.__version__}")
+    before = [*release_check.faults()]
+    monkeypatch.setenv("GITHUB_REF_NAME", "v0")
+    assert len([*release_check.faults()]) == len(before) + 1
+
+
 def in_checkout(pattern, suffixes):
     paths = [path for path in ROOT.glob(pattern) if path.suffix in suffixes]
     return [path.relative_to(ROOT).as_posix() for path in paths]
