@@ -21,8 +21,8 @@ PROSE := README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md M
 	pyproject.toml recipe sktopic tests examples benchmarks doc
 VERSIONS := 3.11 3.12 3.13
 
-.PHONY: help demo test test-all hostile bounds sanitize lint bench doc dev dist release-check \
-	clean
+.PHONY: help demo test test-all hostile bounds sanitize lint bench doc dev clean
+.PHONY: dist release-check
 .NOTPARALLEL:
 
 help:
