@@ -107,7 +107,7 @@ dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets dask test browse
 # The wheel is built from the source distribution. Tools are those of the release workflow.
 dist: $(VENV)/.created
 	@$(PIP_INSTALL) --require-hashes -r .github/release-requirements.txt
-	rm -rf dist
+	rm -rf dist sktopic.egg-info/SOURCES.txt # which names what was there once
 	$(BIN)/python -m build -q
 	$(BIN)/python .ci/check_dist.py dist/*
 	$(BIN)/python -m twine check --strict dist/*
