@@ -51,9 +51,14 @@ def faults(path):
             yield from faults_of_source([member.name for member in source if member.isfile()])
 
 
-if __name__ == "__main__":
-    paths = [Path(name) for name in sys.argv[1:]]
+def refusal(paths):
+    """What is wrong with the files, None if nothing is."""
     found = [f"{path.name}: {fault}" for path in paths for fault in faults(path)]
-    for path in paths:
+    return "\n".join(found) or None if paths else "no files were named"
+
+
+if __name__ == "__main__":
+    given = [Path(name) for name in sys.argv[1:]]
+    for path in given:
         print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
-    sys.exit("\n".join(found) if found or paths else "no files were named")
+    sys.exit(refusal(given))

@@ -143,3 +143,10 @@ def test_a_file_that_is_too_large_is_refused(tmp_path):
     with zipfile.ZipFile(large, "w") as file:
         file.writestr("sktopic/__init__.py", bytes(check_dist.MOST))
     assert f"{large.stat().st_size} bytes, at most {check_dist.MOST} are allowed" in check_dist.faults(large)
+    assert large.name in check_dist.refusal([large])
+
+
+def test_files_without_faults_pass_and_no_files_do_not(monkeypatch):
+    monkeypatch.setattr(check_dist, "faults", lambda path: iter(()))
+    assert check_dist.refusal([Path("sktopic-0.whl")]) is None
+    assert check_dist.refusal([])
