@@ -17,9 +17,9 @@ from sktopic.inspection import top_words
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import coherence, topic_diversity
 
-MEASURES = ["npmi", "u_mass", "c_v", "c_npmi"]
+MEASURES = ["npmi", "u_mass", "c_v", "c_npmi", "c_uci"]
 every_measure = pytest.mark.parametrize("measure", MEASURES)
-WINDOWED = ["c_v", "c_npmi"]
+WINDOWED = ["c_v", "c_npmi", "c_uci"]
 windowed = pytest.mark.parametrize("measure", WINDOWED)
 
 NAMES = [f"w{j:02d}" for j in range(20)]
@@ -84,6 +84,13 @@ def naive_c_npmi(words, units):
     return np.mean([smoothed_npmi(*pair, units) for pair in itertools.combinations(words, 2)])
 
 
+def naive_c_uci(words, units):
+    pairs = itertools.combinations(words, 2)
+    return np.mean(
+        [np.log((share(units, i, j) + 1e-12) / (share(units, i) * share(units, j))) for i, j in pairs]
+    )
+
+
 def naive_c_v(words, units):
     vectors = np.array([[smoothed_npmi(one, other, units) for other in words] for one in words])
     whole = vectors.sum(axis=0)
@@ -121,11 +128,11 @@ def test_documents_against_loops(measure, naive, n_words):
 
 @pytest.mark.parametrize("size", [1, 2, 10, 30, 110, 1000, None])
 @pytest.mark.parametrize("counts", ["exact", "gensim"])
-@pytest.mark.parametrize(("measure", "naive"), [("c_v", naive_c_v), ("c_npmi", naive_c_npmi)])
+@pytest.mark.parametrize(
+    ("measure", "naive"), [("c_v", naive_c_v), ("c_npmi", naive_c_npmi), ("c_uci", naive_c_uci)]
+)
 def test_windows_against_loops(measure, naive, counts, size):
-    units = {"exact": windows, "gensim": gensim_windows}[counts](
-        TEXTS, size or {"c_v": 110, "c_npmi": 10}[measure]
-    )
+    units = {"exact": windows, "gensim": gensim_windows}[counts](TEXTS, size or {"c_v": 110}.get(measure, 10))
     expected = [naive(words, units) for words in top_words(COMPONENTS, NAMES, n_words=5)]
     settings = {"measure": measure, "n_words": 5, "window_size": size, "window_counts": counts}
     assert_allclose(coherence(COMPONENTS, **GIVEN, **settings, per_topic=True), expected, rtol=1e-11)
@@ -238,6 +245,14 @@ GOLDEN = {
         -0.2013436703962,
         -0.1044607368048,
     ],
+    ("c_uci", None): [
+        -2.395607114216,
+        -0.2389336233045,
+        -0.1512950802805,
+        0.1795339709037,
+        0.06985474169431,
+        0.008159678341027,
+    ],
 }
 
 
@@ -249,7 +264,9 @@ def test_golden_values_of_gensim(measure, size):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("measure", "size"), [("u_mass", None), ("c_v", None), ("c_npmi", None), ("c_v", 7)])
+@pytest.mark.parametrize(
+    ("measure", "size"), [("u_mass", None), ("c_v", None), ("c_npmi", None), ("c_uci", None), ("c_v", 7)]
+)
 def test_equals_gensim_wherever_that_is_finite(measure, size, seed):
     models = pytest.importorskip("gensim.models")
     dictionary = pytest.importorskip("gensim.corpora").Dictionary([[*NAMES, "other"]])
@@ -284,6 +301,8 @@ def test_a_word_that_is_nowhere():
     assert coherence(components, documents, n_words=3) == pytest.approx((1 - 1 - 1) / 3)
     assert coherence(components, measure="c_npmi", n_words=3, **given) == pytest.approx((1 - 1 - 1) / 3)
     assert coherence(components, measure="c_v", n_words=3, **given) == pytest.approx((1 + 1 + 0) / 3)
+    expected = (np.log(3 / 2) + 2 * np.log(1e-12)) / 3
+    assert coherence(components, measure="c_uci", n_words=3, **given) == pytest.approx(expected)
     above = coherence([[1, 0, 3]], documents, measure="u_mass", n_words=2)
     below = coherence([[3, 0, 1]], documents, measure="u_mass", n_words=2)
     assert above == 0.0
@@ -295,7 +314,7 @@ def test_words_that_are_all_nowhere(measure):
     components = COMPONENTS * (np.arange(20) != 19)
     given = {"texts": [["x"], ["y", NAMES[19]]], "feature_names": NAMES} if measure in WINDOWED else {}
     value = coherence(components, np.zeros((3, 20)), measure=measure, n_words=4, **given)
-    assert value == {"npmi": -1.0, "u_mass": 0.0, "c_v": 0.0, "c_npmi": -1.0}[measure]
+    assert value == {"u_mass": 0.0, "c_v": 0.0, "c_uci": np.log(1e-12)}.get(measure, -1.0)
 
 
 def test_words_in_all_documents_are_independent():

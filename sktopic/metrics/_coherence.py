@@ -23,7 +23,7 @@ from sktopic._plug_in import (
 from sktopic._typing import FloatArray
 
 # The windows of Roeder et al. (2015), in tokens.
-WINDOW_SIZES = {"c_v": 110, "c_npmi": 10}
+WINDOW_SIZES = {"c_v": 110, "c_npmi": 10, "c_uci": 10}
 # Keeps the logarithm of a pair that never meets finite, as in the paper and in gensim.
 EPSILON = 1e-12
 # Bounds the matrix of words by words that is held at a time.
@@ -34,7 +34,7 @@ DOCUMENTS_AT_ONCE = 1 << 15
 
 @validate_params(
     {
-        "measure": [StrOptions({"npmi", "u_mass", "c_v", "c_npmi"})],
+        "measure": [StrOptions({"npmi", "u_mass", "c_v", "c_npmi", "c_uci"})],
         "n_words": [Interval(Integral, 2, None, closed="left")],
         "texts": ["array-like", None],
         "feature_names": ["array-like", None],
@@ -48,7 +48,7 @@ def coherence(
     X: object = None,
     y: object = None,
     *,
-    measure: Literal["npmi", "u_mass", "c_v", "c_npmi"] = "npmi",
+    measure: Literal["npmi", "u_mass", "c_v", "c_npmi", "c_uci"] = "npmi",
     n_words: int = 10,
     texts: Sequence[Sequence[str]] | None = None,
     feature_names: ArrayLike | None = None,
@@ -66,11 +66,11 @@ def coherence(
         other library.
     X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features), default=None
         Word counts of the documents in which words are looked for; what the pipeline takes, where one is
-        given. A word is in a document if its count is above zero. 'npmi' and 'u_mass' need it, 'c_v' and
-        'c_npmi' do not look at it.
+        given. A word is in a document if its count is above zero. 'npmi' and 'u_mass' need it, 'c_v',
+        'c_npmi' and 'c_uci' do not look at it.
     y : None
         Ignored; there so that the function can be a scorer.
-    measure : {'npmi', 'u_mass', 'c_v', 'c_npmi'}, default='npmi'
+    measure : {'npmi', 'u_mass', 'c_v', 'c_npmi', 'c_uci'}, default='npmi'
         With P the share of documents of X, or of windows of the texts, that contain a word or both words:
 
         - 'npmi': mean over pairs of words of log(P(i, j) / (P(i) P(j))) / -log P(i, j) over documents, in
@@ -79,20 +79,23 @@ def coherence(
         - 'u_mass': mean over pairs of log((P(i, j) + 1e-12) / P(j)) over documents, word j being the more
           probable one in the topic; 0 at best.
         - 'c_npmi': 'npmi' over windows of 10 tokens, with 1e-12 added to P(i, j).
+        - 'c_uci': the same without the division: mean over pairs of log((P(i, j) + 1e-12) / (P(i) P(j))) over
+          windows of 10 tokens.
         - 'c_v': mean over words of the cosine between the word's NPMI with each word of the topic, itself
           included, and the sum of these vectors over the words, over windows of 110 tokens.
     n_words : int, default=10
         Words of each topic, from 2 to n_features. Equally probable ones are taken in the order of the
         columns.
     texts : sequence of sequences of str, default=None
-        Tokens of each document in the order of the text, for 'c_v' and 'c_npmi' alone.
+        Tokens of each document in the order of the text, for 'c_v', 'c_npmi' and 'c_uci' alone.
     feature_names : array-like of str of shape (n_features,), default=None
         The words of the columns, as they are in the texts. None: those of the pipeline, or
         ``feature_names_in_`` of the estimator.
     window_size : int, default=None
-        Tokens in a window, for 'c_v' and 'c_npmi' alone. None: 110 and 10. A shorter text is one window.
+        Tokens in a window, for the same measures. None: 110 for 'c_v', 10 for the others. A shorter
+        text is one window.
     window_counts : {'gensim', 'exact'}, default=None
-        What counts as a word in a window, for 'c_v' and 'c_npmi' alone; None is 'gensim'. 'exact': a window
+        What counts as a word in a window, for the same measures; None is 'gensim'. 'exact': a window
         contains a word if it is among its tokens. 'gensim': a word that leaves the window is taken for gone,
         though it may be repeated further inside, until it next enters; these are the counts behind most
         published figures. They differ where a word is repeated within a window of a text longer than that.
@@ -107,8 +110,8 @@ def coherence(
     Raises
     ------
     ValueError
-        If n_words exceeds the vocabulary; if 'npmi' or 'u_mass' has no X, or 'c_v' or 'c_npmi' no texts or
-        no names of the columns; if there is no document or no token.
+        If n_words exceeds the vocabulary; if 'npmi' or 'u_mass' has no X, or another measure no texts or no
+        names of the columns; if there is no document or no token.
 
     See Also
     --------
@@ -117,7 +120,8 @@ def coherence(
 
     Notes
     -----
-    Limits. A word that is nowhere never meets another: -1 for each of its pairs in 'npmi' and 'c_npmi'. In
+    Limits. A word that is nowhere never meets another: -1 for each of its pairs in 'npmi' and 'c_npmi', log
+    1e-12 in 'c_uci', which no pair of words can be below. In
     'u_mass' a pair is worth 0 if the word it is conditioned on is nowhere, as in gensim. In 'c_v' such a
     word is worth 0 and does not bear on the others. In 'npmi' a word in all documents is independent of any
     other, worth 0. In 'c_npmi' a pair in all windows is worth -1: 1e-12 is then all that is left of both
@@ -141,8 +145,8 @@ def coherence(
     D. Mimno, H. Wallach, E. Talley, M. Leenders and A. McCallum, "Optimizing semantic coherence in topic
     models", EMNLP 2011, equation 1: 'u_mass'.
 
-    M. Röder, A. Both and A. Hinneburg, "Exploring the space of topic coherence measures", WSDM 2015: 'c_v'
-    and 'c_npmi'.
+    M. Röder, A. Both and A. Hinneburg, "Exploring the space of topic coherence measures", WSDM 2015: 'c_v',
+    'c_npmi' and 'c_uci'.
 
     Examples
     --------
@@ -270,8 +274,8 @@ def _check_no_texts(measure, X, texts, window_size, window_counts):
     for name, value in windows.items():
         if value is not None:
             raise ValueError(
-                f"{name} is given, but measure={measure!r} counts documents of X; it is allowed with 'c_v' "
-                "and 'c_npmi'."
+                f"{name} is given, but measure={measure!r} counts documents of X; it is allowed with 'c_v', "
+                "'c_npmi' and 'c_uci'."
             )
     if X is None:
         raise ValueError(f"X=None; measure={measure!r} counts documents and needs a matrix of word counts.")
@@ -418,6 +422,12 @@ def _c_npmi(together, total):
     return _mean_over_pairs(_smoothed_npmi(together, total, nowhere=-1.0))
 
 
+def _c_uci(together, total):
+    """Mean PMI of the pairs with a smoothed joint probability."""
+    both = together / total + EPSILON
+    return _mean_over_pairs(_log_ratio(both, _chance(together / total), nowhere=np.log(EPSILON)))
+
+
 def _c_v(together, total):
     """Mean cosine of each word's NPMI with all words of the topic, and the sum of these vectors."""
     vectors = _smoothed_npmi(together, total, nowhere=0.0)
@@ -435,10 +445,14 @@ def _u_mass(together, total):
 
 def _smoothed_npmi(together, total, nowhere):
     """NPMI of all pairs, ndarray of the shape of together; `nowhere` for those with a word that is."""
-    chance = _chance(together / total)
     both = together / total + EPSILON
+    # Nowhere: log both is that of EPSILON.
+    return _log_ratio(both, _chance(together / total), nowhere * -np.log(EPSILON)) / -np.log(both)
+
+
+def _log_ratio(both, chance, nowhere):
     ratio = np.divide(both, chance, out=np.ones_like(both), where=chance > 0)
-    return np.where(chance > 0, np.log(ratio) / -np.log(both), nowhere)
+    return np.where(chance > 0, np.log(ratio), nowhere)
 
 
 def _chance(both):
@@ -452,4 +466,4 @@ def _mean_over_pairs(values):
     return values[:, first, second].mean(axis=1)
 
 
-MEASURES = {"npmi": _npmi, "u_mass": _u_mass, "c_v": _c_v, "c_npmi": _c_npmi}
+MEASURES = {"npmi": _npmi, "u_mass": _u_mass, "c_v": _c_v, "c_npmi": _c_npmi, "c_uci": _c_uci}
