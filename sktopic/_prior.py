@@ -166,8 +166,6 @@ class PriorLearner:
 
     def _shares(self, averages, prior):
         """A prior of the same sum, in which topics have the shares that averages say."""
-        if self.kind == "auto-symmetric":
-            return np.full(len(prior), prior.mean())
         shares = (1.0 - LEAST_SHARE) * averages / averages.sum() + LEAST_SHARE / len(prior)
         return prior.sum() * shares
 

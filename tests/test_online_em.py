@@ -193,6 +193,15 @@ def test_symmetric_auto_prior_recovers_the_scale(inference, alpha):
     assert abs(np.log(model.doc_topic_prior_[0] / alpha)) < np.log(1.6)
 
 
+@pytest.mark.parametrize("train", ["fit", "partial_fit"])
+def test_one_prior_for_all_topics_has_no_shares_to_learn(train):
+    model = OnlineEMLDA(3, doc_topic_prior="auto-symmetric")
+    with pytest.raises(ValueError, match="doc_topic_prior='auto-symmetric' with prior_update='shares'"):
+        getattr(model, train)(SMALL)
+    prior = getattr(model.set_params(prior_update="gamma"), train)(SMALL).doc_topic_prior_
+    assert np.ptp(prior) == 0.0
+
+
 def test_the_default_learns_the_shares_of_topics_and_keeps_the_sum():
     model = OnlineEMLDA(3, batch_size=10, random_state=0).fit(SMALL)
     said = clone(model).set_params(doc_topic_prior="auto", prior_update="shares").fit(SMALL)

@@ -444,9 +444,3 @@ def test_shares_are_averaged_by_the_step_size_and_none_is_lost():
     assert_allclose(learned, [0.01 / 3, 0.7425 + 0.01 / 3, 0.2475 + 0.01 / 3], rtol=1e-12)
     silent = PriorStatistics.none(3)
     assert_array_equal(learner.update(averages, learned, silent, 0.5, 100.0)[0], averages)
-
-
-def test_shares_of_topics_with_one_prior_for_all_are_equal():
-    prior, statistics = np.array([0.2, 0.4]), PriorStatistics(np.zeros(2), np.array([1.0, 5.0]), 3.0, 7.0)
-    learner = PriorLearner("auto-symmetric", "shares")
-    assert_allclose(learner.update(learner.initial(prior), prior, statistics, 0.5, 9.0)[1], [0.3, 0.3])

@@ -48,7 +48,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
         E[log theta]; as the mode of its posterior under a Gamma prior; or the shares of topics alone, while
         their sum stays that of None. The last finds the most distinct topics: general words gather in
-        topics that many documents have. With 'auto-symmetric' it leaves nothing to learn.
+        topics that many documents have. With 'auto-symmetric' it would leave nothing to learn, which is
+        an error.
     prior_shape, prior_rate : float, default=1.0
         Parameters of that Gamma prior, > 0 and >= 0.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
