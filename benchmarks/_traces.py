@@ -15,6 +15,24 @@ def completion(model, test, prior=None):
     return round(float(document_completion(model, test, doc_topic_prior=prior)), 4)
 
 
+def fit_and_score(model, train, score, passes):
+    """After some passes of a fit, score(model) and the seconds that the fit has taken."""
+    kind, noted, outside, begun = type(model), [], 0.0, time.process_time()
+
+    def after_pass(self, memory):
+        nonlocal outside
+        kind._after_pass(self, memory)
+        now = time.process_time()
+        if self.n_iter_ + 1 in passes:  # it counts those before
+            noted.append((float(score(self)), now - begun - outside))
+        outside += time.process_time() - now
+
+    members = {"_after_pass": after_pass, "__init__": kind.__init__}
+    parameters = model.get_params() | {"max_iter": max(passes)}
+    type(kind.__name__, (kind,), members)(**parameters).fit(train)
+    return noted
+
+
 class Stop(Exception):
     """The time of a run is over."""
 

@@ -25,11 +25,13 @@ to doc/benchmarks/.
 
 import json
 import time
+from functools import partial
 from itertools import product
 
 import numpy as np
 from _corpora import load
 from _study import Pool, Study, interval, new_parser
+from _traces import fit_and_score
 
 from sktopic import hdp, lda
 from sktopic._prior import default_prior
@@ -166,32 +168,15 @@ def measure_confirmed(name, corpus, n_components, seed):
     train = train[choice.permutation(train.shape[0])[: CONFIRMED_ON[corpus]]]
     test = test[choice.permutation(test.shape[0])[:N_TEST]]
     kind, parameters, passes = CONFIRMED[name]
-    noted = fit_and_score(kind(n_components, random_state=seed, **parameters), train, test, passes)
+    model = kind(n_components, random_state=seed, **parameters)
+    score = partial(document_completion, X=test, burn_in=20, sweeps=20, n_jobs=1)
+    noted = fit_and_score(model, train, score, passes)
     return {
         "run": confirmed_key(name, corpus, n_components, seed),
         "score": [round(score, 4) for score, _ in noted],
         "time": [round(seconds, 2) for _, seconds in noted],
         "seconds": round(noted[-1][1], 2),
     }
-
-
-def fit_and_score(model, train, test, passes):
-    """After some passes of a fit, the score and the seconds that the fit has taken."""
-    kind, noted, outside, begun = type(model), [], 0.0, time.process_time()
-
-    def after_pass(self, memory):
-        nonlocal outside
-        kind._after_pass(self, memory)
-        now = time.process_time()
-        if self.n_iter_ + 1 in passes:  # it counts those before
-            score = document_completion(self, test, burn_in=20, sweeps=20, n_jobs=1)
-            noted.append((float(score), now - begun - outside))
-        outside += time.process_time() - now
-
-    members = {"_after_pass": after_pass, "__init__": kind.__init__}
-    parameters = model.get_params() | {"max_iter": max(passes)}
-    type(kind.__name__, (kind,), members)(**parameters).fit(train)
-    return noted
 
 
 def confirmed_key(*cells):

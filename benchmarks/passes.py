@@ -14,11 +14,13 @@ passes_starts.csv, passes_root.csv and passes.png to benchmarks/output/, or with
 """
 
 import time
+from functools import partial
 from itertools import product
 
 import numpy as np
 from _corpora import N_TEST, load
 from _study import Pool, Study, finish, interval, new_parser, panels, styles
+from _traces import fit_and_score
 
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
 from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineVariationalLDA
@@ -36,8 +38,8 @@ ROOTS = *(f"HybridHDP, {version}" for version in VERSIONS[1:]), CHAIN
 MEASURES = ("score", "NPMI", "diversity", "empty topics")
 
 
-def scored(kind, version, test):
-    """A class of models that note their scores, and processor time, after some passes."""
+def of_version(kind, version):
+    """A class of models as they were."""
 
     class Model(kind):
         def _gathered(self, topics, batch, prior, update, workers):
@@ -47,15 +49,6 @@ def scored(kind, version, test):
 
         def _learns_root(self, update):
             return version != "after" or super()._learns_root(update)
-
-        def _after_pass(self, memory):
-            super()._after_pass(memory)
-            n_passes, now = len(self.noted) + 1, time.process_time()
-            score = None
-            if n_passes in PASSES:
-                score = document_completion(self.components_, test, doc_topic_prior=self.doc_topic_prior_)
-            self.noted.append((score, now - self.begun))
-            self.begun += time.process_time() - now
 
         __init__ = kind.__init__
 
@@ -73,14 +66,11 @@ def documents_of(corpus, seed):
 
 def measure(corpus, method, n_components, seed, version):
     train, test = documents_of(corpus, seed)
-    model = scored(METHODS[method], version, test)(n_components, random_state=seed)
-    model.set_params(max_iter=max(PASSES))
-    model.noted, model.begun = [], time.process_time()
-    model.fit(train)
-    scores, seconds = zip(*(model.noted[n - 1] for n in PASSES))
+    model = of_version(METHODS[method], version)(n_components, random_state=seed)
+    scores, seconds = zip(*fit_and_score(model, train, partial(document_completion, X=test), PASSES))
     return {
         "run": run_name(corpus, method, n_components, seed, version),
-        "scores": [round(float(score), 4) for score in scores],
+        "scores": [round(score, 4) for score in scores],
         "at": [round(each, 2) for each in seconds],
         "seconds": seconds[-1],
     }
@@ -117,8 +107,7 @@ def measure_root(corpus, model, seed):
     if model == CHAIN:
         fitted = CollapsedGibbsHDP(100, max_iter=CHAIN_SWEEPS, evaluate_every=0, random_state=seed)
     else:
-        fitted = scored(HybridHDP, model.partition(", ")[2], test)(100, max_iter=30, random_state=seed)
-        fitted.noted, fitted.begun = [], 0.0
+        fitted = of_version(HybridHDP, model.partition(", ")[2])(100, max_iter=30, random_state=seed)
     begun = time.process_time()
     fitted.fit(train)
     seconds = time.process_time() - begun
