@@ -10,7 +10,7 @@ from sktopic._kernels import _dense_collapsed_gibbs as dense_kernel
 from sktopic._kernels._collapsed_gibbs import list_topics, sweep_words, transfer_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
-from tests.kernels.tools import for_each_seed
+from tests.kernels.tools import assert_distributed, for_each_seed
 from tests.reference import collapsed_gibbs as reference
 from tests.reference.documents import clump_weights
 
@@ -38,6 +38,8 @@ class Lists:
         sweep_words(*chain.cells, *given, *self.lists, chain.z, self.hint, key)
 
     def fill(self, chain):
+        for array in self.lists[1:]:
+            array.fill(0)
         list_topics(chain.cell_document, chain.cell_count, *self.lists, chain.z)
 
     def of(self, d):
@@ -87,6 +89,7 @@ class Rows:
         dense_kernel.sweep_words(*tokens, *given, self.rows, chain.z, key)
 
     def fill(self, chain):
+        self.rows.fill(0.0)
         dense_kernel.count_topics(self.document, self.size, chain.z, self.rows)
 
     def check(self, chain, weights, rtol, atol):
@@ -369,59 +372,108 @@ TINY = {
     "three documents, K = 2": ([[1, 1, 0], [0, 1, 1], [1, 0, 0]], [0.2, 0.9], 0.1),
     "two documents, K = 3": ([[2, 0, 1], [0, 2, 0]], [0.1, 0.3, 0.9], 0.1),
     "three documents, K = 3": ([[1, 1], [2, 0], [0, 1]], [0.15, 0.05, 0.6], 0.2),
+    "a matrix": ([[2, 1], [1, 1]], [0.4, 1.3], [[0.5, 0.05], [0.5, 2.0]]),
 }
 
 
-def visited(chain, n_sweeps, n_burn_in, key):
-    """The numbers of the states after each sweep, in the order of the enumeration."""
-    z = np.empty((n_sweeps, len(chain.z)), dtype=np.int32)
-    keys = position_keys(key, 0, n_burn_in + n_sweeps).tolist()
-    for step_key in keys[:n_burn_in]:
-        chain.sweep(step_key)
-    for row, step_key in zip(z, keys[n_burn_in:]):
-        chain.sweep(step_key)
-        row[:] = chain.z
-    return z @ len(chain.prior) ** np.arange(len(chain.z))[::-1]
+def tiny(kernel, name):
+    """A chain of the documents of that name; its states and their posterior probabilities."""
+    dense, prior, topic_word_prior = TINY[name]
+    dense, prior, topic_word_prior = np.array(dense, dtype=float), np.array(prior), np.array(topic_word_prior)
+    counts = np.zeros((dense.shape[1], len(prior)))
+    chain = Chain(kernel, dense, prior, np.arange(len(counts)), counts, topic_word_prior)
+    return chain, *posterior(chain, prior, topic_word_prior)
+
+
+def posterior(chain, prior, topic_word_prior):
+    tokens = chain.token_document, chain.token_word
+    return reference.posterior(*tokens, *chain.dense.shape, prior, topic_word_prior)
+
+
+def numbers(z, n_topics):
+    """The numbers of states (..., n_tokens), in the order of the enumeration."""
+    return z @ n_topics ** np.arange(z.shape[-1])[::-1]
+
+
+def law_of_a_sweep(start, posterior, n_topics):
+    """The law of states after tokens were drawn in turn, each given all others by ratios of posterior."""
+    law = np.zeros((n_topics,) * len(start))
+    law[tuple(start)] = 1.0
+    posterior = posterior.reshape(law.shape)
+    for token in range(len(start)):
+        law = law.sum(axis=token, keepdims=True) * posterior / posterior.sum(axis=token, keepdims=True)
+    return law.ravel()
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_conditionals_of_the_reference_are_ratios_of_the_joint(name):
+    chain, states, p = tiny(Lists, name)
+    n_topics = len(chain.prior)
+    beta = np.broadcast_to(chain.topic_word_prior, chain.counts.shape)
+    p = p.reshape((n_topics,) * len(chain.z))
+    for z in states:
+        one_hot = np.eye(n_topics)[z]
+        for token, (d, w) in enumerate(zip(chain.token_document, chain.token_word)):
+            one_hot[token] = 0.0
+            n = one_hot[chain.token_document == d].sum(axis=0)
+            n_w = one_hot[chain.token_word == w].sum(axis=0)
+            conditional, _ = reference.conditional(n_w, one_hot.sum(axis=0), chain.prior, beta, w, n)
+            expected = p[(*z[:token], slice(None), *z[token + 1 :])]
+            np.testing.assert_allclose(conditional / conditional.sum(), expected / expected.sum(), rtol=1e-12)
+            one_hot[token, z[token]] = 1.0
 
 
 @pytest.mark.law
 @for_each_kernel
 @for_each_seed
 @pytest.mark.parametrize("name", TINY)
-def test_assignments_have_the_posterior_distribution(kernel, name, seed):
-    dense, prior, topic_word_prior = TINY[name]
-    dense, prior = np.array(dense, dtype=float), np.array(prior)
-    n_documents, n_words = dense.shape
-    chain = Chain(kernel, dense, prior, np.arange(n_words), np.zeros((n_words, len(prior))), topic_word_prior)
-    tokens = chain.token_document, chain.token_word
-    states, posterior = reference.posterior(*tokens, n_documents, n_words, prior, topic_word_prior)
-    # The distance of as many independent draws would be 0.4 (effective states / n_sweeps)^(1/2) < 0.004.
-    n_sweeps = 400_000 if len(prior) == 2 else 800_000
-    state = visited(chain, n_sweeps, 100, 100 + seed)
-    law = np.bincount(state, minlength=len(states)) / n_sweeps
-    assert 0.5 * np.abs(law - posterior).sum() < 0.01
-    # That says something: the law of independent tokens, or of a prior that is equal for all topics, is
-    # farther away.
-    one_hot = states[:, :, None] == np.arange(len(prior))
-    marginals = np.tensordot(posterior, one_hot, axes=1)
-    independent = np.prod((one_hot * marginals).sum(axis=2), axis=1)
-    equal = np.full(len(prior), prior.mean())
-    _, other = reference.posterior(*tokens, n_documents, n_words, equal, topic_word_prior)
-    for wrong in (independent, other):
-        assert 0.5 * np.abs(wrong - posterior).sum() > 0.05
+def test_one_sweep_has_the_law_of_gibbs_sampling(kernel, name, seed):
+    """From any state: so the posterior, and nothing else, stays as it is. Draws are independent."""
+    chain, states, p = tiny(kernel, name)
+    n_topics, n_sweeps = len(chain.prior), 4000
+    rng = np.random.default_rng(seed)
+    # All tokens in the rarest topic and in the most frequent one, and two draws from the posterior
+    alike = np.tile([[np.argmin(chain.prior)], [np.argmax(chain.prior)]], len(chain.z))
+    for i, start in enumerate([*alike, *states[rng.choice(len(p), 2, p=p)]]):
+        z = np.empty((n_sweeps, len(start)), dtype=np.int32)
+        for row, key in zip(z, position_keys(100 * seed + i, 0, n_sweeps).tolist()):
+            chain.assign(start)
+            chain.sweep(key)
+            row[:] = chain.z
+        law = law_of_a_sweep(start, p, n_topics)
+        assert_distributed(np.bincount(numbers(z, n_topics), minlength=len(law)), law)
 
 
 @pytest.mark.law
 @for_each_kernel
-def test_assignments_under_a_matrix_have_the_posterior_distribution(kernel):
-    dense, prior, beta = np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([0.4, 1.3]), [[0.5, 0.05], [0.5, 2.0]]
-    chain = Chain(kernel, dense, prior, np.arange(2), np.zeros((2, 2)), np.array(beta))
-    tokens = chain.token_document, chain.token_word
-    states, posterior = reference.posterior(*tokens, 2, 2, prior, chain.topic_word_prior)
-    law = np.bincount(visited(chain, 40_000, 100, 5), minlength=len(states)) / 40_000
-    assert 0.5 * np.abs(law - posterior).sum() < 0.03  # of independent draws: 0.01
-    _, symmetric = reference.posterior(*tokens, 2, 2, prior, 0.5)
-    assert 0.5 * np.abs(symmetric - posterior).sum() > 0.1
+@pytest.mark.parametrize("name", ["two documents, K = 2", "a matrix"])
+def test_assignments_have_the_posterior_distribution(kernel, name):
+    """In the long run, from no assignments."""
+    chain, _, p = tiny(kernel, name)
+    z = np.empty((40_000, len(chain.z)), dtype=np.int32)
+    keys = position_keys(5, 0, 100 + len(z)).tolist()
+    for key in keys[:100]:
+        chain.sweep(key)
+    for row, key in zip(z, keys[100:]):
+        chain.sweep(key)
+        row[:] = chain.z
+    law = np.bincount(numbers(z, 2), minlength=len(p)) / len(z)
+    assert 0.5 * np.abs(law - p).sum() < 0.03  # of independent draws: 0.01
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_other_laws_are_far_away(name):
+    """Of independent tokens, of a prior equal for all topics, of a pseudo-count equal for all words."""
+    chain, states, p = tiny(Lists, name)
+    one_hot = states[:, :, None] == np.arange(len(chain.prior))
+    marginals = np.tensordot(p, one_hot, axes=1)
+    independent = np.prod((one_hot * marginals).sum(axis=2), axis=1)
+    _, equal = posterior(chain, np.full(len(chain.prior), chain.prior.mean()), chain.topic_word_prior)
+    assert 0.5 * np.abs(independent - p).sum() > 0.05
+    assert 0.5 * np.abs(equal - p).sum() > 0.05
+    if chain.topic_word_prior.ndim:
+        _, symmetric = posterior(chain, chain.prior, chain.topic_word_prior[0, 0])
+        assert 0.5 * np.abs(symmetric - p).sum() > 0.1
 
 
 class Model:
