@@ -26,15 +26,13 @@ from numpy.typing import NDArray
 
 from sktopic._array_archive import HEADER, declared_arrays, digest_of, dtype_name, npy_header, parse_json
 from sktopic._block_order import blocks_of
-from sktopic._documents import check_counts
+from sktopic._documents import MOST_WORDS, check_counts
 
 FORMAT = "sktopic corpus"
 # Raised when folders change such that older versions cannot read them.
 SCHEMA = 1
 KEYS = {"format", "schema", "shape", "nnz", "arrays"}
 MOST_HEADER_BYTES = 1 << 20
-# Of a numpy array: what all kernels number words with.
-MOST_WORDS = 2**31 - 1
 # Numbers of entries from which indices have 64 bits.
 LARGE = 2**31
 MATRIX = "indptr", "indices", "data"

@@ -34,7 +34,6 @@ from sktopic._corpus import (
     FORMAT,
     IDS,
     MATRIX,
-    MOST_WORDS,
     SCHEMA,
     Corpus,
     ends_of,
@@ -437,8 +436,6 @@ class _Writer:
 
     def _check_width(self, n_features):
         if self._n_features is None:
-            if n_features > MOST_WORDS:
-                raise ValueError(f"X has {n_features} columns; at most {MOST_WORDS} are allowed.")
             self._n_features = n_features
         elif n_features != self._n_features:
             source = (

@@ -14,6 +14,8 @@ from sktopic._sample_weight import NO_WEIGHTS, weighted_sum
 GROUP_SIZE = 1024
 # With this and the bounds of priors (see _prior), draws stay inside the range of float32.
 LARGEST_COUNT = 1e20
+# Kernels number words by int32.
+MOST_WORDS = 2**31 - 1
 # Numbers that counts may be without being converted: what kernels read.
 COUNT_TYPES = [np.float64, np.float32, *(np.dtype(kind + size).type for size in "8421" for kind in "iu")]
 INDEX_TYPES = [np.int32, np.int64]
@@ -105,10 +107,12 @@ def _check_bounds(smallest, largest, name, size):
 
 
 def check_counts(X, owner):
-    """Raise ValueError for counts that are no numbers, negative or beyond any corpus.
+    """Raise ValueError for counts that are no numbers, negative or beyond any corpus, or of too many words.
 
     owner : who expects counts
     """
+    if X.shape[1] > MOST_WORDS:
+        raise ValueError(f"X has {X.shape[1]} features; at most {MOST_WORDS} are allowed.")
     data = X.data if sp.issparse(X) else X
     smallest = data.min(initial=0)
     if np.isnan(smallest):

@@ -262,6 +262,7 @@ BAD_MATRICES = {
     "no rows sparse": (sp.csr_array((0, 12)), "0 sample"),
     "no columns": (np.ones((3, 0)), "0 feature"),
     "no columns sparse": (sp.csr_array((3, 0)), "0 feature"),
+    "too many columns": (sp.csr_array(([1.0], [5], [0, 1]), shape=(1, 2**31)), "X has 2147483648 features"),
     "complex": (X.toarray() * 1j, "Complex data not supported"),
     "None": (None, "Expected 2D array|NoneType"),
 }

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
 from sktopic._block_order import BLOCK_SIZE
-from sktopic._corpus import MOST_WORDS
+from sktopic._documents import MOST_WORDS
 from sktopic._optional import import_pyarrow
 
 
