@@ -6,6 +6,7 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 SPHINX_ARGS ?=
 BENCH_ARGS ?=
+CLANG ?= clang
 HOSTILE_CASES ?= 200000
 SANITIZE_CASES ?= 20000
 
@@ -21,7 +22,7 @@ PROSE := README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md M
 	pyproject.toml recipe sktopic tests examples benchmarks doc
 VERSIONS := 3.11 3.12 3.13
 
-.PHONY: help demo test test-all hostile bounds sanitize lint bench doc dev clean
+.PHONY: help demo test test-all hostile bounds sanitize clang aarch64 headers lint bench doc dev clean
 .PHONY: dist release-check
 .NOTPARALLEL:
 
@@ -32,6 +33,9 @@ help:
 	@echo "make hostile   $(HOSTILE_CASES) random programs against the estimators, and all else in tests/hostile"
 	@echo "make bounds    tests of kernels and estimators, with kernels that check every index"
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
+	@echo "make clang     tests of kernels, with kernels that $(CLANG) has compiled"
+	@echo "make aarch64   the same on another machine, which qemu imitates (Debian, root the first time)"
+	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
 	@echo "make lint      check style and types: ruff, cython-lint, codespell, mypy, stubtest"
 	@echo "make doc       build the documentation into doc/_build/html, warnings are errors"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
@@ -63,7 +67,7 @@ test-all:
 hostile: $(VENV)/.kernels $(VENV)/.extra-test
 	SKTOPIC_HOSTILE_CASES=$(HOSTILE_CASES) $(PYTEST) tests/hostile $(PYTEST_ARGS)
 
-# Slow kernels that find faults. A copy of the package is built in build/, and the tests run beside it, so
+# Kernels that are built otherwise. A copy of the package is built in build/, and the tests run beside it, so
 # that neither can meet the working build.
 define watched_build
 SKTOPIC_DEBUG_KERNELS=$(1) $(BIN)/python setup.py -q build --build-base build/$@ --build-lib build/$@/lib
@@ -83,6 +87,17 @@ sanitize: $(VENV)/.extra-test
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    PYTHONMALLOC=malloc SKTOPIC_HOSTILE_CASES=$(SANITIZE_CASES) \
 	    $(PYTEST) --capture=sys $(or $(PYTEST_ARGS),tests/kernels tests/hostile)
+
+# Not every loop becomes as wide as asked for.
+clang: $(VENV)/.extra-test
+	@CC=$(CLANG) CFLAGS=-Wno-pass-failed; export CC CFLAGS; $(call watched_build,0)
+	cd build/$@/lib && $(PYTEST) $(or $(PYTEST_ARGS),tests/kernels)
+
+aarch64: $(VENV)/.package
+	PYTHON=$(BIN)/python .ci/aarch64 $(PYTEST_ARGS)
+
+headers:
+	$(PYTHON) .ci/headers
 
 lint: $(VENV)/.kernels $(VENV)/.extra-lint
 	$(BIN)/ruff check .

@@ -7,6 +7,9 @@ The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds fa
 ``sanitize``
     AddressSanitizer and UndefinedBehaviorSanitizer (GCC or Clang, not on Windows), which see pointers
     too. The interpreter has to load their runtime first: ``make sanitize`` does.
+
+Loops are also built otherwise then, so that what other processors and compilers run is tested here: with
+``1`` in C11 alone, with ``sanitize`` for the common x86-64 only (``_kernels/_compiler.h``).
 """
 
 import os
@@ -38,7 +41,7 @@ directives = {
 
 link_args = []
 if sys.platform == "win32":
-    compile_args = ["/O2"]
+    compile_args = ["/O2", "/std:c11"]
 else:
     compile_args = ["-fno-math-errno", "-fopenmp-simd"]
     if BUILD == "0":
@@ -48,12 +51,14 @@ else:
     if BUILD == "sanitize":
         link_args = ["-fsanitize=address,undefined"]
         compile_args += [*link_args, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+macros = {"0": [], "1": [("SKTOPIC_PORTABLE", None)], "sanitize": [("SKTOPIC_NO_CLONES", None)]}[BUILD]
 
 
 def kernel(name, sources):
     return Extension(
         name,
         sources,
+        define_macros=macros,
         extra_compile_args=compile_args,
         extra_link_args=link_args,
         depends=[header.as_posix() for header in KERNELS.glob("*.h")],

@@ -79,3 +79,10 @@ def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
             assert (draws > moving) == (int(row["topics"]) < 1000), row
     of_vocabularies = [float(row["training, ns a token"]) for row in rows("cost", "drawn")]
     assert max(of_vocabularies) < 2 * min(of_vocabularies), "the size of the vocabulary does matter"
+
+
+def test_the_page_of_platforms_says_what_each_state_means():
+    states = {row["state"] for row in rows("platforms")}
+    assert states <= set(re.findall(r"\*\*(\w+)\*\*", text_of("doc/platforms.rst")))
+    for row in rows("platforms"):
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["date"]) or row["state"] == "configured", row

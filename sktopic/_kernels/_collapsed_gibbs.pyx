@@ -25,15 +25,8 @@ from sktopic._kernels._topic_lists cimport TopicClumps, find, open_entry
 from sktopic._kernels._vector cimport fill_own_ratios
 
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define SKTOPIC_PREFETCH(address) __builtin_prefetch(address)
-    #else
-    #define SKTOPIC_PREFETCH(address)
-    #endif
-    """
-    void prefetch "SKTOPIC_PREFETCH"(const void* address) noexcept nogil
+cdef extern from "_compiler.h" nogil:
+    void prefetch "FETCH"(const void* address)
 
 cdef struct WordState:
     # The word being visited: its counts and what follows from them. Arrays have n_topics entries.

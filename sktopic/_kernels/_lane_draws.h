@@ -9,6 +9,8 @@
 
 #include "_lanes.h"
 
+BEGIN_NO_CONTRACTION
+
 #define REAL float
 #define MASK int32_t
 #define NAME(name) name##_float
@@ -24,5 +26,7 @@
 #undef REAL
 #undef MASK
 #undef NAME
+
+END_NO_CONTRACTION
 
 #endif

@@ -10,7 +10,7 @@ typedef struct {
     REAL *running; /* (n_padded,) ... and its cumulative sums in each lane */
 } NAME(Document);
 
-INLINE void NAME(put)(const NAME(Document) *x, int32_t k, double weight)
+NO_CONTRACTION INLINED void NAME(put)(const NAME(Document) *x, int32_t k, double weight)
 {
     x->members[k] += 1;
     x->weight[k] += weight;
@@ -18,7 +18,7 @@ INLINE void NAME(put)(const NAME(Document) *x, int32_t k, double weight)
 }
 
 /* Remove a clump; a topic without any weighs exactly its prior, whatever was rounded. */
-INLINE void NAME(take)(const NAME(Document) *x, int32_t k, double weight)
+NO_CONTRACTION INLINED void NAME(take)(const NAME(Document) *x, int32_t k, double weight)
 {
     x->members[k] -= 1;
     x->weight[k] = x->members[k] > 0 ? x->weight[k] - weight : 0.0;
@@ -26,7 +26,7 @@ INLINE void NAME(take)(const NAME(Document) *x, int32_t k, double weight)
 }
 
 /* Fill product and running; sums: what each lane comes to. */
-INLINE void NAME(multiply)(const NAME(Document) *x, const REAL *row, REAL *sums)
+NO_CONTRACTION INLINED void NAME(multiply)(const NAME(Document) *x, const REAL *row, REAL *sums)
 {
     const REAL *mass = x->mass;
     REAL *product = x->product, *running = x->running;
@@ -59,7 +59,7 @@ INLINE void NAME(multiply)(const NAME(Document) *x, const REAL *row, REAL *sums)
 }
 
 /* out += share * product */
-INLINE void NAME(add_product)(const NAME(Document) *x, REAL share, REAL *out)
+NO_CONTRACTION INLINED void NAME(add_product)(const NAME(Document) *x, REAL share, REAL *out)
 {
     ptrdiff_t k;
 #if HAS_VECTORS
@@ -72,7 +72,7 @@ INLINE void NAME(add_product)(const NAME(Document) *x, REAL share, REAL *out)
 }
 
 /* total += x, x = 0; (n_padded,) */
-INLINE void NAME(empty_into)(REAL *restrict x, ptrdiff_t n, double *restrict total)
+NO_CONTRACTION INLINED void NAME(empty_into)(REAL *restrict x, ptrdiff_t n, double *restrict total)
 {
     ptrdiff_t k;
     for (k = 0; k < n; k++) {
@@ -113,7 +113,8 @@ NO_CONTRACTION CLONED void NAME(draw_tokens)(
     ptrdiff_t t, s;
     for (t = 0; t < n_tokens; t++) {
         const REAL *row = rows + cell[t] * n_padded;
-        REAL cumulative[2 * LANES] ALIGNED, *lanes = cumulative + LANES, before, added, all, u, left;
+        alignas(64) REAL cumulative[2 * LANES];
+        REAL *lanes = cumulative + LANES, before, added, all, u, left;
         int32_t lane, k;
         if (z[t] >= 0)
             NAME(take)(&x, z[t], size[t]);

@@ -5,23 +5,11 @@
 #define SKTOPIC_LANES_H
 
 #include "_vector.h"
-
-#if defined(__GNUC__)
-#define INLINE NO_CONTRACTION __attribute__((always_inline)) static inline
-#define ALIGNED __attribute__((aligned(64)))
-#else
-#define INLINE static inline
-#define ALIGNED
-#endif
-
-/* Whether vectors can be written as such, and shuffled. */
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
-#define HAS_VECTORS 1
-#else
-#define HAS_VECTORS 0
-#endif
+#include <stdalign.h>
 
 enum { LANES = 16 };
+
+BEGIN_NO_CONTRACTION
 
 #define REAL float
 #define MASK int32_t
@@ -38,5 +26,7 @@ enum { LANES = 16 };
 #undef REAL
 #undef MASK
 #undef NAME
+
+END_NO_CONTRACTION
 
 #endif

@@ -8,7 +8,7 @@ typedef MASK NAME(FourMasks) __attribute__((vector_size(4 * sizeof(REAL))));
 #endif
 
 /* x[k] = value, in a store as wide as the loads that follow: a narrow one would hold them up. */
-INLINE void NAME(set_entry)(REAL *x, int32_t k, REAL value)
+NO_CONTRACTION INLINED void NAME(set_entry)(REAL *x, int32_t k, REAL value)
 {
 #if HAS_VECTORS
     NAME(Eight) *eight = (NAME(Eight) *)(x + (k & ~7));
@@ -21,7 +21,7 @@ INLINE void NAME(set_entry)(REAL *x, int32_t k, REAL value)
 }
 
 /* x = its cumulative sums, (LANES,): by fours, then over the fours. */
-INLINE void NAME(accumulate)(REAL *x)
+NO_CONTRACTION INLINED void NAME(accumulate)(REAL *x)
 {
     int32_t i;
 #if HAS_VECTORS
@@ -48,7 +48,7 @@ INLINE void NAME(accumulate)(REAL *x)
 }
 
 /* How many of (LANES,) are at most u. */
-INLINE int32_t NAME(count_below)(const REAL *x, REAL u)
+NO_CONTRACTION INLINED int32_t NAME(count_below)(const REAL *x, REAL u)
 {
     int32_t i;
 #if HAS_VECTORS

@@ -15,13 +15,6 @@
 
 #include "_vector.h"
 
-/* Inlined into each version of its callers: on its own a helper would be built for the common processor. */
-#if defined(__GNUC__)
-#define INLINED static inline __attribute__((always_inline))
-#else
-#define INLINED static inline
-#endif
-
 enum { FIRST, SUM, SECOND };
 
 /* No parameter of a document's Dirichlet falls below it. */
@@ -37,14 +30,9 @@ enum { FIRST, SUM, SECOND };
 /* Ask for a row that will be needed soon. */
 static inline void prefetch_row(const double *row, ptrdiff_t n)
 {
-#if defined(__GNUC__)
     ptrdiff_t t;
     for (t = 0; t < n; t += 8)
-        __builtin_prefetch(row + t, 1);
-#else
-    (void)row;
-    (void)n;
-#endif
+        FETCH_TO_WRITE(row + t);
 }
 
 /* num / den, or the old sum where that is not a positive number. */

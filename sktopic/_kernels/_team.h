@@ -20,20 +20,24 @@
 #define IS_ENDING() _Py_IsFinalizing()
 #endif
 
-#if defined(__x86_64__) || defined(__i386__)
-#define RELAX() __builtin_ia32_pause()
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#if defined(_M_X64) || defined(_M_IX86)
+#define RELAX() _mm_pause()
 #else
 #define RELAX() ((void)0)
 #endif
-
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
 #define THREAD_LOCAL __declspec(thread)
 static inline int load(int *x) { return (int)_InterlockedOr((volatile long *)x, 0); }
 static inline int exchange(int *x, int value) { return (int)_InterlockedExchange((volatile long *)x, value); }
 static inline int add(int *x, int more) { return (int)_InterlockedExchangeAdd((volatile long *)x, more) + more; }
 #else
-#define THREAD_LOCAL __thread
+#if defined(__x86_64__) || defined(__i386__)
+#define RELAX() __builtin_ia32_pause()
+#else
+#define RELAX() ((void)0)
+#endif
+#define THREAD_LOCAL _Thread_local
 static inline int load(int *x) { return __atomic_load_n(x, __ATOMIC_SEQ_CST); }
 static inline int exchange(int *x, int value) { return __atomic_exchange_n(x, value, __ATOMIC_SEQ_CST); }
 static inline int add(int *x, int more) { return __atomic_add_fetch(x, more, __ATOMIC_SEQ_CST); }

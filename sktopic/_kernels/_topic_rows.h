@@ -1,4 +1,4 @@
-/* Loops over the topic rows of words, in both precisions. Products are not contracted with sums, so that all x86-64
+/* Loops over the topic rows of words, in both precisions. Products are not contracted with sums, so that all
    machines have the same bits. Where a row of a large store is read, that of the next word (next), which is elsewhere,
    is prefetched meanwhile. */
 
@@ -7,17 +7,13 @@
 
 #include "_vector.h"
 
-#if defined(__GNUC__)
-#define FETCH(address) __builtin_prefetch(address)
-#else
-#define FETCH(address) (void)(address)
-#endif
+BEGIN_NO_CONTRACTION
 
 /* The sum of a[k] * b[k] over 16, in four lanes. */
-#if defined(__GNUC__)
+#if HAS_VECTORS
 #define DEFINE_DOT_BLOCK(NAME, REAL)                                                                      \
     typedef REAL NAME##_four __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias)); \
-    NO_CONTRACTION __attribute__((always_inline)) static inline REAL NAME(const REAL *a, const REAL *b)   \
+    NO_CONTRACTION INLINED REAL NAME(const REAL *a, const REAL *b)                                        \
     {                                                                                                     \
         const NAME##_four *x = (const NAME##_four *)a, *y = (const NAME##_four *)b;                       \
         NAME##_four lane = (x[0] * y[0] + x[1] * y[1]) + (x[2] * y[2] + x[3] * y[3]);                     \
@@ -146,5 +142,7 @@ NO_CONTRACTION CLONED ptrdiff_t take_change(
     }
 DEFINE_MULTIPLY_ROW(multiply_row_float, float)
 DEFINE_MULTIPLY_ROW(multiply_row_double, double)
+
+END_NO_CONTRACTION
 
 #endif

@@ -1,6 +1,5 @@
-/* Loops over topics that gain from wide registers. Where compiler and C library can choose a version of a
-   function when it is first called, each is built for the common x86-64 and for the one with AVX2 and FMA;
-   elsewhere once. Sums may be taken in any fixed order ("omp simd" asks for no run-time library). */
+/* Loops over topics that gain from wide registers. Sums may be taken in any fixed order ("omp simd" asks for no
+   run-time library). */
 
 #ifndef SKTOPIC_VECTOR_H
 #define SKTOPIC_VECTOR_H
@@ -10,21 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
-#define CLONED __attribute__((unused, target_clones("default", "arch=x86-64-v3"))) static
-#elif defined(__GNUC__)
-#define CLONED __attribute__((unused)) static
-#else
-#define CLONED static
-#define restrict __restrict
-#endif
-
-/* For functions in which no product is contracted with a sum, so that all x86-64 machines have the same bits. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define NO_CONTRACTION __attribute__((optimize("fp-contract=off")))
-#else
-#define NO_CONTRACTION
-#endif
+#include "_compiler.h"
 
 /* exp(x) for x in [-700, 0], relative error below 1e-15: 2^n times a polynomial, without a branch. */
 static inline double exp_of(double x)

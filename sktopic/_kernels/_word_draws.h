@@ -9,6 +9,8 @@
 
 #include "_lanes.h"
 
+BEGIN_NO_CONTRACTION
+
 typedef struct {
     ptrdiff_t n_padded; /* the topics, and as many that weigh nothing as fill the lanes */
     int32_t n_topics;
@@ -21,7 +23,7 @@ typedef struct {
     float *running;                 /* (n_padded,) scratch */
 } WordDraws;
 
-INLINE float ratio_with(const WordDraws *x, int32_t k, double weight)
+NO_CONTRACTION INLINED float ratio_with(const WordDraws *x, int32_t k, double weight)
 {
     return (float)((x->count[k] + weight + x->topic_word_prior[k]) / (x->totals[k] + weight + x->prior_sum[k]));
 }
@@ -38,7 +40,7 @@ NO_CONTRACTION CLONED void fill_word(const WordDraws *x)
 }
 
 /* Count a token in topic k, or with a negative weight no longer. */
-INLINE void count_token(const WordDraws *x, float *row, int32_t k, double weight)
+NO_CONTRACTION INLINED void count_token(const WordDraws *x, float *row, int32_t k, double weight)
 {
     float q = ratio_with(x, k, weight);
     x->count[k] += weight;
@@ -48,7 +50,7 @@ INLINE void count_token(const WordDraws *x, float *row, int32_t k, double weight
 }
 
 /* Fill running with the cumulative sums of (alpha_k + n_dk) q_k in each lane; sums: what each comes to. */
-INLINE void multiply_row(const WordDraws *x, const float *row, float *sums)
+NO_CONTRACTION INLINED void multiply_row(const WordDraws *x, const float *row, float *sums)
 {
     const float *prior = x->prior, *q = x->q;
     float *running = x->running;
@@ -106,14 +108,12 @@ NO_CONTRACTION CLONED void draw_word(
     ptrdiff_t t, s;
     for (t = 0; t < n_tokens; t++) {
         float *row = rows + document[t] * x.n_padded;
-        float cumulative[2 * LANES] ALIGNED, *lanes = cumulative + LANES;
-        float before, added = 0, u, left;
+        alignas(64) float cumulative[2 * LANES];
+        float *lanes = cumulative + LANES, before, added = 0, u, left;
         int32_t lane, k;
-#if defined(__GNUC__)
         if (t + AHEAD < n_tokens)
             for (s = 0; s < x.n_padded; s += LANES)
-                __builtin_prefetch(rows + document[t + AHEAD] * x.n_padded + s, 1);
-#endif
+                FETCH_TO_WRITE(rows + document[t + AHEAD] * x.n_padded + s);
         if (z[t] >= 0)
             count_token(&x, row, z[t], -size[t]);
         multiply_row(&x, row, lanes);
@@ -147,5 +147,7 @@ NO_CONTRACTION CLONED void draw_word(
     if (pending_row)
         count_token(&x, pending_row, pending, pending_weight);
 }
+
+END_NO_CONTRACTION
 
 #endif
