@@ -38,6 +38,17 @@ def default_topic_word_prior(n_components):
     return min(0.1, 2.0 / n_components)
 
 
+def real_numbers(value):
+    """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufO":  # NumPy would leave out imaginary parts, and read digits in texts
+        raise TypeError
+    try:
+        return array.astype(np.float64)
+    except OverflowError as error:  # of integers that no float holds
+        raise ValueError from error
+
+
 def check_prior(value, n_components, name="doc_topic_prior"):
     """Return a prior as ndarray of shape (n_components,), float64.
 
@@ -47,7 +58,7 @@ def check_prior(value, n_components, name="doc_topic_prior"):
     if value is None or isinstance(value, str):
         value = default_prior(n_components)
     try:
-        prior = np.asarray(value, dtype=np.float64)
+        prior = real_numbers(value)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name}={value!r}: a number or an array of shape ({n_components},) is allowed."

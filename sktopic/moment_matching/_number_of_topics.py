@@ -12,6 +12,7 @@ from sktopic._document_sources import joined
 from sktopic._document_steps import infer_proportions
 from sktopic._fitted_arrays import COUNT, FLOAT, INT
 from sktopic._kernels._rng import combine_keys
+from sktopic._prior import real_numbers
 from sktopic._progress import NOT_SHOWN
 from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
@@ -39,7 +40,7 @@ def check_number_prior(value, n_components, n_features=WORDS_OF_ONE):
     if isinstance(rate, Real):
         return -np.arange(n_components) * float(rate)
     try:
-        prior = np.asarray(value, dtype=np.float64)
+        prior = real_numbers(value)
     except (TypeError, ValueError):
         prior = np.empty(0)
     if prior.shape != (n_components,):

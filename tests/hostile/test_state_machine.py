@@ -3,28 +3,35 @@
 A program is an estimator with parameters up to and beyond their bounds, and a sequence of calls with
 documents of all sizes, values, dtypes and containers. It is drawn by hypothesis, which shrinks one that fails
 and prints it; ``Program(...).run()`` runs what was printed again. Programs run in child processes, since one
-that crashes should be printed too.
+that crashes should be printed too. SKTOPIC_HOSTILE_SEED chooses other programs.
 """
 
+import operator
+import os
 import pickle
 import re
 import resource
 import tempfile
 import time
 from dataclasses import dataclass, field
-from numbers import Integral
+from inspect import signature
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import sktopic
+from sktopic._compat import make_constraint
+from sktopic.datasets import Corpus
+from sktopic.inspection import explore, name_topics, pyldavis_data, top_documents, top_words, topic_similarity
+from sktopic.metrics import coherence, topic_diversity
 
+from .documents import BLOCKS, ONCE, Documents, documents
+from .parameters import all_values, made, modes_of, some_of
 from .tools import (
     ESTIMATORS,
     check_distributions,
@@ -38,23 +45,11 @@ from .tools import (
     share,
 )
 
+SEED = os.environ.get("SKTOPIC_HOSTILE_SEED")
+
 # What a call of a tiny model may take. Memory: growth of the process's peak.
 MOST_SECONDS = 3.0
 MOST_MEMORY = 150e6
-# Values of these cost time or memory, which is what they are for: kept small, or refused.
-COSTLY = {
-    "n_components": 9,
-    "max_iter": 3,
-    "doc_burn_in": 3,
-    "doc_sweeps": 3,
-    "transform_burn_in": 3,
-    "transform_sweeps": 3,
-    "max_doc_update_iter": 20,
-    "doc_n_components": 9,
-    "n_proposals": 4,
-    "max_births": 4,
-    "verbose": 1,
-}
 # Exceptions that are documented, and wordings that are those of an internal error.
 DOCUMENTED = (ValueError, TypeError, NotFittedError)
 INTERNAL = re.compile(
@@ -62,133 +57,6 @@ INTERNAL = re.compile(
     r"|out of bounds|negative dimensions|shape mismatch|invalid entry|object is not|too large to convert"
 )
 LONGEST_MESSAGE = 4000
-
-
-# Documents
-
-
-@dataclass
-class Documents:
-    """A matrix of counts; columns None is what the model was fitted to, or 5."""
-
-    rows: int = 4
-    columns: int | None = None
-    values: str = "tokens"
-    dtype: str = "float64"
-    container: str = "ndarray"
-    seed: int = 0
-
-    def make(self, columns):
-        """The matrix in its container."""
-        rng = np.random.default_rng(self.seed)
-        shape = self.rows, columns if self.columns is None else self.columns
-        with np.errstate(all="ignore"):
-            values = VALUES[self.values](rng, shape).astype(self.dtype)
-        return CONTAINERS[self.container](values)
-
-
-def _sparsely(rng, shape, values):
-    return np.where(rng.random(shape) < 0.4, 0.0, values)
-
-
-def _one_bad(value):
-    def make(rng, shape):
-        counts = rng.poisson(1.0, shape).astype(float)
-        if counts.size:
-            counts.flat[rng.integers(counts.size)] = value
-        return counts
-
-    return make
-
-
-VALUES = {
-    "tokens": lambda rng, shape: rng.poisson(0.8, shape).astype(float),
-    "fractions": lambda rng, shape: _sparsely(rng, shape, rng.exponential(2.0, shape)),
-    "zeros": lambda rng, shape: np.zeros(shape),
-    "tiny": lambda rng, shape: _sparsely(rng, shape, 10.0 ** rng.uniform(-323, -250, shape)),
-    "large": lambda rng, shape: _sparsely(rng, shape, 10.0 ** rng.uniform(3, 20, shape)),
-    "any size": lambda rng, shape: _sparsely(rng, shape, 10.0 ** rng.uniform(-320, 20, shape)),
-    "one largest": _one_bad(1e20),
-    "too large": _one_bad(1e300),
-    "NaN": _one_bad(np.nan),
-    "infinite": _one_bad(np.inf),
-    "negative": _one_bad(-1.0),
-    "negative zero": _one_bad(-0.0),
-}
-DTYPES = ["float64", "float32", "float16", "longdouble", "bool", "complex128", "object", "str"]
-DTYPES += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-
-
-def _memory_map(values):
-    with tempfile.NamedTemporaryFile() as file:
-        mapped = np.memmap(file, values.dtype, "w+", shape=values.shape) if values.size else values
-        mapped[:] = values
-        return mapped
-
-
-def _read_only(values):
-    values.flags.writeable = False
-    return values
-
-
-def _read_only_csr(values):
-    matrix = sp.csr_matrix(values)
-    for part in (matrix.data, matrix.indices, matrix.indptr):
-        part.flags.writeable = False
-    return matrix
-
-
-def _unsorted(values):
-    """With the entries of each row in descending order of their columns."""
-    matrix = sp.csr_matrix(values[:, ::-1])
-    indices = (values.shape[1] - 1 - matrix.indices).astype(matrix.indices.dtype)
-    return sp.csr_matrix((matrix.data, indices, matrix.indptr), shape=matrix.shape)
-
-
-def _duplicated(values):
-    """Every entry twice."""
-    matrix = sp.csr_matrix(values)
-    parts = np.repeat(matrix.data, 2), np.repeat(matrix.indices, 2), matrix.indptr * 2
-    return sp.csr_matrix(parts, shape=matrix.shape)
-
-
-def _wide_indices(values):
-    matrix = sp.csr_array(values)
-    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
-    return matrix
-
-
-def _explicit_zeros(values):
-    matrix = sp.csr_matrix(np.ones_like(values))
-    matrix.data = values.ravel().copy()
-    return matrix
-
-
-CONTAINERS = {
-    "ndarray": lambda values: values,
-    "Fortran": np.asfortranarray,
-    "every second row": lambda values: np.repeat(values, 2, axis=0)[::2],
-    "backwards": lambda values: values[::-1, ::-1],
-    "read-only": _read_only,
-    "memory map": _memory_map,
-    "list": lambda values: values.tolist(),
-    "data frame": lambda values: pd.DataFrame(values, columns=[f"w{i}" for i in range(values.shape[1])]),
-    "csr_matrix": sp.csr_matrix,
-    "csr_array": sp.csr_array,
-    "csc_array": sp.csc_array,
-    "csc_matrix": sp.csc_matrix,
-    "coo_array": sp.coo_array,
-    "lil_matrix": sp.lil_matrix,
-    "dok_matrix": sp.dok_matrix,
-    "unsorted": _unsorted,
-    "duplicated": _duplicated,
-    "int64 indices": _wide_indices,
-    "explicit zeros": _explicit_zeros,
-    "read-only csr": _read_only_csr,
-    "one-dimensional": np.ravel,
-    "three-dimensional": lambda values: values[:, :, None],
-    "generator": lambda values: (row for row in values),
-}
 
 
 # Programs
@@ -205,7 +73,7 @@ class Program:
     def run(self):
         """Raise AssertionError where a call breaks a promise; other exceptions are broken promises too."""
         np.random.seed(0)
-        model = new(self.estimator, **self.parameters)
+        model = new(self.estimator, **made(self.parameters))
         for name, argument in self.calls:
             model = Call(model, name, argument).run()
 
@@ -214,7 +82,8 @@ class Call:
     """One call on a model, checked."""
 
     # These may change the model's fitted state.
-    TRAINING = ("fit", "fit_transform", "partial_fit", "edit")
+    TRAINING = ("fit", "fit_transform", "partial_fit", "name_topics")
+    TRAINING += ("add_features", "drop_topics", "freeze_topics", "merge_topics")
 
     def __init__(self, model, name, argument):
         self.model = model
@@ -225,13 +94,17 @@ class Call:
         """Returns the model to go on with."""
         model = self.model
         X, X_before = self.argument, None
+        self.weights = {}
         if isinstance(X, Documents):
             width = getattr(model, "n_features_in_", 5)
             if not _can_be_made(X, width):
                 return model
             X = X.make(width)
+            method = getattr(model, "fit" if self.name == "fit_transform" else self.name, None)
+            if self.argument.weights and method and "sample_weight" in signature(method).parameters:
+                self.weights = {"sample_weight": self.argument.sample_weight()}
             # A generator is used up; the unused bytes of a long double may be anything.
-            if self.argument.container != "generator" and self.argument.dtype != "longdouble":
+            if self.argument.container not in ONCE and self.argument.dtype != "longdouble":
                 X_before = fingerprint(X)
         before = {name: _copied(value) for name, value in vars(model).items()}
         started, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -243,6 +116,8 @@ class Call:
         if refusal is not None:
             check_readable(refusal)
             changed = differences(before, vars(model))
+            if changed and self.name == "partial_fit" and self.argument.container in BLOCKS:
+                return self.trained()
             assert not changed, f"the call failed ({refusal}) and changed {changed}"
         seconds = time.process_time() - started
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) * 1024
@@ -257,10 +132,10 @@ class Call:
         """A call that has a number or an array for its answer."""
         method = getattr(self.model, self.name, None)
         if method is not None:
-            answer = method(X)
+            answer = method(X, **self.weights)
             # A word without smoothing that was never seen has probability 0.
             scored = self.name in ("score", "perplexity")
-            if scored and np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64).sum() == 0:
+            if scored and self.n_tokens() == 0:
                 assert np.isnan(answer), f"{self.name} of no words: {answer}"
                 return self.model
             unseen = scored and getattr(self.model, "topic_word_prior", 1) == 0
@@ -268,12 +143,18 @@ class Call:
             assert not np.isnan(answer).any(), f"{self.name}: {answer}"
         return self.model
 
+    def n_tokens(self):
+        """Those of documents that count."""
+        counts = array_of(self.argument.make(self.model.n_features_in_)).astype(np.float64)
+        weights = self.weights.get("sample_weight", 1.0)
+        return (counts.sum(axis=1) * (np.asarray(weights) > 0)).sum()
+
     def fit(self, X):
-        assert self.model.fit(X) is self.model
+        assert self.model.fit(X, **self.weights) is self.model
         return self.trained()
 
     def partial_fit(self, X):
-        assert self.model.partial_fit(X) is self.model
+        assert self.model.partial_fit(X, **self.weights) is self.model
         return self.trained()
 
     def trained(self):
@@ -285,38 +166,45 @@ class Call:
         check_distributions(self.model.components_, (self.model.n_components_, self.model.n_features_in_))
         return self.model
 
-    def edit(self, edit):
-        """A method with its argument: words or topics."""
-        name, argument = edit
-        if hasattr(self.model, name):
-            assert getattr(self.model, name)(argument) is self.model
+    def edit(self, argument):
+        """A method that is given words or topics."""
+        if hasattr(self.model, self.name):
+            assert getattr(self.model, self.name)(argument) is self.model
             return self.trained()
         return self.model
 
+    add_features = drop_topics = freeze_topics = merge_topics = edit
+
+    def name_topics(self, names):
+        name_topics(self.model, names)
+        return self.trained()
+
     def fit_transform(self, X):
         twin = clone(self.model)
-        theta = self.model.fit_transform(X)
-        check_distributions(theta, (len_of(X), self.model.n_components_))
+        theta = self.model.fit_transform(X, **self.weights)
+        check_distributions(theta, (self.argument.rows, self.model.n_components_))
         if self.reproducible():
-            again = twin.set_params(n_jobs=3 if twin.n_jobs in (None, 1) else 1).fit(X)
+            again = twin.set_params(n_jobs=3 if twin.n_jobs in (None, 1) else 1).fit(X, **self.weights)
             changed = differences(fitted_state(self.model), fitted_state(again))
             assert not changed, f"with another n_jobs: {changed}"
             assert fingerprint(again.transform(X)) == fingerprint(theta), "transform after fit, other n_jobs"
         return self.trained()
 
     def reproducible(self):
-        return self.model.random_state is not None and self.argument.container != "generator"
+        return self.model.random_state is not None and self.argument.container not in ONCE
 
     def transform(self, X):
         """Also in another order and in other containers."""
         model = self.model
         theta = model.transform(X)
-        check_distributions(theta, (len_of(X), model.n_components_))
-        if self.argument.container in ("generator", "data frame", "list"):
+        check_distributions(theta, (self.argument.rows, model.n_components_))
+        if self.argument.container == "data frame":
+            frame = pickle.loads(pickle.dumps(model)).set_output(transform="pandas").transform(X)
+            assert list(frame.columns) == list(model.get_feature_names_out())
+            assert fingerprint(frame.to_numpy()) == fingerprint(theta), "as a data frame"
+        if self.argument.container in ONCE:
             return model
-        # As numbers first: duplicates of bools or small integers do not add up.
-        counts = X.astype(np.float64).toarray() if sp.issparse(X) else np.asarray(X)
-        counts = counts.astype(theta.dtype)
+        counts = array_of(X).astype(theta.dtype)
         order = np.random.default_rng(0).permutation(len(counts))
         assert fingerprint(model.transform(counts[order])) == fingerprint(theta[order]), "in another order"
         assert fingerprint(model.transform(sp.csc_array(counts))) == fingerprint(theta), "as csc_array"
@@ -331,7 +219,7 @@ class Call:
         topics, probabilities = model.word_topics(X, n_components)
         of_words = topics[:, 0] >= 0  # not of zeros
         check_distributions(probabilities[of_words], (np.count_nonzero(of_words), n_components))
-        if self.argument.container != "generator":
+        if self.argument.container not in ONCE:
             blocks = [block for _, _, block in model.iter_word_topics(X, n_components, block_size=1)]
             assert fingerprint(np.concatenate(blocks)) == fingerprint(probabilities), "in blocks"
         return model
@@ -340,20 +228,46 @@ class Call:
         model = self.model
         if hasattr(model, "sample_proportions"):
             theta = model.sample_proportions(X, 2)
-            check_distributions(theta.reshape(-1, model.n_components_), (2 * len_of(X), model.n_components_))
+            n_rows = 2 * self.argument.rows
+            check_distributions(theta.reshape(-1, model.n_components_), (n_rows, model.n_components_))
         return model
+
+    def inspect(self, X):
+        """One of the functions that describe topics."""
+        functions = [
+            lambda: top_words(self.model, n_words=2, return_weights=True)[1],
+            lambda: topic_similarity(self.model, metric="cosine"),
+            lambda: topic_similarity(self.model, metric="average_jaccard"),
+            lambda: topic_diversity(self.model, n_words=3),
+            lambda: top_documents(self.model, X, n_documents=2)[1],
+            lambda: pyldavis_data(self.model, X)["topic_term_dists"],
+            lambda: coherence(self.model, X, n_words=2),
+            lambda: len(explore(self.model, X, n_words=2, n_documents=2).html),
+        ]
+        answer = functions[self.argument.seed % len(functions)]()
+        assert np.isfinite(np.asarray(answer, dtype=np.float64)).all(), answer
+        return self.model
 
     def attributes(self, _):
         for name in dir(type(self.model)):
-            # Nobody has given names to the topics.
             if name.endswith("_") and not name.startswith("_") and name != "topic_names_":
                 assert np.isfinite(getattr(self.model, name)).all(), name
         assert len(self.model.get_feature_names_out()) == self.model.n_components_
+        assert repr(self.model) and self.model._repr_html_()
         return self.model
 
     def set_params(self, parameters):
-        known = self.model.get_params()
-        return self.model.set_params(**{name: parameters[name] for name in parameters if name in known})
+        return self.model.set_params(**made(parameters))
+
+    def save(self, mmap_mode):
+        """Goes on with what the file has, when it is deleted."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model")
+            self.model.save(path)
+            loaded = sktopic.load(path, mmap_mode=mmap_mode)
+        changed = differences(fitted_state(self.model), fitted_state(loaded))
+        assert not changed, f"another {changed} in the file"
+        return loaded
 
     def pickle(self, _):
         return pickle.loads(pickle.dumps(self.model))
@@ -362,8 +276,14 @@ class Call:
         return clone(self.model)
 
 
-def len_of(X):
-    return X.shape[0] if hasattr(X, "shape") else len(X)
+def array_of(X):
+    """The counts as a dense array, with whatever numbers it has."""
+    if isinstance(X, Corpus):
+        X = X.counts
+    if isinstance(X, list) and sp.issparse(X[0]):
+        X = sp.vstack(X)
+    # As numbers first: duplicates of bools or small integers do not add up.
+    return X.astype(np.float64).toarray() if sp.issparse(X) else np.asarray(X)
 
 
 def _copied(value):
@@ -388,125 +308,82 @@ def check_readable(error):
 # Strategies
 
 
-class BeyondFloat(int):
-    """An integer that no float holds."""
-
-    def __new__(cls, value=10**400):
-        return super().__new__(cls, value)
-
-    def __repr__(self):
-        return "BeyondFloat()"
-
-
-documents = st.builds(
-    Documents,
-    rows=st.sampled_from([4, 1, 2, 3, 5, 9, 0]),
-    columns=st.sampled_from([None] * 8 + [1, 6, 0]),
-    values=st.sampled_from(["tokens"] * 6 + list(VALUES)),
-    dtype=st.sampled_from(["float64"] * 8 + DTYPES),
-    container=st.sampled_from(["csr_matrix"] * 4 + list(CONTAINERS)),
-    seed=st.integers(0, 2**16),
-)
-
-
 topics = st.lists(st.sampled_from([0, 1, 2, 5, -1]), max_size=3)
-edits = st.one_of(
-    st.tuples(st.just("add_features"), st.sampled_from([1, 2, 0, ["new"], ["new", "w1"]])),
-    st.tuples(st.sampled_from(["drop_topics", "freeze_topics", "freeze_topics"]), topics),
-    st.tuples(st.just("merge_topics"), st.lists(topics, max_size=2)),
-)
-
-
-def values_of(name, constraints):
-    """Values of a parameter: inside its bounds, at them, and beyond."""
-    allowed, odd = [], ["none of these", -1, 0, float("nan"), float("inf"), None, (), 2**70, True]
-    for constraint in constraints:
-        kind = type(constraint).__name__
-        if kind == "Interval":
-            allowed += _of_interval(name, constraint)
-        elif kind == "StrOptions":
-            allowed += sorted(constraint.options) * 3
-        elif constraint is None:
-            allowed += [None] * 2
-        elif constraint == "boolean":
-            allowed += [True, False, np.bool_(True)]
-        elif constraint == "random_state":
-            allowed += [0, 1, 2**32 - 1, np.int64(5)]
-        elif constraint == "verbose":
-            allowed += [0, 1, True]
-        elif constraint == "array-like":
-            allowed += [[1.0] * 3, [0.1, 1e-12, 1e12], (1, 2, 3), [1.0, float("nan"), 1.0], [], [[1.0] * 3]]
-        elif constraint is tuple:
-            allowed += [(1.0, 1.0), (1.0, 0.01), (1e-12, 1e12), (5.0, 1e-300), (1e300, 1.0), (0, 1), (1,)]
-    odd = [value for value in odd if not (name in COSTLY and isinstance(value, int) and value == 2**70)]
-    return st.sampled_from(allowed * 4 + odd)
-
-
-def _of_interval(name, interval):
-    """Ends of an interval, numbers next to them, and some between."""
-    ends = [end for end in (interval.left, interval.right) if end is not None]
-    if name in COSTLY:
-        return [*range(int(interval.left), COSTLY[name] + 1), np.int8(2)]
-    if interval.type is Integral:
-        steps = (-1, 0, 1, 2, 3)
-        values = [int(end) + step for end in ends for step in steps] + [
-            2**31,
-            2**63,
-            np.int16(4),
-            np.uint8(2),
-        ]
-        return [value for value in values if value in interval] * 2
-    values = [*ends, *(np.nextafter(end, 1.0).item() for end in ends)]
-    values += [0.5, 1, 1.5, 1e-3, 10, 1e-12, 1e12, 1e-300, 1e300, 5e-324, 1.7e308]
-    values += [np.float32(0.3), BeyondFloat()]
-    return [value for value in values if value in interval]
-
-
-@st.composite
-def parameters(draw, constraints, largest):
-    names = draw(st.lists(st.sampled_from(sorted(constraints)), max_size=largest, unique=True))
-    return {name: draw(constraints[name]) for name in names}
+NAMES = [{0: "first"}, {1: "\ud800", 0: "\0"}, ["a", "b", "c"], {9: "x"}, {}, ""]
+# What is called, and with what; None: parameters of the estimator.
+CALLS = [
+    (["partial_fit", "fit", "transform", "fit_transform"], documents),
+    (["partial_fit", "transform", "score", "elbo", "perplexity"], documents),
+    (["partial_fit", "transform"], documents),
+    (["word_topics", "sample_proportions", "predict_mixture", "inspect"], documents),
+    (["attributes", "pickle", "clone"], st.none()),
+    (["set_params"], None),
+    (["save"], st.sampled_from([None, "r"])),
+    (["add_features"], st.sampled_from([1, 2, 0, ["new"], ["new", "w1"]])),
+    (["drop_topics", "freeze_topics", "freeze_topics"], topics),
+    (["merge_topics"], st.lists(topics, max_size=2)),
+    (
+        ["name_topics"],
+        st.sampled_from([{0: "first"}, {1: "\ud800", 0: "\0"}, ["a", "b", "c"], {9: "x"}, {}, ""]),
+    ),
+]
+# Methods that these calls call, and those that are scikit-learn's alone.
+WITHIN_OTHERS = {"get_feature_names_out", "iter_word_topics", "set_output"}
+NOT_CALLED = {"get_params", "get_metadata_routing", "set_callbacks"}
 
 
 def programs(name):
     """Programs with one estimator."""
     estimator = getattr(sktopic, name)
-    known = estimator().get_params()
-    constraints = {key: values_of(key, estimator._parameter_constraints[key]) for key in known}
+    values = all_values(estimator)
+    parameters = st.builds(operator.or_, some_of(modes_of(estimator), 3), some_of(values, 4))
     calls = st.one_of(
-        st.tuples(st.sampled_from(["partial_fit", "fit", "transform", "fit_transform"]), documents),
-        st.tuples(st.sampled_from(["partial_fit", "transform", "score", "elbo", "perplexity"]), documents),
-        st.tuples(st.sampled_from(["word_topics", "sample_proportions"]), documents),
-        st.tuples(st.sampled_from(["attributes", "pickle", "predict_mixture", "clone"]), documents).map(
-            lambda call: call if call[0] == "predict_mixture" else (call[0], None)
-        ),
-        st.tuples(st.just("set_params"), parameters(constraints, 2)),
-        st.tuples(st.just("edit"), edits),
+        st.tuples(st.sampled_from(names), some_of(values, 2) if arguments is None else arguments)
+        for names, arguments in CALLS
     )
     first = st.tuples(st.sampled_from(["fit", "partial_fit", "fit_transform"]), documents)
     sequence = st.tuples(first, st.lists(calls, max_size=6)).map(lambda pair: [pair[0], *pair[1]])
-    return st.builds(Program, st.just(name), parameters(constraints, 4), sequence)
+    return st.builds(Program, st.just(name), parameters, sequence)
 
 
 def run_programs(name, n_programs):
-    """Runs in a child process."""
+    """Runs in a child process; returns how many were run."""
+    n_run = 0
 
     @settings(
         max_examples=n_programs,
         database=None,
         deadline=None,
-        derandomize=True,
+        derandomize=SEED is None,
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
     @given(programs(name))
     def run(program):
+        nonlocal n_run
         note(program)
         program.run()
+        n_run += 1
 
-    run()
+    (run if SEED is None else seed(f"{SEED} {name}")(run))()
+    return n_run
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_random_programs_keep_all_promises(name):
-    in_child(run_programs, name, share(1 / len(ESTIMATORS)))
+    n_programs = share(1 / len(ESTIMATORS))
+    n_run = in_child(run_programs, name, n_programs)
+    print(f"{name}: {n_run} programs")
+    assert n_run >= n_programs
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_values_that_each_constraint_allows_are_drawn_and_each_method_is_called(name):
+    estimator = getattr(sktopic, name)
+    for parameter, values in all_values(estimator).items():
+        given = made(dict(enumerate(values))).values()
+        for constraint in map(make_constraint, estimator._parameter_constraints[parameter]):
+            assert any(map(constraint.is_satisfied_by, given)), f"{parameter}: {constraint}"
+    called = {name for names, _ in CALLS for name in names} | WITHIN_OTHERS | NOT_CALLED
+    methods = {method for method in dir(estimator) if callable(getattr(estimator, method, None))}
+    assert {m for m in methods if m[0] != "_" and not m.endswith("_request")} <= called
