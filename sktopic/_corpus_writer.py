@@ -8,6 +8,7 @@ it. Where a later call is to go on, progress.json says from time to time how muc
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +42,7 @@ from sktopic._corpus import (
     index_type,
 )
 from sktopic._documents import COUNT_TYPES, canonical_counts, check_counts, check_sparse_structure
-from sktopic._files import sync_folder, write_file
+from sktopic._files import exchange, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
 from sktopic._typing import MatrixLike
 
@@ -92,7 +93,7 @@ def save_corpus(
         Names of the documents. By default those of a corpus. They are drawn along with the blocks.
     overwrite : bool, default=False
         Whether a corpus that is there is replaced, when the new one is complete. Who has it open goes on with
-        it; for a moment between the two there is none.
+        it. For a moment between the two there is none, but on Linux, where they exchange their names.
     resume : bool, default=False
         Whether to keep what has been written if the call fails or is killed, all but the last seconds, and to
         go on behind what an earlier call has kept. Of an iterable, as many documents are drawn once more and
@@ -234,16 +235,35 @@ def _publish(folder, path):
             os.rename(folder, path)
             sync_folder(parent)
             return
-        replaced = os.path.join(parent, f".{name}.replaced")
-        shutil.rmtree(replaced, ignore_errors=True)  # of a call that was killed
-        os.rename(path, replaced)
-        try:
-            os.rename(folder, path)
-        except BaseException:
-            os.rename(replaced, path)
-            raise
+        aside = os.path.join(parent, f".{name}.{secrets.token_hex(8)}.replaced")
+        _replace(folder, path, aside)
         sync_folder(parent)
-        shutil.rmtree(replaced)
+        shutil.rmtree(aside, ignore_errors=True)
+    _remove_leftovers(parent, name)
+
+
+def _replace(folder, path, aside):
+    """Give a folder the name of another, which is put aside."""
+    os.rename(folder, aside)
+    if exchange(aside, path):
+        return
+    os.rename(aside, folder)
+    os.rename(path, aside)
+    try:
+        os.rename(folder, path)
+    except BaseException:
+        os.rename(aside, path)
+        raise
+
+
+def _remove_leftovers(parent, name):
+    """Remove what calls that were killed have put aside; another that is at work holds its own."""
+    if fcntl is None:
+        return
+    for other in os.listdir(parent):
+        if other.startswith(f".{name}.") and other.endswith(".replaced"):
+            with suppress(BlockingIOError), _locked(os.path.join(parent, other)):
+                shutil.rmtree(os.path.join(parent, other), ignore_errors=True)
 
 
 # Blocks

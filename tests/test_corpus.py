@@ -3,6 +3,8 @@
 import json
 import os
 import pickle
+import shutil
+import sys
 import tracemalloc
 from importlib.util import find_spec
 from itertools import islice
@@ -216,6 +218,44 @@ def test_an_existing_corpus_is_replaced_only_if_that_is_asked_for(path):
     with pytest.raises(ValueError, match=r"not replaced: it holds other files .* as 'notes.txt'"):
         save_corpus(path, counts(), overwrite=True)
     assert os.listdir(path.parent) == ["corpus"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are not exchanged")
+def test_there_is_a_corpus_at_any_moment_while_it_is_replaced(path, monkeypatch):
+    save_corpus(path, counts())
+    found = []
+
+    def noting(function):
+        def call(*arguments, **options):
+            found.append(open_corpus(path).shape[0])
+            result = function(*arguments, **options)
+            found.append(open_corpus(path).shape[0])
+            return result
+
+        return call
+
+    monkeypatch.setattr(_corpus_writer.os, "rename", noting(os.rename))
+    monkeypatch.setattr(_corpus_writer.shutil, "rmtree", noting(shutil.rmtree))
+    save_corpus(path, counts(60), overwrite=True)
+    assert found == [50, 50, 60, 60]
+
+
+def test_what_a_killed_call_put_aside_is_removed_unless_another_holds_it(path):
+    save_corpus(path, counts())
+    for name in "1", "2":
+        shutil.copytree(path, path.with_name(f".corpus.{name}.replaced"))
+    with _corpus_writer._locked(path.with_name(".corpus.2.replaced")):
+        save_corpus(path, counts(), overwrite=True)
+        assert sorted(os.listdir(path.parent)) == [".corpus.2.replaced", "corpus"]
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_where_names_cannot_be_exchanged_a_corpus_is_replaced_all_the_same(path, monkeypatch, exchanges):
+    if not exchanges:
+        monkeypatch.setattr(_corpus_writer, "exchange", lambda *names: False)
+    for n in 50, 60:
+        assert save_corpus(path, counts(n), overwrite=True).shape[0] == n
+        assert os.listdir(path.parent) == ["corpus"]
 
 
 def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):

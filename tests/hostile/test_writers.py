@@ -1,0 +1,390 @@
+"""Everything that writes, killed at any moment, on full and read-only disks, and beside another writer.
+
+What was there before is then there as a whole, or what came after it. A half is never found under its name;
+leftovers have names of their own, and who writes again is not hindered by them.
+"""
+
+import contextlib
+import ctypes
+import errno
+import itertools
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from functools import cache
+
+import pytest
+import scipy.sparse as sp
+
+import sktopic
+from sktopic.dask import DaskTopicModel
+from sktopic.datasets import _uci, fetch_bag_of_words, open_corpus, save_corpus
+from sktopic.inspection import explore
+from sktopic.model_selection import topic_number_curve
+
+from .test_signals import small_collection
+from .tools import child, corpus, fingerprint, fitted_state, follow, in_child, new, note, outcome, share
+
+X = corpus(300, 60)
+N_KILLS = min(200, share(0.001, 2))
+
+
+# Targets: a file or a folder, in one of two versions
+
+
+@cache
+def model(version):
+    return new("OnlineEMLDA", n_components=(10, 30)[version]).fit(X)
+
+
+def write_model(path, version):
+    model(version).save(path)
+
+
+@cache
+def page(version):
+    return explore(model(version), X, n_documents=2, title=("first", "second")[version])
+
+
+def write_page(path, version):
+    page(version).save(path)
+
+
+def write_proportions(path, version):
+    model(version).transform(X, out=path)
+
+
+def write_corpus(path, version):
+    names = [f"word {i}" for i in range(60)]
+    save_corpus(path, sp.csr_array(X * (1, 1000)[version]), names, overwrite=True)
+
+
+TARGETS = {
+    write.__name__.removeprefix("write_"): write
+    for write in (write_model, write_page, write_proportions, write_corpus)
+}
+every_target = pytest.mark.parametrize("name", TARGETS)
+
+
+def content_of(path):
+    """The bytes of a file, or of the files of a folder."""
+    if path.is_dir():
+        return {entry.name: entry.read_bytes() for entry in path.iterdir()}
+    return path.read_bytes()
+
+
+def both_contents(name, folder):
+    for version in 0, 1:
+        path = folder / f"expected {version}.npy"
+        TARGETS[name](path, version)
+        yield content_of(path)
+
+
+# Killed
+
+# Where Python tells that it changes files.
+CHANGES = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod"}
+
+
+def count_changes(folder, stop_at=None):
+    """Count changes of files in a folder; SIGKILL right before one of them, if asked to."""
+    n_changes = [0]
+
+    def hear(event, arguments):
+        inside = event in CHANGES and any(str(folder) in str(argument) for argument in arguments[:2])
+        if inside and not (event == "open" and arguments[1] == "r"):
+            n_changes[0] += 1
+            if n_changes[0] == stop_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hear)
+    return n_changes
+
+
+def write_in_turns(name, path, stop_at=None):
+    """Runs in a child process, until it is killed."""
+    for version in 0, 1:
+        model(version)
+        if name == "page":
+            page(version)
+    note("ready")
+    count_changes(path.parent, stop_at)
+    for version in itertools.cycle((1, 0)):
+        TARGETS[name](path, version)
+
+
+def measure(name, path):
+    """Runs in a child process: changes of files and seconds of writing once over another version."""
+    for version in 1, 0:
+        TARGETS[name](path, version)
+    n_changes, started = count_changes(path.parent), time.perf_counter()
+    TARGETS[name](path, 1)
+    return n_changes[0], time.perf_counter() - started
+
+
+def killed(function, *arguments, after=None):
+    """Run a child process until it kills itself, or is killed so many seconds after it is ready."""
+    with child(function, *arguments) as (process, connection):
+        assert connection.recv() == ("note", "ready")
+        if after is None:
+            process.join(60)
+        else:
+            time.sleep(after)
+            process.kill()
+            process.join()
+        assert process.exitcode == -signal.SIGKILL, process.exitcode
+
+
+@every_target
+def test_what_is_there_after_a_kill_is_one_of_the_versions(name, tmp_path):
+    (tmp_path / "expected").mkdir()
+    expected = list(both_contents(name, tmp_path / "expected"))
+    folder, rng = tmp_path / "folder", random.Random(name)
+    folder.mkdir()
+    path = folder / "target.npy"
+    n_changes, seconds = in_child(measure, name, path)
+    for i in range(N_KILLS):
+        if i % 2:
+            killed(write_in_turns, name, path, after=rng.uniform(0, 3 * seconds))
+        else:
+            killed(write_in_turns, name, path, rng.randint(1, 2 * n_changes))
+        assert content_of(path) in expected, f"kill {i}"
+    assert all(entry.name.startswith(".") for entry in folder.iterdir() if entry != path)
+    TARGETS[name](path, 0)
+    assert content_of(path) == expected[0]
+    if name == "corpus":  # which cleans up what others have left
+        assert os.listdir(folder) == ["target.npy"]
+
+
+# Computations that keep their progress: killed, they go on
+
+
+def follow_curve(folder):
+    """topic_number_curve, whose results are in a folder."""
+    estimator = new("OnlineEMLDA", max_iter=1, batch_size=100)
+    curve = topic_number_curve(estimator, X, n_components=[2, 3], cv=2, folder=folder)
+    return [curve.models[0].scores, curve.models[0].coherences]
+
+
+def follow_checkpoints(folder):
+    """A fit in lanes, which keeps checkpoints."""
+    estimator = new("OnlineVariationalLDA", topic_word_prior="auto", batch_size=20)
+    settings = {"n_lanes": 2, "merge_every": 1, "checkpoint_every": 1, "resume": True, "client": False}
+    return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
+
+
+def follow_sweeps(folder):
+    """The same of a sampler."""
+    estimator = new("CollapsedGibbsLDA", n_shards=2, max_iter=4)
+    settings = {"checkpoint_every": 1, "resume": True, "client": False}
+    return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
+
+
+def follow_corpus(folder):
+    """save_corpus, which goes on where an earlier call was killed."""
+    os.makedirs(folder, exist_ok=True)
+    path = folder / "corpus"
+    blocks = [sp.csr_array(X[i : i + 10]) for i in range(0, 300, 10)]
+    if not path.exists():
+        save_corpus(path, blocks, doc_ids=range(300), resume=True)
+    return content_of(path)
+
+
+collection = cache(small_collection)
+
+
+def follow_cache(folder):
+    """A dataset that is read from text files, and kept as arrays."""
+    files, _uci._PUBLISHED["kos"] = collection()
+    os.makedirs(folder / "uci_bag_of_words", exist_ok=True)
+    for name, content in files.items():
+        (folder / "uci_bag_of_words" / name[1:]).write_bytes(content)
+    bunch = fetch_bag_of_words("kos", folder, download_if_missing=False)
+    return bunch.data, bunch.feature_names
+
+
+LONG = {
+    follow.__name__.removeprefix("follow_"): follow
+    for follow in (follow_curve, follow_checkpoints, follow_sweeps, follow_corpus, follow_cache)
+}
+
+
+def compute_anew(name, folder, stop_at):
+    """Runs in a child process, until it is killed."""
+    LONG[name](folder / "whole")
+    note("ready")
+    count_changes(folder, stop_at)
+    for i in itertools.count():
+        LONG[name](folder / str(i))
+
+
+def measure_computation(name, folder):
+    """Runs in a child process."""
+    os.makedirs(folder)
+    n_changes, started = count_changes(folder), time.perf_counter()
+    answer = fingerprint(LONG[name](folder / "whole"))
+    return n_changes[0], time.perf_counter() - started, answer
+
+
+def compute(name, folders):
+    """Runs in a child process."""
+    return [fingerprint(LONG[name](folder)) for folder in folders]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_killed_computation_goes_on_to_the_same_result(name, tmp_path):
+    rng = random.Random(name)
+    n_changes, seconds, expected = in_child(measure_computation, name, tmp_path / "measured")
+    for i in range(N_KILLS):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        if i % 2:
+            killed(compute_anew, name, folder, None, after=rng.uniform(0, 2 * seconds))
+        else:
+            killed(compute_anew, name, folder, rng.randint(1, n_changes))
+        for path in folder.rglob("*.json"):
+            json.loads(path.read_bytes())
+        begun = [path for path in folder.iterdir() if path.is_dir()]
+        assert set(in_child(compute, name, begun)) == {expected}, f"kill {i}"
+
+
+# No room, and no right
+
+
+def mounted(function, folder, size, *arguments):
+    """function(folder, ...) with a file system of its own there; None where that is forbidden."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    new_namespace, private = 0x20000, 0x40000 | 0x4000
+    if libc.unshare(new_namespace) or libc.mount(b"none", b"/", None, private, None):
+        return None
+    if libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=%d" % size):
+        return None
+    return function(folder, libc, *arguments)
+
+
+def remounted_read_only(folder, libc):
+    flags = 0x20 | 0x1
+    assert libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, None) == 0, os.strerror(
+        ctypes.get_errno()
+    )
+
+
+def fill_up(folder, libc, name):
+    """Write to a full disk, with room of all sizes below what is needed; returns the errors met."""
+    path, errors = folder / "target.npy", set()
+    TARGETS[name](path, 0)
+    before, room = content_of(path), os.statvfs(folder)
+    for spare in range(0, room.f_bavail, 1 if N_KILLS > 100 else 5):
+        with open(folder / "filler", "wb") as file:
+            file.write(bytes((os.statvfs(folder).f_bavail - spare) * room.f_bsize))
+        try:
+            TARGETS[name](path, 1)
+        except OSError as error:
+            errors.add(error.errno)
+        else:
+            break
+        assert content_of(path) == before and sorted(os.listdir(folder)) == ["filler", "target.npy"]
+        os.unlink(folder / "filler")
+    return errors
+
+
+def write_without_right(folder, libc, name):
+    """Returns the error of writing, after reading."""
+    path = folder / "target.npy"
+    TARGETS[name](path, 0)
+    before = content_of(path)
+    remounted_read_only(folder, libc)
+    _, error = outcome(TARGETS[name], path, 1)
+    assert content_of(path) == before and os.listdir(folder) == ["target.npy"]
+    if name == "model":
+        assert sktopic.load(path, mmap_mode="r").transform(X).shape == (300, 10)
+    if name == "corpus":
+        assert open_corpus(path, verify=True).shape == X.shape
+    return {error.errno}
+
+
+@pytest.mark.parametrize(
+    ("use", "error"), [(fill_up, errno.ENOSPC), (write_without_right, errno.EROFS)], ids=["full", "read-only"]
+)
+@every_target
+def test_no_room_or_no_right_is_an_error_and_leaves_what_was_there(name, use, error, tmp_path):
+    errors = in_child(mounted, use, tmp_path, 1 << 20, name)
+    if errors is None:
+        pytest.skip("this process may not mount")
+    assert errors == {error}
+
+
+def write_within(path, name, n_bytes):
+    """Runs in a child process, where files may not become larger."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    with pytest.raises(OSError, match="File too large"):
+        TARGETS[name](path, 1)
+
+
+@every_target
+def test_a_file_that_may_not_grow_is_an_error_and_leaves_what_was_there(name, tmp_path):
+    path = tmp_path / "target.npy"
+    TARGETS[name](path, 0)
+    before = content_of(path)
+    for n_bytes in 0, 300, 5000:
+        in_child(write_within, path, name, n_bytes)
+        assert content_of(path) == before and os.listdir(tmp_path) == ["target.npy"]
+
+
+def read_from_where_nothing_can_be_written(folder, libc):
+    follow_cache(folder)
+    for path in (folder / "uci_bag_of_words").glob("*.npz"):
+        path.unlink()
+    expected = fingerprint(follow_cache(folder))
+    for path in (folder / "uci_bag_of_words").glob("*.npz"):
+        path.unlink()
+    remounted_read_only(folder, libc)
+    bunch = fetch_bag_of_words("kos", folder, download_if_missing=False)
+    assert fingerprint((bunch.data, bunch.feature_names)) == expected
+    return True
+
+
+def test_a_dataset_is_read_where_no_cache_can_be_written(tmp_path):
+    if in_child(mounted, read_from_where_nothing_can_be_written, tmp_path, 1 << 20) is None:
+        pytest.skip("this process may not mount")
+
+
+# Several processes
+
+
+def write_many(name, path, version, n_times):
+    """Runs in a child process; returns how often another was at work."""
+    n_refused = 0
+    for _ in range(n_times):
+        try:
+            TARGETS[name](path, version)
+        except BlockingIOError:
+            n_refused += 1
+    return n_refused
+
+
+@every_target
+def test_two_processes_with_one_target_leave_one_of_two_versions(name, tmp_path):
+    """Also for who reads meanwhile."""
+    (tmp_path / "expected").mkdir()
+    expected = list(both_contents(name, tmp_path / "expected"))
+    folder, n_times = tmp_path / "folder", min(200, share(0.002, 5))
+    folder.mkdir()
+    path = folder / "target.npy"
+    TARGETS[name](path, 0)
+    with contextlib.ExitStack() as stack:
+        children = [
+            stack.enter_context(child(write_many, name, path, version, n_times)) for version in (0, 1)
+        ]
+        while not all(connection.poll(0.001) for _, connection in children):
+            if name == "corpus":  # whose files are read at several moments
+                assert open_corpus(path, verify=True).shape == X.shape
+            else:
+                assert content_of(path) in expected
+        refused = [follow(process, connection, 60) for process, connection in children]
+    assert content_of(path) in expected and os.listdir(folder) == ["target.npy"]
+    assert name == "corpus" or refused == [0, 0]
