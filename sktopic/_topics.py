@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._arrays import columns_of, row_blocks, rows_of
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
+from sktopic._prior import real_numbers
 from sktopic._topic_word_prior import PriorEntries
 
 # The part of a document's token that stays in a topic where its own tokens are left out.
@@ -197,9 +198,9 @@ def check_components_init(value, n_features, n_needed=None, most=None):
     n_needed, most : how many there have to be, or may be
     """
     try:
-        components = np.array(value, dtype=np.float64)
+        components = real_numbers(value)
     except (TypeError, ValueError):
-        components = np.empty(0)
+        raise ValueError(f"components_init={value!r}: an array of finite numbers is allowed.") from None
     n = f"{n_needed}" if most is None else f"1 to {most}"
     fits = components.ndim == 2 and components.shape[1] == n_features
     if not fits or not (len(components) == n_needed if most is None else 1 <= len(components) <= most):

@@ -33,6 +33,14 @@ HOSTILE = [
     "nul\x00bell\x07escape\x1b",
     "half \ud83d and \ude00 characters",
     "line\u2028paragraph\u2029",
+    "__proto__",
+    "constructor",
+    "toString",
+    "`template ${(() => { window.hacked = 1 })()} {{ 7 * 7 }} %s $title",
+    "]]> --> <svg onload=window.hacked=1> javascript:window.hacked=1",
+    "</style></textarea></title><a href='javascript:window.hacked = 1'>",
+    "\u200f\u2066isolated\u2069 e\u0301\u0327\u0302 zero\u200bwidth \ufeffmark \uffff",
+    "x" * 10_000,
 ]
 
 
@@ -215,10 +223,11 @@ def test_a_hundred_topics_take_less_than_two_megabytes():
 
 
 def test_the_page_loads_nothing_and_its_text_stays_text(tmp_path):
-    texts = [f"{text} word" for text in HOSTILE]
+    texts = [f"word {text}" for text in HOSTILE]
     names = ["word", *HOSTILE]
     X = np.eye(len(texts), len(names), k=1, dtype=int) + (np.arange(len(names)) == 0)
     model = OnlineEMLDA(n_components=2, random_state=0).fit(X)
+    name_topics(model, HOSTILE[:2])
     explorer = explore(model, X, names, texts=texts, groups=HOSTILE, title=HOSTILE[0])
     page, data = read(explorer)
     assert page.tags.count("script") == 2 and "img" not in page.tags
@@ -226,7 +235,10 @@ def test_the_page_loads_nothing_and_its_text_stays_text(tmp_path):
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert "http" not in explorer.html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
     assert data["title"] == HOSTILE[0]
-    assert {entry["row"]: entry["text"] for entry in data["documents"]} == dict(enumerate(texts))
+    assert {entry["row"]: entry["text"] for entry in data["documents"]} == {
+        row: text.strip()[:3000] for row, text in enumerate(texts)
+    }
+    assert [topic["name"] for topic in data["topics"]] == HOSTILE[:2]
     assert set(data["words"]["names"]) == set(names) and set(data["groups"]["names"]) == set(HOSTILE)
     explorer.save(tmp_path / "topics.html")
     assert (tmp_path / "topics.html").read_text(encoding="utf-8") == explorer.html

@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV
 
 from .tools import (
     ESTIMATORS,
+    MODELS,
     N_CASES,
     check_answers,
     corpus,
@@ -31,7 +32,7 @@ from .tools import (
 
 X = corpus(64, 20)
 WIDE, NARROW = corpus(60, 150), corpus(40, 90, seed=1)
-every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+every_estimator = pytest.mark.parametrize("name", MODELS)
 # Where all share the code and a case takes seconds.
 some_estimators = pytest.mark.parametrize(
     "name", ESTIMATORS if N_CASES >= 10_000 else ["CollapsedGibbsLDA", "OnlineEMLDA"]

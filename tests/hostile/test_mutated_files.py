@@ -25,16 +25,20 @@ import pytest
 
 import sktopic
 from sktopic._array_archive import PADDING_ID
+from sktopic.inspection import name_topics
+from sktopic.seeding import seed_prior
 
 from .tools import N_CASES, WATCHED, corpus, failures, fingerprint, new, note, outcome, share
 
 X = corpus()
-# One of each kind of training loop; with parameters that are arrays, tuples, scalars and generators.
+# One of each kind of training loop; with parameters that are arrays, sparse, tuples, scalars and generators.
 MODELS = {
     "OnlineEMLDA": {"doc_topic_prior": np.full(3, 0.3), "random_state": np.random.RandomState(0)},
     "CollapsedGibbsLDA": {"thinning": np.int64(2)},
     "DirectAssignmentHDP": {"doc_concentration_prior": (1.0, 2.0)},
+    "DirectAssignmentHDP, memoized": {},
     "HybridHDP": {},
+    "HybridLDA": {"topic_word_prior": seed_prior({2: ["w1"]}, [f"w{i}" for i in range(7)], 3)},
     "DegenerateDirichletLDA": {"n_components_prior": "uniform"},
 }
 # Bytes that loading may take beyond what the process has: of which reading a file of some KB needs little.
@@ -351,6 +355,8 @@ def _original(folder, name):
     if name not in _originals:
         path = os.path.join(folder, "original.zip")
         model = new(name, **MODELS[name]).fit(X)
+        if name == "HybridLDA":
+            name_topics(model.freeze_topics([1]), {1: "frozen"})
         model.save(path)
         with open(path, "rb") as file:
             content = file.read()

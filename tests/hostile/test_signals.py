@@ -25,7 +25,7 @@ from sktopic import _interrupt
 from sktopic.datasets import _uci, fetch_bag_of_words
 
 from .tools import (
-    ESTIMATORS,
+    MODELS,
     check_answers,
     child,
     corpus,
@@ -151,7 +151,7 @@ def faults_of(model, states):
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", MODELS)
 def test_interrupted_training_leaves_a_complete_update(name, method):
     """Half of the times with one Ctrl-C, half of the times with two in a row."""
     rng = random.Random(f"{name} {method}")
@@ -208,7 +208,7 @@ def interrupt_at_lines(name, method, n_lines):
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", MODELS)
 def test_interrupt_at_any_line_leaves_a_complete_update(name, method):
     faults = in_child(interrupt_at_lines, name, method, share(0.02))
     assert not faults, "\n".join(faults)

@@ -29,6 +29,18 @@ N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
 # Under AddressSanitizer all takes longer, and memory that was freed is held back.
 WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
 ESTIMATORS = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
+# What estimators do by other methods than those of their defaults, and learn besides.
+VARIANTS = {
+    "CollapsedGibbsHDP, split-merge": {"split_merge": True, "sampler": "direct_assignment"},
+    "CollapsedGibbsLDA, priors": {"doc_topic_prior": "auto", "topic_word_prior": "auto", "n_shards": 2},
+    "DirectAssignmentHDP, memoized": {"learning_method": "memoized", "split_merge": True},
+    "DirectAssignmentHDP, split-merge": {"split_merge": True, "final_moves": True},
+    "HybridHDP, split-merge": {"split_merge": True, "reuse_topics": True},
+    "OnlineEMLDA, average": {"average": True, "prior_update": "gamma"},
+    "OnlineEMLDA, boost": {"boost": True, "inference": "variational", "doc_topic_prior": "auto-symmetric"},
+    "OnlineVariationalLDA, priors": {"doc_topic_prior": "auto", "topic_word_prior": "auto"},
+}
+MODELS = [*ESTIMATORS, *(VARIANTS if N_CASES >= 10_000 else ())]
 # Parameters with which a fit takes milliseconds, as far as an estimator has them.
 SMALL = {
     "n_components": 3,
@@ -50,10 +62,10 @@ def share(fraction, least=1):
 
 
 def new(name, **params):
-    """An estimator with small parameters and those given, as far as it has them."""
-    estimator = getattr(sktopic, name)()
+    """An estimator, or a variant of it, with small parameters and those given, as far as it has them."""
+    estimator = getattr(sktopic, name.partition(",")[0])()
     known = estimator.get_params()
-    wanted = {**SMALL, **params}
+    wanted = {**SMALL, **VARIANTS.get(name, {}), **params}
     return estimator.set_params(**{key: wanted[key] for key in wanted if key in known})
 
 
