@@ -330,7 +330,7 @@ def forge_shape(content, draw):
                     array[None],
                     array.astype(draw.choice(("f4", "i8", "u1", ">f8", "c16", "U3")))
                     if array.dtype.names is None
-                    else array["gain"],
+                    else array[array.dtype.names[0]],
                 )
             )
         file = io.BytesIO()
