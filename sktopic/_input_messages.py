@@ -76,6 +76,8 @@ def _kind_of(X):
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], Corpus):
         return "corpora on disk"
     document = _first(X)
+    if document is None:
+        return None
     if isinstance(document, (str, bytes)):
         return "texts"
     if issparse(document):

@@ -52,6 +52,13 @@ def message_of(function, X):
 
 # Errors
 
+
+@pytest.mark.parametrize("dtype", [object, str])
+def test_a_column_without_rows_is_refused_as_any_matrix_without_rows(dtype):
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        OnlineEMLDA().fit(np.empty((0, 1), dtype=dtype))
+
+
 REFUSED = {
     "texts": (TEXTS, "X has texts", "make_pipeline(CountVectorizer(), model)"),
     "a text": (TEXTS[0], "X has texts", "make_pipeline(CountVectorizer(), model)"),
