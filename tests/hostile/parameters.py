@@ -183,5 +183,10 @@ def modes_of(estimator):
 
 def some_of(values, largest):
     """A strategy of parameters: a few of those of which a dict has the values."""
-    names = st.lists(st.sampled_from(sorted(values)), max_size=largest, unique=True)
-    return names.flatmap(lambda names: st.fixed_dictionaries({n: st.sampled_from(values[n]) for n in names}))
+    return _some_of({name: st.sampled_from(values[name]) for name in sorted(values)}, largest)
+
+
+@st.composite
+def _some_of(draw, strategies, largest):
+    names = draw(st.lists(st.sampled_from(list(strategies)), max_size=largest, unique=True))
+    return {name: draw(strategies[name]) for name in names}
