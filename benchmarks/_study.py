@@ -128,12 +128,16 @@ class Cache:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if append:
             with self._path.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+                file.write(line_of(row))
         else:
             whole = self._path.with_suffix(".tmp")
-            whole.write_text("".join(json.dumps(each) + "\n" for each in self.rows.values()))
+            whole.write_text("".join(map(line_of, self.rows.values())))
             whole.replace(self._path)
             self._clean = True
+
+
+def line_of(row):
+    return json.dumps(row, separators=(",", ":")) + "\n"
 
 
 def one_thread():

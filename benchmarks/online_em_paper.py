@@ -212,11 +212,11 @@ def measure(run, prior, short):
         "run": key_of(run),
         "documents": marks,
         "log_perplexity": [round(value, 4) for value in curve],
-        "bound": [round(value, 4) for value in bounds],
+        **({"bound": [round(value, 4) for value in bounds]} if bounds else {}),
         "seconds": round(seconds, 2),
         "prior": round(float(model.doc_topic_prior_.mean()), 5),
         "topics": int(model.n_components_),
-        **(words_of(model, corpus, train, n_words) if n_words else {}),
+        **(words_of(model, corpus, train, n_words, seed) if n_words else {}),
     }
 
 
@@ -231,13 +231,14 @@ def parts_of(options, train, n_components, seed, prior):
     return n_passes, n_words, settings
 
 
-def words_of(model, corpus, train, n_words):
-    """NPMI and diversity of ten words, and the first words of the largest topics, largest first."""
+def words_of(model, corpus, train, n_words, seed):
+    """NPMI and diversity of ten words; of the first seed, the first words of the largest topics, largest first."""
     vocabulary, order = load(corpus)[2], np.argsort(-model.topic_word_counts_.sum(axis=1))[:N_SHOWN]
+    words = [list(map(str, vocabulary[np.argsort(-model.components_[k])[:n_words]])) for k in order]
     return {
         "npmi": round(float(coherence(model, train)), 4),
         "diversity": round(float(topic_diversity(model, n_words=10)), 4),
-        "words": [list(map(str, vocabulary[np.argsort(-model.components_[k])[:n_words]])) for k in order],
+        **({"words": words} if seed == SEEDS[0] else {}),
     }
 
 

@@ -42,7 +42,7 @@ def versions(script, monkeypatch):
 
 
 def row(run, version, **values):
-    return json.dumps({"version": version, "run": run, **values}) + "\n"
+    return json.dumps({"version": version, "run": run, **values}, separators=(",", ":")) + "\n"
 
 
 def test_runs_name_their_estimators_or_the_study_does(versions):
