@@ -11,9 +11,25 @@ def structure_bounds(
 ) -> tuple[bool, int, int]:
     """Whether bounds of rows ascend within the entries; the smallest and the largest index of rows."""
 
+def copy_words(
+    x_indices: NDArray[np.int32] | NDArray[np.int64],  # (nnz,)
+    start: NDArray[np.int64],  # (n_documents,)
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    word: NDArray[np.int32],  # (n_cells,) OUT
+) -> None:
+    """Copy the words of rows, which begin at start, to the bounds indptr of word."""
+
+def copy_counts(
+    x_data: NDArray[np.floating | np.integer],  # (nnz,) of the machine's byte order
+    start: NDArray[np.int64],  # (n_documents,)
+    indptr: NDArray[np.int64],  # (n_documents + 1,)
+    count: NDArray[np.float64],  # (n_cells,) OUT
+) -> None:
+    """Copy the counts of rows, which begin at start, to the bounds indptr of count."""
+
 def gather_documents(
-    x_indptr: _Index,  # (n_rows + 1,)
-    x_indices: _Index,  # (nnz,)
+    x_indptr: NDArray[np.int32] | NDArray[np.int64],  # (n_rows + 1,)
+    x_indices: NDArray[np.int32] | NDArray[np.int64],  # (nnz,)
     x_data: NDArray[np.floating | np.integer],  # (nnz,) of the machine's byte order
     rows: NDArray[np.int64],  # (n_documents,)
     local_word: NDArray[np.int32],  # (n_features,) IN/OUT, -1 everywhere

@@ -43,24 +43,34 @@ def structure_bounds(const index_t[:] indptr, const index_t[:] indices):
     return ascend, smallest, largest
 
 
-cdef bint is_in_order(
-    const index_t[::1] indices, const count_t[::1] data, Py_ssize_t start, Py_ssize_t stop
-) noexcept nogil:
-    """Whether the words of a row ascend without duplicates, and no count is zero."""
-    cdef Py_ssize_t i
-    for i in range(start, stop):
-        if data[i] == 0 or (i > start and indices[i] <= indices[i - 1]):
-            return False
-    return True
+# One small function for each kind of array, so that all else is compiled once.
 
 
-def gather_documents(
-    const index_t[::1] x_indptr,
-    const index_t[::1] x_indices,
-    const count_t[::1] x_data,
-    const int64_t[::1] rows,
-    int32_t[::1] local_word,
+def copy_words(
+    const index_t[::1] x_indices, const int64_t[::1] start, const int64_t[::1] indptr, int32_t[::1] word
 ):
+    """Copy the words of rows, which begin at start, to the bounds indptr of word (OUT)."""
+    cdef Py_ssize_t d, i, done = 0
+    with nogil:
+        for d in range(start.shape[0]):
+            for i in range(indptr[d + 1] - indptr[d]):
+                word[indptr[d] + i] = <int32_t>x_indices[start[d] + i]
+            count_work(&done, indptr[d + 1] - indptr[d])
+
+
+def copy_counts(
+    const count_t[::1] x_data, const int64_t[::1] start, const int64_t[::1] indptr, double[::1] count
+):
+    """Copy the counts of rows, which begin at start, to the bounds indptr of count (OUT)."""
+    cdef Py_ssize_t d, i, done = 0
+    with nogil:
+        for d in range(start.shape[0]):
+            for i in range(indptr[d + 1] - indptr[d]):
+                count[indptr[d] + i] = <double>x_data[start[d] + i]
+            count_work(&done, indptr[d + 1] - indptr[d])
+
+
+def gather_documents(x_indptr, x_indices, x_data, const int64_t[::1] rows, int32_t[::1] local_word):
     """Copy rows of a CSR matrix, renumbering the words in their order of first appearance.
 
     Parameters
@@ -79,40 +89,47 @@ def gather_documents(
     ascending; lengths (n_documents,) float64 : total count. None instead, where the words of a row do not
     ascend, occur twice in it, or have a count of zero.
     """
-    cdef Py_ssize_t n_documents = rows.shape[0], d, i, cell = 0, n_words = 0, w, done = 0
-    cdef int64_t row, n_cells = 0, clumps = 0
-    cdef int32_t word
+    cdef Py_ssize_t n_documents = rows.shape[0], n_cells, d, cell, n_words = 0, w, done = 0
+    cdef int64_t clumps = 0
+    cdef int32_t word, last
     cdef double length
     cdef bint in_order = True
+    start = np.take(x_indptr, rows).astype(np.int64, copy=False)
+    indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
+    np.cumsum(np.take(x_indptr[1:], rows) - start, out=indptr_array[1:])
+    n_cells = indptr_array[n_documents]
+    cell_word_array = np.empty(n_cells, dtype=np.int32)
+    cell_count_array = np.empty(n_cells, dtype=np.float64)
+    copy_words(x_indices, start, indptr_array, cell_word_array)
+    copy_counts(x_data, start, indptr_array, cell_count_array)
+    cdef const int64_t[::1] indptr = indptr_array
+    cdef double[::1] cell_count = cell_count_array
+    cdef int32_t[::1] cell_word = cell_word_array  # of the matrix, until they have their numbers
     with nogil:
         for d in range(n_documents):
-            row = rows[d]
-            in_order &= is_in_order(x_indices, x_data, x_indptr[row], x_indptr[row + 1])
-            n_cells += x_indptr[row + 1] - x_indptr[row]
-            count_work(&done, 2 * (x_indptr[row + 1] - x_indptr[row]))
+            last = -1
+            for cell in range(indptr[d], indptr[d + 1]):
+                in_order &= cell_word[cell] > last and cell_count[cell] != 0
+                last = cell_word[cell]
+            count_work(&done, 2 * (indptr[d + 1] - indptr[d]))
     if not in_order:
         return None
 
-    indptr_array = np.empty(n_documents + 1, dtype=np.int64)
     clump_array = np.empty(n_documents + 1, dtype=np.int64)
     lengths_array = np.empty(n_documents, dtype=np.float64)
-    cell_word_array = np.empty(n_cells, dtype=np.int32)
-    cell_count_array = np.empty(n_cells, dtype=np.float64)
     words_array = np.empty(min(n_cells, <int64_t>local_word.shape[0]), dtype=np.int32)
     word_cell_array = np.empty(n_cells, dtype=np.int64)
-    cdef int64_t[::1] indptr = indptr_array, clump_indptr = clump_array, word_cell = word_cell_array
-    cdef double[::1] cell_count = cell_count_array, lengths = lengths_array
-    cdef int32_t[::1] cell_word = cell_word_array, words = words_array
+    cdef int64_t[::1] clump_indptr = clump_array, word_cell = word_cell_array
+    cdef double[::1] lengths = lengths_array
+    cdef int32_t[::1] words = words_array
 
     with nogil:
-        indptr[0] = 0
         clump_indptr[0] = 0
         for d in range(n_documents):
-            row = rows[d]
             length = 0.0
-            count_work(&done, 16 * (x_indptr[row + 1] - x_indptr[row]))
-            for i in range(x_indptr[row], x_indptr[row + 1]):
-                w = x_indices[i]
+            count_work(&done, 16 * (indptr[d + 1] - indptr[d]))
+            for cell in range(indptr[d], indptr[d + 1]):
+                w = cell_word[cell]
                 word = local_word[w]
                 if word < 0:
                     word = <int32_t>n_words
@@ -120,11 +137,8 @@ def gather_documents(
                     words[n_words] = <int32_t>w
                     n_words += 1
                 cell_word[cell] = word
-                cell_count[cell] = <double>x_data[i]
                 length += cell_count[cell]
                 clumps += n_clumps(cell_count[cell])
-                cell += 1
-            indptr[d + 1] = cell
             clump_indptr[d + 1] = clumps
             lengths[d] = length
         for w in range(n_words):
