@@ -3,31 +3,41 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from sktopic._loading import load
-from sktopic.hdp import (
-    CollapsedGibbsHDP,
-    DirectAssignmentHDP,
-    HybridHDP,
-    OnlineEMHDP,
-    OnlineVariationalHDP,
-    TruncationFreeHDP,
-)
-from sktopic.lda import (
-    CollapsedGibbsLDA,
-    HybridLDA,
-    LangevinLDA,
-    OnlineCVB0LDA,
-    OnlineEMLDA,
-    OnlineOPELDA,
-    OnlineVariationalLDA,
-    SinglePassLDA,
-    StreamingGibbsLDA,
-    StreamingVariationalLDA,
-)
-from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
-
 if TYPE_CHECKING:
-    from sktopic import datasets, distributed, features, inspection, metrics, model_selection, seeding
+    from sktopic import (
+        datasets,
+        distributed,
+        features,
+        hdp,
+        inspection,
+        lda,
+        metrics,
+        model_selection,
+        moment_matching,
+        seeding,
+    )
+    from sktopic._loading import load
+    from sktopic.hdp import (
+        CollapsedGibbsHDP,
+        DirectAssignmentHDP,
+        HybridHDP,
+        OnlineEMHDP,
+        OnlineVariationalHDP,
+        TruncationFreeHDP,
+    )
+    from sktopic.lda import (
+        CollapsedGibbsLDA,
+        HybridLDA,
+        LangevinLDA,
+        OnlineCVB0LDA,
+        OnlineEMLDA,
+        OnlineOPELDA,
+        OnlineVariationalLDA,
+        SinglePassLDA,
+        StreamingGibbsLDA,
+        StreamingVariationalLDA,
+    )
+    from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
 __version__ = "0.1.0"
 
@@ -64,13 +74,29 @@ __all__ = [
     "seeding",
 ]
 
-# Imported when they are first asked for: they need more than the models do.
-_MODULES = "datasets", "distributed", "features", "inspection", "metrics", "model_selection", "seeding"
+_MODULES = (
+    "datasets",
+    "distributed",
+    "features",
+    "hdp",
+    "inspection",
+    "lda",
+    "metrics",
+    "model_selection",
+    "moment_matching",
+    "seeding",
+)
 
 
+# All is imported when it is first asked for. Kernels that are imported wait until this module is: if that in
+# its turn waited for them, threads that import different parts at once would find some of them half made.
 def __getattr__(name):
     if name in _MODULES:
         return _import_module(f"sktopic.{name}")
+    if name in __all__:
+        loading = _import_module("sktopic._loading")
+        globals()[name] = found = loading.load if name == "load" else loading.CLASSES[name]
+        return found
     raise AttributeError(f"module 'sktopic' has no attribute {name!r}")
 
 

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -93,9 +94,7 @@ def test_modules_import_from_their_layer_and_those_below():
     assert not found
 
 
-@pytest.mark.parametrize(
-    "name", ["datasets", "distributed", "features", "inspection", "metrics", "model_selection", "seeding"]
-)
+@pytest.mark.parametrize("name", sktopic._MODULES)
 def test_modules_are_imported_when_they_are_asked_for(name):
     program = (
         f"import sys, sktopic; assert 'sktopic.{name}' not in sys.modules; assert '{name}' in dir(sktopic); "
@@ -111,7 +110,7 @@ def test_import_takes_little_longer_than_that_of_scikit_learn():
     """
     program = (
         "import sys, sklearn.decomposition, sklearn.pipeline; before = {*sys.modules}; "
-        "import sktopic; print(*({*sys.modules} - before))"
+        "import sktopic._loading; print(*({*sys.modules} - before))"
     )
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     brought = run.stdout.split()
@@ -121,6 +120,20 @@ def test_import_takes_little_longer_than_that_of_scikit_learn():
     others = [name for name in brought if name not in own and not name.startswith("_cython_")]
     assert not large.intersection(name.split(".")[0] for name in others)
     assert len(others) < 20, others
+
+
+@pytest.mark.parametrize("name", sktopic.__all__)
+def test_names_are_there(name):
+    assert getattr(sktopic, name).__name__ == (f"sktopic.{name}" if name in sktopic._MODULES else name)
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has the GIL")
+def test_importing_leaves_the_interpreter_without_the_gil():
+    program = (
+        "import sys, sktopic; [getattr(sktopic, name) for name in sktopic.__all__]; "
+        "assert not sys._is_gil_enabled()"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
 def test_names_that_are_not_there_are_no_attributes():

@@ -6,15 +6,19 @@ import multiprocessing
 import os
 import pickle
 import resource
+import subprocess
 import sys
 import threading
 import traceback
+from functools import partial
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+
+import sktopic
 
 from .tools import (
     ESTIMATORS,
@@ -24,6 +28,7 @@ from .tools import (
     corpus,
     differences,
     fingerprint,
+    fitted_state,
     in_child,
     new,
     note,
@@ -63,6 +68,14 @@ def together(*functions):
     return errors
 
 
+def results(*functions):
+    """What functions return that are called in threads of their own, at the same time."""
+    found = []
+    errors = together(*(partial(lambda call: found.append(call()), function) for function in functions))
+    assert not errors, errors
+    return found
+
+
 # Threads
 
 
@@ -83,6 +96,93 @@ def fit_in_two_threads(name, n_fits):
 @every_estimator
 def test_two_threads_that_fit_one_estimator_get_an_error(name):
     in_child(fit_in_two_threads, name, min(300, share(0.01)))
+
+
+def all_answers(model):
+    """What each reader of a fitted model returns."""
+    found = [model.components_, model.transform(X), model.score(X), model.perplexity(X)]
+    found += model.word_topics(X)
+    if hasattr(model, "sample_proportions"):
+        found.append(model.sample_proportions(X, 2))
+    if hasattr(model, "elbo"):
+        found.append(model.elbo(X))
+    return fingerprint([*found, pickle.dumps(model), clone(model).get_params()])
+
+
+def read_in_threads(name, n_rounds):
+    """Runs in a child process: threads that ask one model at once get the bits that one thread gets."""
+    fitted = pickle.dumps(new(name, n_jobs=2).fit(X))
+    expected = all_answers(pickle.loads(fitted))
+    for i in range(n_rounds):
+        note(f"round {i}")
+        model = pickle.loads(fitted)  # nothing is computed yet that it keeps
+        assert results(*[partial(all_answers, model)] * 4) == [expected] * 4
+
+
+@every_estimator
+def test_threads_that_ask_one_model_get_the_answers_of_one_thread(name):
+    in_child(read_in_threads, name, min(300, share(0.01)))
+
+
+def fit_side_by_side(name, n_rounds):
+    """Runs in a child process: models of their own, trained at once, become what one alone becomes."""
+
+    def trained(n_jobs):
+        model = new(name, n_jobs=n_jobs).fit(X).partial_fit(X[:8])
+        return fingerprint([fitted_state(model), model.transform(X)])
+
+    expected = trained(None)
+    for i in range(n_rounds):
+        note(f"round {i}")
+        assert results(*(partial(trained, n) for n in (None, 1, 2, 3))) == [expected] * 4
+
+
+@every_estimator
+def test_threads_that_train_models_of_their_own_do_not_meet(name):
+    in_child(fit_side_by_side, name, min(300, share(0.005)))
+
+
+FIRST_IMPORTS = """
+import sys, threading
+from importlib import import_module
+for name in ("pandas", "scipy.sparse.linalg", "scipy.special", "sklearn.model_selection", "sklearn.pipeline"):
+    import_module(name)  # as these fail in threads
+
+def together(*functions):
+    start, found = threading.Barrier(len(functions)), []
+
+    def call(function):
+        start.wait()
+        found.append(function())
+
+    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == len(functions)
+    return found
+
+def read(name):
+    module = import_module(name)
+    return [getattr(module, public) for public in module.__all__]
+
+def fit():
+    import sktopic
+    X = [[2, 0, 1], [0, 3, 1]]
+    return sktopic.OnlineEMLDA(2, n_jobs=2, random_state=0).fit(X).transform(X).tobytes()
+
+together(*(lambda name=name: read(name) for name in 2 * sys.argv[1:]))
+assert len(set(together(*[fit] * 4))) == 1
+"""
+
+
+def test_first_imports_and_fits_in_threads():
+    """Of a process that has imported nothing of the package."""
+    modules = ["sktopic", *(f"sktopic.{name}" for name in sktopic._MODULES)]
+    command = [sys.executable, "-W", "error", "-c", FIRST_IMPORTS, *modules]
+    for _ in range(min(100, share(0.003))):
+        subprocess.run(command, check=True, timeout=120)
 
 
 def use_while_training(name, n_updates):
