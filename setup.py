@@ -47,7 +47,7 @@ else:
     if BUILD == "0":
         compile_args += ["-O3", "-g0"]  # many interpreters ask for -g, which a quarter of the time goes to
     else:
-        compile_args += ["-O1", "-g"]
+        compile_args += ["-O1", "-g0" if BUILD == "1" else "-g"]
     if BUILD == "sanitize":
         link_args = ["-fsanitize=address,undefined"]
         compile_args += [*link_args, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]

@@ -509,7 +509,7 @@ FILES = sorted(GOLDEN.glob("*.schema*.zip"))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("mmap_mode", [None, "r"])
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_files_of_earlier_versions_are_read(path, mmap_mode):
+def test_golden_files_of_earlier_versions_are_read(path, mmap_mode):
     model = sktopic.load(path, mmap_mode=mmap_mode)
     with np.load(path.with_suffix(".npz"), allow_pickle=False) as expected:
         assert_allclose(model.components_, expected["components"], rtol=0, atol=1e-6)
