@@ -58,6 +58,7 @@ def run_reference(corpus, n_burn_in, n_sweeps, z=None, drawn=False):
     )
 
 
+@pytest.mark.law
 @for_each_seed
 @for_both_precisions
 @pytest.mark.parametrize("n_topics", [1, 2, 15, 16, 17, 33, 100, 200])

@@ -230,6 +230,7 @@ def last_topics(corpus, n_topics, blocks):
     return drawn(corpus, *blocks).reshape(n_copies, -1, n_topics)[:, -1].sum(axis=0)
 
 
+@pytest.mark.law
 @for_each_seed
 @for_both_precisions
 @for_each_sampler
@@ -258,6 +259,7 @@ def test_one_free_token_has_its_law(conditionals, state, n_burn_in, sampler, dty
     assert np.all(np.abs(tables / n_copies - expected) <= 5 * np.sqrt(spread / n_copies) + 1e-12)
 
 
+@pytest.mark.law
 @for_each_seed
 @for_each_sampler
 @for_both_root_weights
@@ -278,6 +280,7 @@ def test_every_topic_present_with_one_customer(conditionals, n_burn_in, root, sa
     assert_distributed(np.concatenate([opens, joins]), p / p.sum())
 
 
+@pytest.mark.law
 @for_each_seed
 @for_both_precisions
 @for_each_sampler
@@ -299,6 +302,7 @@ def test_topics_that_a_document_lacks_are_drawn_by_their_weights(absent, n_burn_
     assert_distributed(last_topics(corpus, 20, blocks), p / p.sum())
 
 
+@pytest.mark.law
 @for_each_seed
 @for_both_precisions
 @for_each_sampler

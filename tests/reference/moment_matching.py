@@ -87,7 +87,8 @@ def match_proportions(model, match, alpha, joint, weight):
     rows = unpack(model, alpha, n_topics)
     moved = hits(rows, c)
     if model != TRIANGULAR:
-        moments = mixture_moments(joint, moved)
+        possible = joint > 0
+        moments = mixture_moments(joint[possible], moved[possible])
         new = matched(*moments, match, alpha.sum()) + (weight - c) * joint.sum(axis=0)
     else:
         new = [alpha[0]]
@@ -108,8 +109,8 @@ def match_topics(match, beta, joint, w, weight):
     p, one, new = joint.sum(axis=0), np.arange(beta.shape[1]) == w, []
     hit = c * one
     for t, old in enumerate(beta):
-        told = np.where((np.arange(len(beta)) == t)[:, None], old + hit, old)
-        new.append(matched(*mixture_moments(p, told), match, old.sum()) + (weight - c) * p[t] * one)
+        told = np.array([np.delete(p, t).sum(), p[t]]), np.array([old, old + hit])
+        new.append(matched(*mixture_moments(*told), match, old.sum()) + (weight - c) * p[t] * one)
     return np.array(new)
 
 
