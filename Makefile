@@ -11,8 +11,9 @@ HOSTILE_CASES ?= 200000
 SANITIZE_CASES ?= 20000
 
 BIN := $(VENV)/bin
-# Modules are compiled when they are first imported, which most never are.
-PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check
+# Modules are compiled when they are first imported, which most never are. For new Pythons an older version may
+# have a wheel where the newest has none.
+PIP_INSTALL := $(BIN)/python -m pip install -qq --prefer-binary --no-compile --disable-pip-version-check
 # On all cores; "-n 0" among PYTEST_ARGS runs the tests in one process.
 PYTEST := $(abspath $(BIN))/python -m pytest -n auto --dist worksteal
 BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
@@ -20,19 +21,24 @@ KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd sktopic/_ker
 KERNEL_MODULES := $(subst /,.,$(basename $(wildcard sktopic/_kernels/*.pyx)))
 PROSE := README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md Makefile setup.py \
 	pyproject.toml recipe sktopic tests examples benchmarks doc
-VERSIONS := 3.11 3.12 3.13
+VERSIONS := 3.11 3.12 3.13 3.14 3.13t 3.14t
+# Tests of what has no state: each runs in several threads at once.
+PURE := tests/kernels $(addprefix tests/test_,block_order.py coherence.py comparison.py edge_numbers.py \
+	exact_sum.py metrics.py prior.py seeding.py statistics.py topics.py)
 
-.PHONY: help demo test test-all hostile bounds sanitize clang aarch64 headers lint bench doc dev clean
-.PHONY: dist release-check
+.PHONY: help demo test test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc dev
+.PHONY: dist release-check clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo      install into .venv, run examples/demo.py, write its picture to demo/"
 	@echo "make test      install into .venv, run the test suite and the doctests"
-	@echo "make test-all  the test suite on every Python at hand ($(VERSIONS)), hostile, bounds, sanitize"
+	@echo "make test-all  the test suite on every Python at hand ($(VERSIONS)), and what finds more"
+	@echo "make parallel  tests of kernels, metrics and statistics, each in four threads at once"
 	@echo "make hostile   $(HOSTILE_CASES) random programs against the estimators, and all else in tests/hostile"
 	@echo "make bounds    tests of kernels and estimators, with kernels that check every index"
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
+	@echo "make races     tests of kernels and threads, with kernels that ThreadSanitizer watches"
 	@echo "make clang     tests of kernels, with kernels that $(CLANG) has compiled"
 	@echo "make aarch64   the same on another machine, which qemu imitates (Debian, root the first time)"
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
@@ -62,7 +68,11 @@ test-all:
 	        echo "--- Python $$version: not found"; \
 	    fi; \
 	done
-	@$(MAKE) hostile bounds sanitize
+	@$(MAKE) parallel hostile bounds sanitize races
+
+# Long runs of samplers and tests in child processes would meet nothing more.
+parallel: $(VENV)/.kernels $(VENV)/.extra-test $(VENV)/.extra-parallel
+	$(PYTEST) --parallel-threads 4 -m "not law and not data" $(or $(PYTEST_ARGS),$(PURE))
 
 hostile: $(VENV)/.kernels $(VENV)/.extra-test
 	SKTOPIC_HOSTILE_CASES=$(HOSTILE_CASES) $(PYTEST) tests/hostile $(PYTEST_ARGS)
@@ -87,6 +97,11 @@ sanitize: $(VENV)/.extra-test
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    PYTHONMALLOC=malloc SKTOPIC_HOSTILE_CASES=$(SANITIZE_CASES) \
 	    $(PYTEST) --capture=sys $(or $(PYTEST_ARGS),tests/kernels tests/hostile)
+
+races: $(VENV)/.extra-test
+	@CC=gcc; export CC; $(call watched_build,thread)
+	cd build/$@/lib && LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" \
+	    $(PYTEST) --capture=sys $(or $(PYTEST_ARGS),$(addprefix tests/,kernels test_concurrency.py test_parallel.py))
 
 # Not every loop becomes as wide as asked for.
 clang: $(VENV)/.extra-test

@@ -7,6 +7,9 @@ The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds fa
 ``sanitize``
     AddressSanitizer and UndefinedBehaviorSanitizer (GCC or Clang, not on Windows), which see pointers
     too. The interpreter has to load their runtime first: ``make sanitize`` does.
+``thread``
+    ThreadSanitizer, which sees two threads at one place of memory that do not wait for each other; in the
+    same way, by ``make races``.
 
 Loops are also built otherwise then, so that what other processors and compilers run is tested here: with
 ``1`` in C11 alone, with ``sanitize`` for the common x86-64 only (``_kernels/_compiler.h``).
@@ -26,9 +29,10 @@ KERNELS = Path("sktopic/_kernels")
 # What Cython writes into every module that takes arrays is compiled once, in a module of its own.
 SHARED = "sktopic._kernels._cyutility"
 
+SANITIZERS = {"sanitize": "-fsanitize=address,undefined", "thread": "-fsanitize=thread"}
 BUILD = os.environ.get("SKTOPIC_DEBUG_KERNELS", "0") or "0"
-if BUILD not in ("0", "1", "sanitize"):
-    raise SystemExit(f"SKTOPIC_DEBUG_KERNELS is 0, 1 or sanitize, got {BUILD!r}")
+if BUILD not in ("0", "1", *SANITIZERS):
+    raise SystemExit(f"SKTOPIC_DEBUG_KERNELS is 0, 1, sanitize or thread, got {BUILD!r}")
 
 directives = {
     "language_level": 3,
@@ -48,10 +52,12 @@ else:
         compile_args += ["-O3", "-g0"]  # many interpreters ask for -g, which a quarter of the time goes to
     else:
         compile_args += ["-O1", "-g0" if BUILD == "1" else "-g"]
+    if BUILD in SANITIZERS:
+        link_args = [SANITIZERS[BUILD]]
+        compile_args += [*link_args, "-fno-omit-frame-pointer"]
     if BUILD == "sanitize":
-        link_args = ["-fsanitize=address,undefined"]
-        compile_args += [*link_args, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
-macros = {"0": [], "1": [("SKTOPIC_PORTABLE", None)], "sanitize": [("SKTOPIC_NO_CLONES", None)]}[BUILD]
+        compile_args.append("-fno-sanitize-recover=undefined")
+macros = {"1": [("SKTOPIC_PORTABLE", None)], "sanitize": [("SKTOPIC_NO_CLONES", None)]}.get(BUILD, [])
 
 
 def kernel(name, sources):
