@@ -748,6 +748,7 @@ def seat_weights(
     weights_array = np.zeros((n.shape[0], 2))
     cdef double[:, ::1] weights = weights_array
     init_stirling(&table)
+    ratio.table = ratio.seat = 0.0
     document.entry = &entry
     document.ratio = &ratio
     for k in range(n.shape[0]):

@@ -17,7 +17,6 @@ Minoux, 1978): the vertices are those of the full gradient (benchmarks/ope_kerne
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memset
 
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._rng cimport Stream, next_uniform, seed_stream
@@ -92,10 +91,10 @@ cdef int begin(
     weigh_cells(words.n, words.word, words.count, rows, search.n_topics, chosen, pull, share, done)
     for k in range(search.n_topics):
         search.pull[k] = pull[k]
+        words.copied[k] = 0
     for i in range(words.n):
         words.x[i] = words.count[i] / share[i]
         ratio[i] = <real>share[i]
-    memset(words.copied, 0, search.n_topics)
     return 0
 
 

@@ -354,6 +354,9 @@ def sweep_tables(
     seats.alpha = &doubles[0, 0]
     seats.opens = &doubles[1, 0]
     seats.weight = &doubles[2, 0]
+    aliases.of_word = NULL
+    aliases.threshold = NULL
+    aliases.alias = NULL
     if sparse:
         aliases.of_word = &table_of_word[0]
         aliases.threshold = &threshold[0, 0] if threshold.shape[0] > 0 else NULL
