@@ -9,6 +9,7 @@ the ranges of parameters leave no others.
 
 import os
 import platform
+import stat
 
 import numpy as np
 import scipy
@@ -82,7 +83,10 @@ def read_model(path, classes, mapped=False, verify=True):
     OSError
         If it cannot be read.
     """
-    with open(os.fspath(path), "rb") as file:
+    mode = os.stat(os.fspath(path)).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of which open says so; a pipe would let it wait
+        raise ValueError(f"{path} cannot be loaded: it is no regular file")
+    with open(path, "rb") as file:
         try:
             return _model_of(ArrayArchive(file), classes, mapped, verify)
         except ValueError as error:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import threading
 import zipfile
 from pathlib import Path
@@ -330,6 +331,22 @@ def test_arguments_are_checked(path):
         for other in (file, file.fileno()):
             with pytest.raises(TypeError, match="PathLike"):
                 sktopic.load(other)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such files")
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+    for name in "pipe", "zeros":
+        with pytest.raises(ValueError, match=f"{name} cannot be loaded: it is no regular file"):
+            sktopic.load(tmp_path / name)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name, error in (("loop", OSError), ("none", FileNotFoundError), (".", IsADirectoryError)):
+        with pytest.raises(error):
+            sktopic.load(tmp_path / name)
+    OnlineEMLDA(2, random_state=0).fit([[1, 2], [2, 1]]).save(path)
+    (tmp_path / "link").symlink_to(path)
+    assert sktopic.load(tmp_path / "link", mmap_mode="r").n_components_ == 2
 
 
 def headers():
