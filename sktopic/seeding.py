@@ -1,7 +1,7 @@
 """Topics that are given something: priors from lists of words, topics to start from out of documents."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_non_negative
 
+from sktopic._documents import check_counts
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._typing import FloatArray, MatrixLike
 
@@ -65,7 +65,7 @@ def document_components(
     if not isinstance(share, Real) or isinstance(share, bool) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
     counts = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
-    check_non_negative(counts, "document_components")
+    check_counts(counts, "document_components")
     lengths = counts.sum(axis=1)
     with_words = np.flatnonzero(lengths > 0.0)
     if len(with_words) == 0:
@@ -185,8 +185,8 @@ def _checked_settings(n_components, weight, base, missing):
 
 
 def _checked_number(n_components):
-    if not isinstance(n_components, Integral) or isinstance(n_components, bool) or n_components < 1:
-        raise ValueError(f"n_components={n_components!r}: an integer >= 1 is allowed.")
+    if not _is_number(n_components) or not 1 <= n_components < 2**31:
+        raise ValueError(f"n_components={n_components!r:.40}: an integer from 1 to {2**31 - 1} is allowed.")
     return int(n_components)
 
 
@@ -194,7 +194,7 @@ def _columns(feature_names):
     """The column of each word."""
     if isinstance(feature_names, str | bytes) or not isinstance(feature_names, Iterable):
         raise TypeError(f"feature_names is a {type(feature_names).__name__}; a sequence of words is allowed.")
-    names = list(feature_names)
+    names = _checked_words(feature_names, "feature_names")
     column = {name: i for i, name in enumerate(names)}
     if len(column) < len(names):
         twice = [repr(name) for name, number in Counter(names).items() if number > 1]
@@ -234,4 +234,13 @@ def _is_number(name):
 def _words(name, group):
     if isinstance(group, str | bytes) or not isinstance(group, Iterable):
         raise TypeError(f"groups[{name!r}] is a {type(group).__name__}; a list of words is allowed.")
-    return list(group)
+    return _checked_words(group, f"groups[{name!r}]")
+
+
+def _checked_words(words, owner):
+    """A list of them; TypeError for what is none, such as a list."""
+    words = list(words)
+    for word in words:
+        if not isinstance(word, Hashable):
+            raise TypeError(f"{owner} has {word!r:.40}; words are allowed.")
+    return words
