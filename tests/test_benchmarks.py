@@ -157,6 +157,7 @@ TABLES = {
     "moment_matching": moment_matching,
     "moment_matching_evidence": ["write_table"],
     "older_runs": ["write_table"],
+    "other_tests": ["write_tables"],
     "online_em": online_em,
     "passes": passes,
     "peers": peers,

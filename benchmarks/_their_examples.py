@@ -1,0 +1,356 @@
+"""The examples of lda and tomotopy, and tomotopy's tests of LDA and HDP, done with our estimators.
+
+Each function is a recipe of doc/coming_from.rst on the texts that come with the other library, and returns
+whether it holds, and what was found. tomotopy's examples read texts that are not in its source
+distribution: those of its tests take their place. What has no function has a reason.
+"""
+
+import copy
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+
+import sktopic
+from sktopic import CollapsedGibbsHDP, CollapsedGibbsLDA
+from sktopic.inspection import pyldavis_data, top_words
+from sktopic.metrics import coherence, document_completion
+from sktopic.seeding import seed_prior
+
+SEEDS = range(5)
+tomotopy_folder = None  # of the unpacked source distribution
+
+
+def mean_and_spread(values, digits=0):
+    return f"{np.mean(values):.{digits}f} (standard deviation {np.std(values, ddof=1):.{digits}f})"
+
+
+def close(ours, theirs):
+    """Whether two means are within three standard errors of their difference."""
+    error = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / len(ours))
+    return bool(abs(np.mean(ours) - np.mean(theirs)) < 3 * error)
+
+
+# lda
+
+
+def reuters(n_iter):
+    """Ours and theirs for each seed, with the parameters of lda's README."""
+    import logging
+
+    import lda
+    import lda.datasets
+
+    logging.getLogger("lda").setLevel(logging.WARNING)
+    X = lda.datasets.load_reuters()
+    priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
+    for seed in SEEDS:
+        ours = CollapsedGibbsLDA(20, **priors, max_iter=n_iter, n_draws=1, random_state=seed).fit(X)
+        yield X, ours, lda.LDA(20, n_iter=n_iter, random_state=seed).fit(X)
+
+
+def reuters_log_likelihood():
+    found = [(ours.log_likelihood_[-50:].mean(), np.mean(theirs.loglikelihoods_[-50:]))
+             for _, ours, theirs in reuters(1500)]  # fmt: skip
+    ours, theirs = zip(*found)
+    text = "Log joint probability after 1500 sweeps, means of the last 500, five seeds: "
+    return close(ours, theirs), f"{text}{mean_and_spread(ours)} here, {mean_and_spread(theirs)} there."
+
+
+def reuters_documents():
+    """Documents 2 and 4 to 8 are of Mother Teresa, 0, 3 and 9 of Prince Charles."""
+    agree = []
+    for X, ours, _ in reuters(300):
+        top = ours.transform(X[:10]).argmax(axis=1)
+        agree.append(len({*top[[2, 4, 5, 6, 7, 8]]}) == 1 == len({*top[[0, 3, 9]]}))
+    text = "The six articles on Mother Teresa have one topic in common, and the three on Prince Charles"
+    return sum(agree) >= 4, f"{text}, with {sum(agree)} of {len(agree)} seeds."
+
+
+def lda_getting_started():
+    X = np.array([[1, 1], [2, 1], [3, 1], [4, 1], [5, 8], [6, 1]])
+    model = CollapsedGibbsLDA(
+        2, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=100, n_draws=1, random_state=0
+    )
+    theta = model.fit_transform(X)
+    return bool(np.allclose(theta.sum(axis=1), 1)), "Trains on six documents of two words."
+
+
+# tomotopy
+
+
+def texts(name="sample.txt"):
+    lines = (tomotopy_folder / "test" / name).read_text(encoding="utf-8").splitlines()
+    return [line.split() for line in lines if line.strip()]
+
+
+def their_lda(documents, seed, sweeps, k=20, **given):
+    import tomotopy
+
+    model = tomotopy.LDAModel(k=k, seed=seed, min_df=5, rm_top=5, **given)
+    for words in documents:
+        model.add_doc(words)
+    model.train(sweeps, workers=1)
+    return model
+
+
+def matrix_of(model, documents):
+    """Counts of the words that a model of tomotopy has kept."""
+    return CountVectorizer(vocabulary=list(model.used_vocabs), analyzer=lambda words: words).transform(
+        documents
+    )
+
+
+def our_lda(X, seed, sweeps, k=20, **given):
+    given = {"doc_topic_prior": "auto", "topic_word_prior": 0.01, "n_draws": 1, **given}
+    return CollapsedGibbsLDA(k, max_iter=sweeps, random_state=seed, **given).fit(X)
+
+
+def lda_basic():
+    ours, theirs = [], []
+    for seed in SEEDS:
+        model = their_lda(texts(), seed, 1000, alpha=0.1, eta=0.01)
+        X, K = matrix_of(model, texts()), model.k
+        given = {"doc_topic_prior": model.alpha, "topic_word_prior": 0.01, "n_draws": 1, "random_state": seed}
+        chain = CollapsedGibbsLDA(K, max_iter=1000, **given).fit(X)
+        ours.append(chain.log_likelihood_[-20:].mean() / X.sum())
+        theirs.append(model.ll_per_word)
+    text = "Log joint probability per word after 1000 sweeps, five seeds, under tomotopy's learned prior: "
+    return close(ours, theirs), f"{text}{mean_and_spread(ours, 3)} here, {mean_and_spread(theirs, 3)} there."
+
+
+def coherences():
+    """Of the same lists of words, with the measures of tomotopy's example."""
+    import tomotopy
+
+    model = their_lda(texts(), 0, 200)
+    X, names = matrix_of(model, texts()), list(model.used_vocabs)
+    topics = np.zeros((model.k, len(names)))
+    for k, topic in enumerate(topics):
+        topic[[names.index(word) for word, _ in model.get_topic_words(k, top_n=10)]] = np.arange(10, 0, -1)
+    kept = [[word for word in words if word in set(names)] for words in texts()]
+    of_windows = {"texts": kept, "feature_names": names, "window_counts": "exact"}
+    differences = {}
+    for measure in ("u_mass", "c_uci", "c_npmi", "c_v"):
+        theirs = tomotopy.coherence.Coherence(model, coherence=measure, top_n=10).get_score()
+        given = {"X": X} if measure == "u_mass" else of_windows
+        differences[measure] = abs(coherence(topics, measure=measure, **given) - theirs)
+    text = ", ".join(f"{measure} by {difference:.1g}" for measure, difference in differences.items())
+    text += ". tomotopy counts windows otherwise; here they are those of gensim, or of the definition"
+    return max(differences.values()) < 1e-6, f"Values for the same words differ: {text}."
+
+
+def word_prior():
+    words = ["church", "softwar", "citi"]
+    vectorizer = CountVectorizer(min_df=2, analyzer=lambda words: words)
+    X = vectorizer.fit_transform(texts())
+    names = vectorizer.get_feature_names_out()
+    known = [word for word in words if word in vectorizer.vocabulary_]
+    weights = dict(enumerate([word] for word in known))
+    model = our_lda(X, 0, 500, topic_word_prior=seed_prior(weights, names, 20, base=0.01))
+    shares = [model.topic_word_counts_[k, vectorizer.vocabulary_[word]] for k, word in enumerate(known)]
+    shares = [n / X[:, [vectorizer.vocabulary_[word]]].sum() for n, word in zip(shares, known)]
+    text = ", ".join(f"{word} {share:.2f}" for word, share in zip(known, shares))
+    return min(shares) > 0.5, f"Share of each word's tokens in the topic that was meant for it: {text}."
+
+
+def inference():
+    """Held-out documents, by the same measure for both."""
+    documents = texts()
+    ours, theirs = [], []
+    for seed in SEEDS:
+        model = their_lda(documents[:20], seed, 500)
+        X, X_test = matrix_of(model, documents[:20]), matrix_of(model, documents[20:])
+        topics = np.array([model.get_topic_word_dist(k) for k in range(model.k)])
+        theirs.append(document_completion(topics, X_test, doc_topic_prior=model.alpha))
+        chain = our_lda(X, seed, 500)
+        ours.append(document_completion(chain, X_test))
+        assert np.allclose(chain.transform(X_test).sum(axis=1), 1)
+    text = "Held-out nats per word of five documents, five seeds: "
+    holds = close(ours, theirs) or np.mean(ours) > np.mean(theirs)
+    return bool(holds), f"{text}{mean_and_spread(ours, 3)} here, {mean_and_spread(theirs, 3)} there."
+
+
+def hdp_basic():
+    """Both sample the same posterior where concentrations are given."""
+    import tomotopy
+
+    ours, theirs = [], []
+    for seed in SEEDS:
+        model = tomotopy.HDPModel(min_df=5, rm_top=5, alpha=1, gamma=1, eta=0.1, initial_k=10, seed=seed)
+        for words in texts():
+            model.add_doc(words)
+        model.optim_interval = 0
+        model.train(1000, workers=1)
+        theirs.append(model.live_k)
+        given = {"topic_concentration": 1.0, "doc_concentration": 1.0, "topic_word_prior": 0.1}
+        X = matrix_of(model, texts())
+        ours.append(CollapsedGibbsHDP(10, max_iter=1000, random_state=seed, **given).fit(X).n_components_)
+    text = "Topics after 1000 sweeps, five seeds: "
+    return close(ours, theirs), f"{text}{mean_and_spread(ours, 1)} here, {mean_and_spread(theirs, 1)} there."
+
+
+def visualization():
+    vectorizer = CountVectorizer(min_df=5, analyzer=lambda words: words)
+    X = vectorizer.fit_transform(texts())
+    data = pyldavis_data(our_lda(X, 0, 100), X, vectorizer.get_feature_names_out())
+    sums = [np.sum(data[name], axis=1) for name in ("topic_term_dists", "doc_topic_dists")]
+    return all(np.allclose(each, 1) for each in sums), "`pyldavis_data` returns the same five arrays."
+
+
+def null_doc():
+    X = CountVectorizer(vocabulary=["nowhere"], analyzer=lambda words: words).transform(texts())
+    theta = CollapsedGibbsLDA(40, max_iter=100, random_state=0).fit(X).transform(X)
+    return bool(np.isfinite(theta).all()), "All words removed: a warning, and the prior."
+
+
+def simple(documents=None):
+    return CountVectorizer(min_df=2, analyzer=lambda words: words).fit_transform(documents or texts())
+
+
+def trains(**given):
+    def example():
+        X, models = simple(), [CollapsedGibbsLDA(40), CollapsedGibbsHDP(10)]
+        known = [{k: v for k, v in given.items() if k in model.get_params()} for model in models]
+        for model, settings in zip(models, known):
+            model.set_params(max_iter=200, random_state=0, **settings).fit(X)
+            if not np.isfinite(model.components_).all():
+                return False, "Topics are not finite."
+        return True, f"CollapsedGibbsLDA and CollapsedGibbsHDP train{', ' if given else ''}" + ", ".join(
+            f"{name}={value!r}" for name, value in given.items()
+        )
+
+    return example
+
+
+def asymmetric_prior():
+    alpha = 0.1 * np.arange(1, 41)
+    model = CollapsedGibbsLDA(40, doc_topic_prior=alpha, max_iter=200, random_state=0).fit(simple())
+    return bool((model.doc_topic_prior_ == alpha).all()), "One parameter for each topic is taken."
+
+
+def reproducibility():
+    X = simple()
+    models = [
+        CollapsedGibbsLDA(40, max_iter=300, n_shards=2, n_jobs=n, random_state=42).fit(X) for n in (1, 1, 2)
+    ]
+    words = [top_words(model, np.arange(X.shape[1])).tolist() for model in models]
+    return words[0] == words[1] == words[2], "The same words, also with another number of threads."
+
+
+def save_and_load():
+    X = simple()
+    model = CollapsedGibbsLDA(40, max_iter=20, random_state=0).fit(X)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.zip"
+        model.save(path)
+        again = sktopic.load(path)
+    same = np.array_equal(model.transform(X), again.transform(X))
+    again.partial_fit(X)
+    return bool(same), "The same proportions, and training goes on."
+
+
+def copy_train():
+    X = simple()
+    model = CollapsedGibbsLDA(40, max_iter=20, random_state=0).fit(X)
+    other, before = copy.deepcopy(model), model.components_.copy()
+    other.partial_fit(X)
+    unchanged = np.array_equal(model.components_, before)
+    return bool(unchanged), "A copy trains on and leaves the model as it was."
+
+
+def infer():
+    X = simple()
+    theta = our_lda(X[20:], 0, 20).transform(X[:20])
+    return bool(np.allclose(theta.sum(axis=1), 1)), "Proportions of documents that it was not trained on."
+
+
+def dead_topics():
+    model = CollapsedGibbsHDP(30, max_iter=300, random_state=0).fit(simple())
+    used = model.topic_word_counts_.sum(axis=1)
+    return bool((used > 0).all()), "Topics without tokens are never among those of a CollapsedGibbsHDP."
+
+
+NO_MODEL = "of a model that is not offered here"
+TOKENIZER = "of its tokenizer and its corpus; a CountVectorizer makes the matrix here"
+LABELS = "labels made of the words of texts are not offered"
+NGRAMS = "of its n-grams; CountVectorizer has `ngram_range`"
+ITS_OBJECTS = "of its documents as objects, or of their identifiers; rows of a matrix have none"
+
+OTHER_MODELS = [
+    "ctm_network",
+    "dmr_multi_label",
+    "dmr_plot",
+    "dtm",
+    "gdmr_both_categorical_and_numerical",
+    "gdmr_plot",
+    "hlda_basic",
+]
+OF_CORPORA = [
+    "train_raw_corpus",
+    "train_infer_raw_corpus",
+    "train_corpus",
+    "train_corpus_only_words",
+    "train_multi_corpus",
+    "test_corpus_transform",
+    "test_corpus_save_load",
+]
+
+EXAMPLES = {
+    "lda": {
+        ("README", "log likelihood of Reuters"): ("CollapsedGibbsLDA", reuters_log_likelihood),
+        ("README", "top topics of documents"): ("CollapsedGibbsLDA", reuters_documents),
+        ("lda.py", "example of the docstring"): ("CollapsedGibbsLDA", lda_getting_started),
+    },
+    "tomotopy": {
+        ("examples/lda_basic.py", ""): ("CollapsedGibbsLDA", lda_basic),
+        ("examples/coherence.py", ""): ("coherence", coherences),
+        ("examples/word_prior.py", ""): ("CollapsedGibbsLDA", word_prior),
+        ("examples/corpus_and_inference.py", ""): ("CollapsedGibbsLDA", inference),
+        ("examples/hdp_basic.py", ""): ("CollapsedGibbsHDP", hdp_basic),
+        ("examples/lda_visualization.py", ""): ("pyldavis_data", visualization),
+        (
+            "examples/hdp_visualization.py",
+            "",
+        ): "as lda_visualization.py, with term weights, which are not here",
+        ("examples/extract_ngram.py", ""): NGRAMS,
+        ("examples/corpus_and_labeling.py", ""): LABELS,
+        ("examples/raw_corpus_and_labeling.py", ""): LABELS,
+        **{(f"examples/{name}.py", ""): NO_MODEL for name in OTHER_MODELS},
+        ("unit_test.py", "null_doc"): ("CollapsedGibbsLDA", null_doc),
+        ("unit_test.py", "word_prior"): ("CollapsedGibbsLDA", word_prior),
+        ("unit_test.py", "train1"): ("CollapsedGibbsLDA and CollapsedGibbsHDP", trains()),
+        ("unit_test.py", "train4"): ("CollapsedGibbsLDA and CollapsedGibbsHDP", trains(n_shards=4, n_jobs=4)),
+        ("unit_test.py", "train0"): (
+            "CollapsedGibbsLDA and CollapsedGibbsHDP",
+            trains(n_shards=2, n_jobs=-1),
+        ),
+        ("unit_test.py", "train0_without_optim"): ("CollapsedGibbsLDA", asymmetric_prior),
+        ("unit_test.py", "reproducibility"): ("CollapsedGibbsLDA", reproducibility),
+        ("unit_test.py", "save_and_load"): ("CollapsedGibbsLDA", save_and_load),
+        ("unit_test.py", "copy_train"): ("CollapsedGibbsLDA", copy_train),
+        ("unit_test.py", "infer"): ("CollapsedGibbsLDA", infer),
+        (
+            "unit_test.py",
+            "infer_together",
+        ): "documents are inferred apart, whatever others say",
+        ("unit_test.py", "properties"): "reads all attributes of its objects",
+        ("unit_test.py", "test_coherence"): ("coherence", coherences),
+        ("unit_test.py", "test_purge_dead_topics"): ("CollapsedGibbsHDP", dead_topics),
+        ("unit_test.py", "test_hdp_to_lda"): "topics of an HDP can be dropped, but it does not become an LDA",
+        ("unit_test.py", "test_issue197"): "saves a model without documents; here `save` wants a fitted one",
+        ("unit_test.py", "test_issue_187_crash_exc"): TOKENIZER,
+        ("unit_test.py", "test_concat"): NGRAMS,
+        ("unit_test.py", "test_auto_labeling"): LABELS,
+        **{("unit_test.py", name): TOKENIZER for name in OF_CORPORA},
+        **{
+            ("unit_test.py", name): ITS_OBJECTS
+            for name in ("uninit_doc", "test_empty_uid", "test_uid", "test_docs")
+        },
+        **{
+            ("unit_test.py", name): NO_MODEL
+            for name in ("test_estimate_SLDA_PARTITION", "test_coherence_dtm", "test_issue166")
+        },
+    },
+}

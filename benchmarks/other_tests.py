@@ -1,0 +1,263 @@
+"""What the tests of other libraries say about ours, which take the place of their classes.
+
+    python benchmarks/other_tests.py [--projects scikit-learn gensim ...] [--tomotopy DIR] [--again]
+
+The tests are those of the installed packages, run as they are: scikit-learn's of LDA and its common tests,
+gensim's of coherence, LdaModel and HdpModel, and lda's (which need oslotest). _in_their_place.py puts our
+estimators in the place of their classes. tomotopy's tests and examples are in its source distribution
+alone, of which DIR is the unpacked one; _their_examples.py does them, and lda's, with our estimators. What
+has run is kept, so that an interrupted study goes on; --again runs all anew. Writes other_tests.csv, a row
+for each test of each file, other_tests_summary.csv, other_tests_differs.csv and other_tests_seeds.csv to
+benchmarks/output/, or with --update to doc/benchmarks/.
+
+A test that fails has a reason in _other_tests_reasons.py, and one that has a reason fails; otherwise this
+script does.
+"""
+
+import multiprocessing
+import os
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from fnmatch import fnmatchcase
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import _their_examples
+from _other_tests_reasons import DIFFERS, MAPPED, NOT_APPLICABLE
+from _study import Study, new_parser
+from _their_examples import EXAMPLES
+
+VB, EM = "OnlineVariationalLDA", "OnlineEMLDA"
+# Project, tests as pytest finds them in packages, our class, and where it is put
+SUITES = [
+    ("scikit-learn", "sklearn.decomposition.tests.test_online_lda", VB, "scikit-learn"),
+    ("scikit-learn", "sklearn.decomposition.tests.test_online_lda", EM, "scikit-learn"),
+    ("scikit-learn", "sklearn.tests.test_common", "all estimators", "scikit-learn, common"),
+    ("gensim", "gensim.test.test_coherencemodel", "coherence", "gensim"),
+    ("gensim", "gensim.test.test_ldamodel", VB, "gensim"),
+    ("gensim", "gensim.test.test_hdpmodel", "OnlineVariationalHDP", "gensim"),
+    *(
+        ("lda", f"lda.tests.{name}", "CollapsedGibbsLDA", "lda")
+        for name in ("test_lda", "test_lda_reuters", "test_lda_sparse", "test_lda_transform", "test_datasets")
+    ),
+    ("lda", "lda.tests.test_utils", "CollapsedGibbsLDA", "lda"),
+]
+PROJECTS = "scikit-learn", "gensim", "lda", "tomotopy"
+RESULTS = "passes", "passes, results mapped", "differs", "not applicable"
+HEAD = ["project", "version", "file", "test", "cases", "here", "result", "why"]
+SUMMARY_HEAD = ["project", "here", "tests", *RESULTS]
+SEEDS_HEAD = ["test", "class", "seeds", "pass"]
+DIFFERS_HEAD = ["project", "test", "here", "why"]
+# Seeds on which tests depend whose verdict is that of one seed
+N_SEEDS = 100
+CLASSES = "LatentDirichletAllocation", VB, EM
+BY_LUCK = "fit_online or (partial_fit and not multi_jobs)"
+
+
+class Recorder:
+    """Notes the outcome of each case of each test: "passed", or the line of the error."""
+
+    def __init__(self):
+        self.cases = {}
+
+    def pytest_runtest_logreport(self, report):
+        name, _, case = report.nodeid.partition("::")[2].removesuffix("]").partition("[")
+        outcomes = self.cases.setdefault(name, {})
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            outcomes[case] = (crash.message if crash else str(report.longrepr)).strip().split("\n")[0][:200]
+        elif report.when == "call" or report.skipped:
+            outcomes.setdefault(case, report.outcome)
+
+
+def outcomes_of(file, project, ours, mapped, *options):
+    """Run a file of tests with ours in the place of theirs, which stays replaced in this process."""
+    import pytest
+    from _in_their_place import replace
+
+    os.environ["SKLEARN_RUN_FLOAT32_TESTS"] = "1"
+    replace(project, ours, mapped)
+    recorder = Recorder()
+    arguments = ["-q", "-p", "no:cacheprovider", "--tb=line", "-W", "ignore", *options, "--pyargs", file]
+    pytest.main(arguments, plugins=[recorder])
+    return {test: summary(cases) for test, cases in recorder.cases.items()}
+
+
+def summary(cases):
+    """Of the outcomes of a test: how many cases pass and are skipped, and what those that fail say."""
+    outcomes = Counter(cases.values())
+    failed = {case: outcome for case, outcome in cases.items() if outcome not in ("passed", "skipped")}
+    return {"passed": outcomes["passed"], "skipped": outcomes["skipped"], "failed": failed}
+
+
+def apart(function, *arguments):
+    """Call a function in a process of its own: classes stay replaced there."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        return executor.submit(function, *arguments).result()
+
+
+def measure(study, projects, again):
+    """Run what has not run yet with the installed version."""
+    for project, file, ours, place in SUITES:
+        if project not in projects or not is_installed(project):
+            continue
+        for mapped in (True, False) if place == "scikit-learn" else (True,):
+            run = f"{version(project)}, {file}, {ours}, {'mapped' if mapped else 'as it is'}"
+            if run not in study.cache or again:
+                study.cache.add({"run": run, "cases": apart(outcomes_of, file, place, ours, mapped)})
+    if "scikit-learn" in projects:
+        run = f"{version('scikit-learn')}, by seeds, {VB}, {EM}"
+        if run not in study.cache or again:
+            study.cache.add({"run": run, **luck()})
+
+
+def measure_examples(study, projects, again):
+    for project, examples in EXAMPLES.items():
+        missing = project == "tomotopy" and _their_examples.tomotopy_folder is None
+        if project not in projects or not is_installed(project) or missing:
+            continue
+        for (file, name), what in examples.items():
+            if isinstance(what, str):
+                continue
+            ours, function = what
+            run = f"{project}, {file}, {name}, {ours}"
+            known = run in study.cache and study.cache.rows[run]["of"] == version(project)
+            if again or not known:
+                holds, found = function()
+                study.cache.add({"run": run, "of": version(project), "holds": bool(holds), "found": found})
+                print(run, holds, found, flush=True)
+
+
+def is_installed(project):
+    try:
+        return bool(version(project))
+    except PackageNotFoundError:
+        print(f"{project} is not installed: its rows are those of before")
+        return False
+
+
+def luck():
+    """How many of N_SEEDS pass each test of BY_LUCK: scikit-learn's own class, and ours."""
+    found = {}
+    for name in CLASSES:
+        passed = Counter()
+        for cases in apart(outcomes_by_seed, name):
+            passed.update(test for test, each in cases.items() if not each["failed"])
+        found[name] = dict(sorted(passed.items()))
+    return found
+
+
+def outcomes_by_seed(ours):
+    import _in_their_place
+
+    (_, file, _, place), *_ = SUITES
+    found = []
+    for _in_their_place.seed in range(N_SEEDS):
+        found.append(outcomes_of(file, place, ours, True, "-k", BY_LUCK))
+    return found
+
+
+def reason(reasons, file, test, ours):
+    """The one that is given for a test, or None."""
+    for pattern, text in reasons.get(file, {}).items():
+        pattern, _, only = pattern.partition("@")
+        if fnmatchcase(test, pattern) and only in ("", ours):
+            return text
+    return None
+
+
+def judge(file, test, ours, cases, as_it_is):
+    """Result and reason of a test, from the outcomes of its cases."""
+    failed = cases["failed"]
+    why = reason(NOT_APPLICABLE, file, test, ours)
+    if why:
+        return "not applicable", why
+    why = reason(DIFFERS, file, test, ours)
+    if bool(failed) != bool(why):
+        raise SystemExit(f"{file}, {test}, {ours}: {cases}; the reason is {why!r}")
+    if failed:
+        return "differs", why
+    mapped = reason(MAPPED, file, test, ours)
+    if mapped:
+        return "passes, results mapped", mapped
+    if as_it_is["failed"]:
+        raise SystemExit(f"{file}, {test}, {ours}: {as_it_is} where nothing is mapped, without a reason")
+    return "passes", f"{cases['skipped']} cases are skipped." if cases["skipped"] else ""
+
+
+def rows_of(cache):
+    """The rows of the table, and for the summary."""
+    newest = {}
+    for row in cache.rows.values():
+        if "cases" in row:
+            of, file, ours, how = row["run"].split(", ")
+            newest[file, ours, how] = of, row["cases"]
+    for project, file, ours, _ in SUITES:
+        of, found = newest[file, ours, "mapped"]
+        _, plain = newest.get((file, ours, "as it is"), (of, found))
+        stem = file.rpartition(".")[2]
+        for test, cases in found.items():
+            result, why = judge(stem, test, ours, cases, plain.get(test, cases))
+            n_cases = cases["passed"] + cases["skipped"] + len(cases["failed"])
+            why = with_luck(why, test, ours, cache)
+            yield [project, of, f"{stem}.py", test, n_cases, ours, result, why]
+    for project, examples in EXAMPLES.items():
+        (of,) = {row["of"] for run, row in cache.rows.items() if run.startswith(project) and "of" in row}
+        for (file, name), what in examples.items():
+            if isinstance(what, str):
+                yield [project, of, file, name, 1, "", "not applicable", what]
+                continue
+            ours, _ = what
+            row = cache.rows[f"{project}, {file}, {name}, {ours}"]
+            result = "passes" if row["holds"] else "differs"
+            yield [project, row["of"], file, name, 1, ours, result, row["found"]]
+
+
+def with_luck(why, test, ours, cache):
+    """A reason with the numbers of seeds that pass, where it has them."""
+    if not why or "{" not in why:
+        return why
+    theirs, own = (by_seed(cache)[name].get(test, 0) for name in (CLASSES[0], ours))
+    return why.format(seeds=N_SEEDS, theirs=theirs, ours=own)
+
+
+def by_seed(cache):
+    """Class -> test -> seeds that pass."""
+    found = [row for run, row in cache.rows.items() if ", by seeds, " in run][-1]
+    return {name: found[name] for name in CLASSES}
+
+
+def write_tables(study):
+    rows = list(rows_of(study.cache))
+    study.write("", HEAD, rows)
+    table = []
+    for project, ours in sorted(dict.fromkeys((row[0], row[5]) for row in rows)):
+        of = [row for row in rows if (row[0], row[5]) == (project, ours)]
+        counts = Counter(row[6] for row in of)
+        table.append([project, ours, len(of), *(counts[result] for result in RESULTS)])
+    study.write("summary", SUMMARY_HEAD, table)
+    differs = [[row[0], row[3] or row[2], row[5], row[7]] for row in rows if row[6] == "differs"]
+    study.write("differs", DIFFERS_HEAD, differs)
+    found = by_seed(study.cache)
+    tests = sorted(set().union(*found.values()))
+    seeds = [[test, name, N_SEEDS, found[name].get(test, 0)] for test in tests for name in CLASSES]
+    study.write("seeds", SEEDS_HEAD, seeds)
+
+
+def main():
+    parser = new_parser(__doc__)
+    parser.add_argument("--projects", nargs="+", choices=PROJECTS, default=PROJECTS)
+    parser.add_argument("--tomotopy", type=Path, metavar="DIR", help="its unpacked source distribution")
+    parser.add_argument("--again", action="store_true", help="run what has run before, too")
+    arguments = parser.parse_args()
+    study = Study("other_tests", arguments)
+    _their_examples.tomotopy_folder = arguments.tomotopy
+    measure(study, arguments.projects, arguments.again)
+    measure_examples(study, arguments.projects, arguments.again)
+    study.sign()
+    write_tables(study)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Figures in sentences of doc/other_tests.rst."""
+
+from .tables import rows
+
+PAGE = "doc/other_tests.rst"
+
+
+def counts():
+    """Tests, those that apply, and how many of these pass, pass with mapped results, and differ."""
+    results = [row["result"] for row in rows("other_tests")]
+    n, *others = map(results.count, ("not applicable", "passes", "passes, results mapped", "differs"))
+    return len(results), len(results) - n, *others
+
+
+SENTENCES = [
+    (
+        "Of {} tests and examples {} apply; {} of these pass, {} once results are mapped, and {} differ.",
+        counts,
+    ),
+]
