@@ -91,7 +91,7 @@ def random_topics(rng, n_words, n_topics, concentration=0.3):
 
 
 def random_corpus(
-    seed, n_documents=12, n_words=30, n_topics=7, n_cells=10, counts="mixed", dtype=np.float64, prior=None
+    seed, n_documents=8, n_words=30, n_topics=7, n_cells=10, counts="mixed", dtype=np.float64, prior=None
 ):
     """Documents of up to n_cells cells, every fourth one empty; counts "unit", "small" or "mixed"."""
     rng = np.random.default_rng(seed)

@@ -1,5 +1,7 @@
 """Gibbs sampling of documents with topics held fixed (the twin of _sparse_gibbs.pyx and _dense_gibbs.pyx)."""
 
+from functools import cache
+
 import numpy as np
 from scipy.special import psi
 
@@ -58,10 +60,15 @@ def draw_by_lanes(phi, alpha, n, pending, uniform):
     held = n.copy()
     k, w = pending or (0, 0.0)
     held[k] -= w
-    order = [*np.argsort(np.arange(len(alpha)) % 16, kind="stable"), k]
-    widths = np.append(conditional(phi, alpha, held)[order[:-1]], phi[k] * w)
-    ends = np.cumsum(widths)
-    return int(order[np.searchsorted(ends, uniform * ends[-1], side="right")])
+    order = lane_by_lane(len(alpha))
+    ends = np.cumsum([*conditional(phi, alpha, held)[order], phi[k] * w])
+    i = np.searchsorted(ends, uniform * ends[-1], side="right")
+    return int(order[i] if i < len(order) else k)
+
+
+@cache
+def lane_by_lane(n_topics):
+    return np.argsort(np.arange(n_topics) % 16, kind="stable")
 
 
 def left_out(phi, there, own, token, smoothing, unit):
