@@ -232,7 +232,7 @@ def parts_of(options, train, n_components, seed, prior):
 
 
 def words_of(model, corpus, train, n_words, seed):
-    """NPMI and diversity of ten words; of the first seed, the first words of the largest topics, largest first."""
+    """NPMI and diversity of ten words; of one seed, the first words of the largest topics, largest first."""
     vocabulary, order = load(corpus)[2], np.argsort(-model.topic_word_counts_.sum(axis=1))[:N_SHOWN]
     words = [list(map(str, vocabulary[np.argsort(-model.components_[k])[:n_words]])) for k in order]
     return {

@@ -72,8 +72,9 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
         check_topic_word_prior(self.topic_word_prior, self.n_components)
         if self._learns_prior and (self.doc_topic_prior, self.prior_update) == ("auto-symmetric", "shares"):
             raise ValueError(
-                "doc_topic_prior='auto-symmetric' with prior_update='shares' leaves nothing to learn: the shares "
-                "of topics are equal and their sum stays. Choose doc_topic_prior='auto', or another prior_update."
+                "doc_topic_prior='auto-symmetric' with prior_update='shares' leaves nothing to learn: the "
+                "shares of topics are equal and their sum stays. Choose doc_topic_prior='auto', or another "
+                "prior_update."
             )
 
     def _initialize(self, n_features, seed):
