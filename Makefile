@@ -26,6 +26,10 @@ VERSIONS := 3.11 3.12 3.13 3.14 3.13t 3.14t
 PURE := tests/kernels $(addprefix tests/test_,block_order.py coherence.py comparison.py edge_numbers.py \
 	exact_sum.py metrics.py prior.py seeding.py statistics.py topics.py)
 
+# Those of kernels that divide their work among threads, and of models in several threads.
+WATCHED_FOR_RACES := $(addprefix tests/,$(addprefix kernels/test_,team.py gibbs.py statistics.py topics.py) \
+	test_concurrency.py test_parallel.py)
+
 .PHONY: help demo test test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc dev
 .PHONY: dist release-check clean
 .NOTPARALLEL:
@@ -38,7 +42,7 @@ help:
 	@echo "make hostile   $(HOSTILE_CASES) random programs against the estimators, and all else in tests/hostile"
 	@echo "make bounds    tests of kernels and estimators, with kernels that check every index"
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
-	@echo "make races     tests of kernels and threads, with kernels that ThreadSanitizer watches"
+	@echo "make races     tests of teams and threads, with kernels that ThreadSanitizer watches"
 	@echo "make clang     tests of kernels, with kernels that $(CLANG) has compiled"
 	@echo "make aarch64   the same on another machine, which qemu imitates (Debian, root the first time)"
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
@@ -98,10 +102,12 @@ sanitize: $(VENV)/.extra-test
 	    PYTHONMALLOC=malloc SKTOPIC_HOSTILE_CASES=$(SANITIZE_CASES) \
 	    $(PYTEST) --capture=sys $(or $(PYTEST_ARGS),tests/kernels tests/hostile)
 
+# In one process, which ends with an error if a race was seen; of what is compiled here alone.
 races: $(VENV)/.extra-test
 	@CC=gcc; export CC; $(call watched_build,thread)
 	cd build/$@/lib && LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" \
-	    $(PYTEST) --capture=sys $(or $(PYTEST_ARGS),$(addprefix tests/,kernels test_concurrency.py test_parallel.py))
+	    TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$(abspath .ci/races-elsewhere)" \
+	    $(PYTEST) -n 0 --capture=sys -m "not law" $(or $(PYTEST_ARGS),$(WATCHED_FOR_RACES))
 
 # Not every loop becomes as wide as asked for.
 clang: $(VENV)/.extra-test
