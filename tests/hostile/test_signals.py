@@ -216,21 +216,20 @@ def test_interrupt_at_any_line_leaves_a_complete_update(name, method):
 
 # Files: only the functions that fetch corpora write any
 
-N_DOCUMENTS, N_WORDS = 300, 200
 NOBODY = "http://127.0.0.1:9/"
 
 
-def small_collection():
+def small_collection(n_documents=300, n_words=200):
     """The files of a made-up collection that goes by the name of a published one."""
-    counts = corpus(N_DOCUMENTS, N_WORDS)
+    counts = corpus(n_documents, n_words)
     rows, columns = np.nonzero(counts)
-    lines = [N_DOCUMENTS, N_WORDS, len(rows)]
+    lines = [n_documents, n_words, len(rows)]
     lines += [f"{i + 1} {j + 1} {counts[i, j]:.0f}" for i, j in zip(rows, columns)]
     files = {
         "/docword.kos.txt.gz": gzip.compress("\n".join(map(str, lines)).encode(), mtime=0),
-        "/vocab.kos.txt": "\n".join(f"word{i}" for i in range(N_WORDS)).encode(),
+        "/vocab.kos.txt": "\n".join(f"word{i}" for i in range(n_words)).encode(),
     }
-    return files, (N_DOCUMENTS, N_WORDS, len(rows))
+    return files, (n_documents, n_words, len(rows))
 
 
 @contextlib.contextmanager

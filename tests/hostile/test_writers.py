@@ -30,7 +30,7 @@ from .test_signals import small_collection
 from .tools import child, corpus, fingerprint, fitted_state, follow, in_child, new, note, outcome, share
 
 X = corpus(300, 60)
-N_KILLS = min(200, share(0.001, 2))
+N_KILLS = min(200, share(0.001))
 
 
 # Targets: a file or a folder, in one of two versions
@@ -38,7 +38,7 @@ N_KILLS = min(200, share(0.001, 2))
 
 @cache
 def model(version):
-    return new("OnlineEMLDA", n_components=(10, 30)[version]).fit(X)
+    return new("OnlineEMLDA", n_components=(10, 30)[version], batch_size=100).fit(X)
 
 
 def write_model(path, version):
@@ -194,7 +194,9 @@ def follow_corpus(folder):
     return content_of(path)
 
 
-collection = cache(small_collection)
+@cache
+def collection():
+    return small_collection(60, 50)
 
 
 def follow_cache(folder):
@@ -278,7 +280,7 @@ def fill_up(folder, libc, name):
     path, errors = folder / "target.npy", set()
     TARGETS[name](path, 0)
     before, room = content_of(path), os.statvfs(folder)
-    for spare in range(0, room.f_bavail, 1 if N_KILLS > 100 else 5):
+    for spare in range(0, room.f_bavail, 1 if N_KILLS > 100 else 9):
         with open(folder / "filler", "wb") as file:
             file.write(bytes((os.statvfs(folder).f_bavail - spare) * room.f_bsize))
         try:
@@ -318,21 +320,20 @@ def test_no_room_or_no_right_is_an_error_and_leaves_what_was_there(name, use, er
     assert errors == {error}
 
 
-def write_within(path, name, n_bytes):
+def write_within(path, name, sizes):
     """Runs in a child process, where files may not become larger."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-    with pytest.raises(OSError, match="File too large"):
-        TARGETS[name](path, 1)
+    TARGETS[name](path, 0)
+    before, most = content_of(path), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    for n_bytes in sizes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, most))
+        with pytest.raises(OSError, match="File too large"):
+            TARGETS[name](path, 1)
+        assert content_of(path) == before and os.listdir(path.parent) == [path.name]
 
 
 @every_target
 def test_a_file_that_may_not_grow_is_an_error_and_leaves_what_was_there(name, tmp_path):
-    path = tmp_path / "target.npy"
-    TARGETS[name](path, 0)
-    before = content_of(path)
-    for n_bytes in 0, 300, 5000:
-        in_child(write_within, path, name, n_bytes)
-        assert content_of(path) == before and os.listdir(tmp_path) == ["target.npy"]
+    in_child(write_within, tmp_path / "target.npy", name, [0, 300, 5000])
 
 
 def read_from_where_nothing_can_be_written(folder, libc):
@@ -372,7 +373,7 @@ def test_two_processes_with_one_target_leave_one_of_two_versions(name, tmp_path)
     """Also for who reads meanwhile."""
     (tmp_path / "expected").mkdir()
     expected = list(both_contents(name, tmp_path / "expected"))
-    folder, n_times = tmp_path / "folder", min(200, share(0.002, 5))
+    folder, n_times = tmp_path / "folder", min(200, share(0.002))
     folder.mkdir()
     path = folder / "target.npy"
     TARGETS[name](path, 0)

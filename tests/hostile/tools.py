@@ -180,9 +180,10 @@ class ChildError(AssertionError):
 # Threads that imports have started in the server would leave memory over to the children (glibc).
 os.environ["MALLOC_ARENA_MAX"] = "1"
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(
-    ["sktopic.datasets", "pytest", "hypothesis", "pandas", "pooch", "requests", "tests.hostile.tools"]
-)
+_PRELOADED = ["datasets", "dask", "inspection", "metrics", "model_selection", "seeding"]
+_PRELOADED = [f"sktopic.{name}" for name in _PRELOADED]
+_PRELOADED += ["pytest", "hypothesis", "pandas", "pooch", "requests", "http.server", "tests.hostile.tools"]
+_context.set_forkserver_preload(_PRELOADED)
 _connection = None
 
 
