@@ -257,26 +257,36 @@ def test_a_killed_computation_goes_on_to_the_same_result(name, tmp_path):
 # No room, and no right
 
 
-def mounted(function, folder, size, *arguments):
-    """function(folder, ...) with a file system of its own there; None where that is forbidden."""
-    libc = ctypes.CDLL(None, use_errno=True)
+def mounted(function, folder, *arguments):
+    """function(folder, libc, ...) with a file system of a megabyte there, which nobody else sees.
+
+    Where this process may not mount, libc is None, and the folder an ordinary one. Returns None where nothing
+    can be tried: on a disk that is not full, and for root, who may write everywhere.
+    """
     new_namespace, private = 0x20000, 0x40000 | 0x4000
-    if libc.unshare(new_namespace) or libc.mount(b"none", b"/", None, private, None):
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        may = libc.unshare(new_namespace) == 0 and libc.mount(b"none", b"/", None, private, None) == 0
+        if may and libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=%d" % (1 << 20)) == 0:
+            return function(folder, libc, *arguments)
+    if function is fill_up or os.geteuid() == 0:
         return None
-    if libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=%d" % size):
-        return None
-    return function(folder, libc, *arguments)
+    return function(folder, None, *arguments)
 
 
-def remounted_read_only(folder, libc):
-    flags = 0x20 | 0x1
-    assert libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, None) == 0, os.strerror(
-        ctypes.get_errno()
-    )
+def make_read_only(folder, libc):
+    """Returns the error of who writes there."""
+    if libc is None:
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o500)
+        return errno.EACCES
+    remount, read_only = 0x20, 0x1
+    assert libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", remount | read_only, None) == 0
+    return errno.EROFS
 
 
 def fill_up(folder, libc, name):
-    """Write to a full disk, with room of all sizes below what is needed; returns the errors met."""
+    """Write to a full disk, with room of all sizes below what is needed."""
     path, errors = folder / "target.npy", set()
     TARGETS[name](path, 0)
     before, room = content_of(path), os.statvfs(folder)
@@ -291,33 +301,32 @@ def fill_up(folder, libc, name):
             break
         assert content_of(path) == before and sorted(os.listdir(folder)) == ["filler", "target.npy"]
         os.unlink(folder / "filler")
-    return errors
+    return errors == {errno.ENOSPC}
 
 
 def write_without_right(folder, libc, name):
-    """Returns the error of writing, after reading."""
+    """Write where only reading is allowed."""
     path = folder / "target.npy"
     TARGETS[name](path, 0)
     before = content_of(path)
-    remounted_read_only(folder, libc)
+    expected = make_read_only(folder, libc)
     _, error = outcome(TARGETS[name], path, 1)
+    assert error.errno == expected
     assert content_of(path) == before and os.listdir(folder) == ["target.npy"]
     if name == "model":
         assert sktopic.load(path, mmap_mode="r").transform(X).shape == (300, 10)
     if name == "corpus":
         assert open_corpus(path, verify=True).shape == X.shape
-    return {error.errno}
+    return True
 
 
-@pytest.mark.parametrize(
-    ("use", "error"), [(fill_up, errno.ENOSPC), (write_without_right, errno.EROFS)], ids=["full", "read-only"]
-)
+@pytest.mark.parametrize("use", [fill_up, write_without_right])
 @every_target
-def test_no_room_or_no_right_is_an_error_and_leaves_what_was_there(name, use, error, tmp_path):
-    errors = in_child(mounted, use, tmp_path, 1 << 20, name)
-    if errors is None:
+def test_no_room_or_no_right_is_an_error_and_leaves_what_was_there(name, use, tmp_path):
+    found = in_child(mounted, use, tmp_path, name)
+    if found is None:
         pytest.skip("this process may not mount")
-    assert errors == {error}
+    assert found
 
 
 def write_within(path, name, sizes):
@@ -343,14 +352,14 @@ def read_from_where_nothing_can_be_written(folder, libc):
     expected = fingerprint(follow_cache(folder))
     for path in (folder / "uci_bag_of_words").glob("*.npz"):
         path.unlink()
-    remounted_read_only(folder, libc)
+    make_read_only(folder, libc)
     bunch = fetch_bag_of_words("kos", folder, download_if_missing=False)
     assert fingerprint((bunch.data, bunch.feature_names)) == expected
     return True
 
 
 def test_a_dataset_is_read_where_no_cache_can_be_written(tmp_path):
-    if in_child(mounted, read_from_where_nothing_can_be_written, tmp_path, 1 << 20) is None:
+    if in_child(mounted, read_from_where_nothing_can_be_written, tmp_path) is None:
         pytest.skip("this process may not mount")
 
 
