@@ -129,20 +129,31 @@ class Corpus:
 
     def __init__(self, path: str | PathLike[str], verify: bool = False) -> None:
         self.path = os.path.abspath(os.fsdecode(path))
-        with _opened(self.path) as folder:
-            text = _read_header(folder, self._file(HEADER))
-            self._digest = sha256(text).hexdigest()
-            with _naming(self._file(HEADER)):
-                self.shape, self.nnz, declared = _parsed(text)
-            self._arrays = {}
-            for name, array in declared.items():
-                with _naming(self._file(file_of(name))):
-                    self._arrays[name] = _mapped(folder, self._file(file_of(name)), array, verify)
+        while not self._is_mapped(verify):
+            pass
         with _naming(self._file("indptr.npy")):
             first, last = (int(self._arrays["indptr"][i]) for i in (0, -1))
             if (first, last) != (0, self.nnz):
                 raise ValueError(f"rows are from entry {first} to {last}, and should be from 0 to {self.nnz}")
         self.dtype = self._arrays["data"].dtype
+
+    def _is_mapped(self, verify):
+        """Map the files of the folder; whether they could be, before another took its name."""
+        with _opened(self.path) as (folder, is_replaced):
+            try:
+                text = _read_header(folder, self._file(HEADER))
+                self._digest = sha256(text).hexdigest()
+                with _naming(self._file(HEADER)):
+                    self.shape, self.nnz, declared = _parsed(text)
+                self._arrays = {}
+                for name, array in declared.items():
+                    with _naming(self._file(file_of(name))):
+                        self._arrays[name] = _mapped(folder, self._file(file_of(name)), array, verify)
+            except FileNotFoundError:
+                if not is_replaced():
+                    raise
+                return False
+        return True
 
     def _file(self, name):
         return os.path.join(self.path, name)
@@ -278,7 +289,7 @@ def _naming(path, reason=""):
 
 @contextmanager
 def _opened(path):
-    """A function that opens files of a folder: of this one, even if another takes its name meanwhile."""
+    """Functions that open files of a folder, and say whether another has taken its name meanwhile."""
     folder = None
     if os.open in os.supports_dir_fd:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -293,8 +304,11 @@ def _opened(path):
         except FileNotFoundError as error:
             raise FileNotFoundError(error.errno, error.strerror, file) from None
 
+    def is_replaced():
+        return folder is not None and not os.path.samestat(os.fstat(folder), os.stat(path))
+
     try:
-        yield open_file
+        yield open_file, is_replaced
     finally:
         if folder is not None:
             os.close(folder)

@@ -21,7 +21,7 @@ def write_blocks(out, blocks, n_rows, n_columns):
     """
     if isinstance(out, (str, os.PathLike)):
         write_file(out, lambda file: _write_file(file, blocks, n_columns))
-        return np.load(out, mmap_mode="r")
+        return _mapped(out)
     _check_array(out, n_rows, n_columns)
     first = 0
     for block in blocks:
@@ -44,6 +44,14 @@ def _write_file(file, blocks, n_columns):
         n_rows += len(block)
     file.seek(0)
     file.write(npy_header(dtype, (n_rows, n_columns)))  # as long as that of no rows
+
+
+def _mapped(path):
+    """A memory map of a .npy file, of which only one is open, even if another takes its name meanwhile."""
+    with open(path, "rb") as file:
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        return np.memmap(file, dtype, "r", file.tell(), shape)
 
 
 def _check_array(out, n_rows, n_columns):

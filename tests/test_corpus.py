@@ -240,6 +240,19 @@ def test_there_is_a_corpus_at_any_moment_while_it_is_replaced(path, monkeypatch)
     assert found == [50, 50, 60, 60]
 
 
+def test_a_corpus_that_is_replaced_while_it_is_opened_is_opened_anew(path, monkeypatch):
+    save_corpus(path, counts())
+    parsed = _corpus._parsed
+
+    def replace_first(text):
+        monkeypatch.undo()
+        save_corpus(path, counts(60), overwrite=True)
+        return parsed(text)
+
+    monkeypatch.setattr(_corpus, "_parsed", replace_first)
+    assert open_corpus(path)[:].shape == (60, 7)
+
+
 def test_what_a_killed_call_put_aside_is_removed_unless_another_holds_it(path):
     save_corpus(path, counts())
     for name in "1", "2":

@@ -233,6 +233,20 @@ def test_results_are_written_where_they_are_wanted(tmp_path, corpus):
     assert_array_equal(steps.transform(X[:9]), expected[:9])
 
 
+def test_a_result_is_mapped_as_one_file_even_if_another_takes_its_name(tmp_path, monkeypatch):
+    path, read = tmp_path / "theta.npy", np.lib.format.read_array_header_1_0
+    model = clone(MODEL).fit(X)
+
+    def replace_first(file):
+        monkeypatch.undo()
+        model.transform(X[:2], out=path)
+        return read(file)
+
+    monkeypatch.setattr(np.lib.format, "read_array_header_1_0", replace_first)
+    assert_array_equal(model.transform(X, out=path), model.transform(X))
+    assert len(np.load(path)) == 2
+
+
 @pytest.mark.parametrize(
     ("out", "message"),
     [
