@@ -37,7 +37,12 @@ VARIANTS = {
     "DirectAssignmentHDP, split-merge": {"split_merge": True, "final_moves": True},
     "HybridHDP, split-merge": {"split_merge": True, "reuse_topics": True},
     "OnlineEMLDA, average": {"average": True, "prior_update": "gamma"},
-    "OnlineEMLDA, boost": {"boost": True, "inference": "variational", "doc_topic_prior": "auto-symmetric"},
+    "OnlineEMLDA, boost": {
+        "boost": True,
+        "inference": "variational",
+        "doc_topic_prior": "auto-symmetric",
+        "prior_update": "fixed-point",
+    },
     "OnlineVariationalLDA, priors": {"doc_topic_prior": "auto", "topic_word_prior": "auto"},
 }
 MODELS = [*ESTIMATORS, *(VARIANTS if N_CASES >= 10_000 else ())]
