@@ -15,27 +15,35 @@ from sktopic._kernels._interrupt import Stopped
 from sktopic._kernels._team import Team
 from tests.kernels.tools import for_teams
 
+# Signals, the main thread, the number of threads and processor time are of the whole process.
+alone = pytest.mark.thread_unsafe(reason="looks at the whole process")
+
 
 def in_main():
     return threading.get_ident() == threading.main_thread().ident
 
 
-def interrupt_in(seconds):
-    """A thread that, once it is started, sends SIGINT."""
-    return threading.Timer(seconds, partial(os.kill, os.getpid(), signal.SIGINT))
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def assert_interrupted(run, seconds):
     """Ctrl-C ends a run that takes longer than these seconds."""
 
+    def interrupt_later():
+        wait_for(lambda: begun)
+        time.sleep(seconds)
+        interrupt()
+
     def run_on_time():
-        timer.start()  # not before, since on a busy machine the signal may be there before the next line
+        begun.append(1)  # what starts or wakes a thread takes longer, and may be cut in two
         run()
 
-    timer = interrupt_in(seconds)
+    begun, thread = [], threading.Thread(target=interrupt_later)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
         run_on_time()
-    timer.join()
+    thread.join()
 
 
 def wait_for(condition):
@@ -92,6 +100,7 @@ def test_round_follows_round(n_helpers):
             time.sleep(0.001)
 
 
+@alone
 @pytest.mark.parametrize("fails_in_main", [False, True])
 def test_an_error_is_raised_when_nobody_is_at_work_and_stops_what_has_not_begun(fails_in_main):
     def piece():
@@ -111,6 +120,7 @@ def test_an_error_is_raised_when_nobody_is_at_work_and_stops_what_has_not_begun(
     assert team.map(abs, [(-1,), (-2,)]) == [1, 2]
 
 
+@alone
 def test_the_first_of_several_errors_is_raised():
     def piece():
         begun.append(1)
@@ -125,12 +135,13 @@ def test_the_first_of_several_errors_is_raised():
         Team(1).map(piece, [(), ()])
 
 
+@alone
 def test_ctrl_c_is_raised_where_the_calling_thread_waits_for_others():
     def piece():
         begun.append(1)
         wait_for(lambda: len(begun) == 2)
         if in_main():
-            interrupt_in(0.05).start()
+            threading.Timer(0.05, interrupt).start()
             return
         time.sleep(0.2)
         ended.append(1)
@@ -142,6 +153,7 @@ def test_ctrl_c_is_raised_where_the_calling_thread_waits_for_others():
     assert team.map(abs, [(-1,), (-2,)]) == [1, 2]
 
 
+@alone
 @pytest.mark.parametrize("n_helpers", [0, 2])
 def test_ctrl_c_is_raised_between_short_pieces(n_helpers):
     assert_interrupted(partial(Team(n_helpers).map, time.sleep, [(0.001,)] * 10_000), 0.05)
@@ -157,6 +169,7 @@ def test_a_piece_that_hands_out_pieces_works_alone():
         assert team.map(piece, [((-i,), (-1,)) for i in range(6)]) == [[i, 1] for i in range(6)]
 
 
+@alone
 @pytest.mark.parametrize("closes", [False, True])
 def test_no_thread_is_left_behind(closes, count_threads):
     before = count_threads()
@@ -174,6 +187,7 @@ def test_no_thread_is_left_behind(closes, count_threads):
     wait_for(lambda: count_threads() <= before)  # some of an earlier test may have been ending
 
 
+@alone
 def test_ctrl_c_leaves_no_thread_behind(count_threads):
     def work_on(team):
         while True:
@@ -188,6 +202,7 @@ def test_ctrl_c_leaves_no_thread_behind(count_threads):
     wait_for(lambda: count_threads() <= before)  # some of an earlier test may have been ending
 
 
+@alone
 def test_helpers_sleep_where_there_is_nothing_to_do():
     team = Team(3)
     team.map(abs, [(-1,)] * 4)
