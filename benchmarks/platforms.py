@@ -22,13 +22,14 @@ from sktopic.datasets import load_docstrings
 
 FOLDER = Path(__file__).parent
 SWEEPS = 20  # of those that sweep over a corpus
+ESTIMATORS = [name for name in sktopic.__all__ if name.endswith(("LDA", "HDP"))]
 
 
-def fit(path):
+def fit(path, estimators=ESTIMATORS):
     texts = load_docstrings().data[::16]
     X = CountVectorizer(min_df=2, stop_words="english").fit_transform(texts)
     topics = {}
-    for name in sorted(name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))):
+    for name in estimators:
         model = getattr(sktopic, name)(random_state=0)
         if "n_components" in model.get_params():
             model.set_params(n_components=10)
