@@ -3,10 +3,10 @@
     python benchmarks/platforms.py fit HERE.npz                    on each of them
     python benchmarks/platforms.py compare [--update] aarch64=THERE.npz ... HERE.npz
 
-"fit" trains every estimator with random_state=0 on some of the docstrings that come with the package, and
-keeps the topics. "compare" writes platforms_seeds.csv: for each estimator the largest relative difference of
-an entry of components_ from that in the last file. The table goes to benchmarks/output/, or with --update to
-doc/benchmarks/.
+"fit" trains every estimator with random_state=0 on some of the docstrings of NumPy, SciPy and scikit-learn,
+whose versions have to be the same, and keeps the topics and the counts. "compare" writes platforms_seeds.csv:
+for each estimator the largest relative difference of an entry of components_ from that in the last file. It
+refuses files of other counts. The table goes to benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import sktopic
 from sktopic.datasets import load_docstrings
 
 FOLDER = Path(__file__).parent
+COUNTS = "X"  # what the file has beside the topics of estimators
 SWEEPS = 20  # of those that sweep over a corpus
 ESTIMATORS = [name for name in sktopic.__all__ if name.endswith(("LDA", "HDP"))]
 
@@ -28,7 +29,7 @@ ESTIMATORS = [name for name in sktopic.__all__ if name.endswith(("LDA", "HDP"))]
 def fit(path, estimators=ESTIMATORS):
     texts = load_docstrings().data[::16]
     X = CountVectorizer(min_df=2, stop_words="english").fit_transform(texts)
-    topics = {}
+    topics = {COUNTS: X.toarray()}
     for name in estimators:
         model = getattr(sktopic, name)(random_state=0)
         if "n_components" in model.get_params():
@@ -51,11 +52,13 @@ def difference(ours, theirs):
 def compare(files, folder):
     names, paths = zip(*(file.rpartition("=")[::2] for file in files))
     *others, here = (np.load(path) for path in paths)
+    if not all(np.array_equal(there[COUNTS], here[COUNTS]) for there in others):
+        raise SystemExit("the files are of other documents")
     folder.mkdir(exist_ok=True)
     with (folder / "platforms_seeds.csv").open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["estimator", *names[:-1]])
-        for name in here:
+        for name in ESTIMATORS:
             table.writerow([name, *(difference(there[name], here[name]) for there in others)])
 
 
