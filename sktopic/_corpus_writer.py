@@ -244,10 +244,15 @@ def _publish(folder, path):
 
 def _replace(folder, path, aside):
     """Give a folder the name of another, which is put aside."""
+    exchanged = False
     os.rename(folder, aside)
-    if exchange(aside, path):
+    try:
+        exchanged = exchange(aside, path)
+    finally:
+        if not exchanged:
+            os.rename(aside, folder)
+    if exchanged:
         return
-    os.rename(aside, folder)
     os.rename(path, aside)
     try:
         os.rename(folder, path)
@@ -257,12 +262,15 @@ def _replace(folder, path, aside):
 
 
 def _remove_leftovers(parent, name):
-    """Remove what calls that were killed have put aside; another that is at work holds its own."""
+    """Remove what calls that were killed have put aside, as far as that is allowed.
+
+    Another call that is at work holds its own.
+    """
     if fcntl is None:
         return
     for other in os.listdir(parent):
         if other.startswith(f".{name}.") and other.endswith(".replaced"):
-            with suppress(BlockingIOError), _locked(os.path.join(parent, other)):
+            with suppress(OSError), _locked(os.path.join(parent, other)):
                 shutil.rmtree(os.path.join(parent, other), ignore_errors=True)
 
 

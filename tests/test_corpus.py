@@ -271,6 +271,39 @@ def test_where_names_cannot_be_exchanged_a_corpus_is_replaced_all_the_same(path,
         assert os.listdir(path.parent) == ["corpus"]
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_corpus_that_cannot_be_replaced_stays_and_the_new_one_is_found_again(path, monkeypatch, resume):
+    save_corpus(path, counts())
+    with monkeypatch.context() as patch:
+        patch.setattr(_corpus_writer, "exchange", lambda *names: os.stat(path / "none"))
+        with pytest.raises(FileNotFoundError):
+            save_corpus(path, counts(60), overwrite=True, resume=resume)
+    assert open_corpus(path).shape[0] == 50
+    assert sorted(os.listdir(path.parent)) == [".corpus.incomplete"] * resume + ["corpus"]
+    if resume:
+        assert save_corpus(path, (), overwrite=True, resume=True).shape[0] == 60
+
+
+def test_what_another_user_has_put_aside_is_left_to_them(path, monkeypatch):
+    aside = path.with_name(".corpus.1.replaced")
+    aside.mkdir()
+    monkeypatch.setattr(_corpus_writer, "_locked", refusing(_corpus_writer._locked, aside))
+    for n in 50, 60:
+        assert save_corpus(path, counts(n), overwrite=True).shape[0] == n
+    assert sorted(os.listdir(path.parent)) == [".corpus.1.replaced", "corpus"]
+
+
+def refusing(locked, folder):
+    """Locks of all folders but one, which may not be opened."""
+
+    def lock(other):
+        if other == str(folder):
+            raise PermissionError
+        return locked(other)
+
+    return lock
+
+
 def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
     pandas = pytest.importorskip("pandas")
     X = counts(3000)
