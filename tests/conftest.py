@@ -1,7 +1,9 @@
 """Fixtures and helpers shared by the tests, and the marker for tests that need real corpora."""
 
+import hashlib
 import os
 import pickle
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -88,3 +90,48 @@ def assert_same(one, other, name=""):
     assert one.dtype == other.dtype
     for field in fields:
         assert_array_equal(one[field], other[field], err_msg=f"{name} {field}")
+
+
+def fingerprint(value):
+    """A hash of an array, a matrix, a container of them or any other value: equal for equal bits."""
+    digest = hashlib.blake2b(digest_size=12)
+    _enter(value, digest.update)
+    return digest.hexdigest()
+
+
+def _enter(value, update):
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        update(f"{value.dtype}{value.shape}".encode())
+        update(np.ascontiguousarray(value).tobytes())
+    elif sp.issparse(value):
+        entries = value.tocoo()  # in their order
+        update(f"{type(value).__name__}{value.shape}".encode())
+        _enter([entries.row, entries.col, entries.data], update)
+    elif isinstance(value, np.random.RandomState):
+        _enter(value.get_state(), update)
+    elif isinstance(value, dict):
+        for name in sorted(value):
+            update(name.encode())
+            _enter(value[name], update)
+    elif isinstance(value, (list, tuple)):
+        update(f"{type(value).__name__}{len(value)}".encode())
+        for item in value:
+            _enter(item, update)
+    elif isinstance(value, (str, int, float, complex, bytes, np.generic, type(None))):
+        update(f"{type(value).__name__}{value!r}".encode())
+    else:
+        update(pickle.dumps(value))
+
+
+def fitted_state(model):
+    """What training has set: all that is not a parameter."""
+    parameters = model.get_params(deep=False)
+    return {name: value for name, value in vars(model).items() if name not in parameters}
+
+
+def press_ctrl_c():
+    """In whatever thread."""
+    if os.name == "nt":  # where os.kill ends the process
+        signal.raise_signal(signal.SIGINT)
+    else:
+        os.kill(os.getpid(), signal.SIGINT)

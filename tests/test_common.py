@@ -39,8 +39,7 @@ from sktopic.lda import (
 )
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
-from .conftest import assert_same_state, state
-from .hostile.tools import fingerprint, fitted_state
+from .conftest import assert_same_state, fingerprint, fitted_state, state
 
 # Every estimator, in each of its variants: one line, the first of a class is its defaults.
 ESTIMATORS = [

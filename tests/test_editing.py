@@ -29,8 +29,7 @@ from sktopic.lda import (
     StreamingGibbsLDA,
 )
 
-from .conftest import quick
-from .hostile.tools import fingerprint
+from .conftest import fingerprint, quick
 
 BARS = make_bars(60, random_state=0)
 X, MORE = BARS.data, make_bars(60, random_state=1).data

@@ -2,8 +2,8 @@
 
 import errno
 import os
-import signal
 import stat
+import sys
 import threading
 import time
 
@@ -12,7 +12,7 @@ import pytest
 from sktopic import _files
 from sktopic._files import write_file
 
-from .hostile.tools import in_child
+from .conftest import press_ctrl_c
 
 OLD, NEW = b"old content", b"new content, which is longer"
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_replaced_raises_before_anything_is_written(tmp_path):
 
 def write_until_interrupted(path, delay):
     """Runs in a child process; returns whether Ctrl-C arrived."""
-    threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Timer(delay, press_ctrl_c).start()
     end = time.monotonic() + delay + 0.5
     try:
         while time.monotonic() < end:
@@ -160,7 +160,10 @@ def write_until_interrupted(path, delay):
     return False
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="children of the hostile tests are for Linux")
 @pytest.mark.parametrize("delay", [0.05, 0.0513, 0.0527, 0.0541])
 def test_ctrl_c_at_any_moment_leaves_a_complete_file_and_nothing_else(path, delay):
+    from .hostile.tools import in_child
+
     assert in_child(write_until_interrupted, path, delay)
     assert content_of(path.parent) in ({"file": OLD}, {"file": NEW})

@@ -1,6 +1,5 @@
 """Ctrl-C is answered at once, and leaves the state of the last complete update."""
 
-import os
 import signal
 import sys
 import threading
@@ -50,7 +49,7 @@ from sktopic.lda import (
 from sktopic.lda._shards import Shard
 from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
 
-from .conftest import assert_same
+from .conftest import assert_same, press_ctrl_c
 
 # Seconds of the processor (those of other programs are none of our business).
 SOON = 0.5
@@ -84,7 +83,7 @@ def interrupt(monkeypatch, module, name, call=1, delay=0.1):
 
     def fire():
         sent.append(time.process_time())
-        os.kill(os.getpid(), signal.SIGINT)
+        press_ctrl_c()
 
     def wrapped(*arguments, **keywords):
         calls.append(1)

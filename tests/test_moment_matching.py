@@ -1,7 +1,6 @@
 """Moment matching: the posterior that attributes show, the number of topics, and what is known exactly."""
 
 import inspect
-import os
 import re
 import signal
 import tracemalloc
@@ -795,7 +794,7 @@ def interrupt(patch, estimator, call):
     def filter_and_interrupt(self, *arguments):
         calls.append(1)
         if len(calls) == call:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         original(self, *arguments)
 
     patch.setattr(estimator, "_filter", filter_and_interrupt)

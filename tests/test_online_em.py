@@ -1,6 +1,5 @@
 """Online EM for LDA: what it recovers, what it equals, and how its loop behaves."""
 
-import os
 import re
 import signal
 import threading
@@ -758,7 +757,7 @@ def signal_in_global_step(monkeypatch, update):
     def step(self, *arguments):
         calls.append(1)
         if len(calls) == update:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         original(self, *arguments)
 
     monkeypatch.setattr(OnlineEMLDA, "_global_step", step)

@@ -25,7 +25,7 @@ from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
 from sktopic.lda._topic_word_prior import ENTRIES
 from sktopic.moment_matching import DegenerateDirichletLDA
 
-from .hostile.tools import fingerprint
+from .conftest import fingerprint
 
 GOLDEN = Path(__file__).parent / "golden"
 X = make_bars(30, random_state=0).data

@@ -27,8 +27,7 @@ from sktopic.lda import (
 )
 from sktopic.moment_matching import DegenerateDirichletLDA
 
-from .conftest import quick
-from .hostile.tools import fingerprint
+from .conftest import fingerprint, quick
 
 # What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
 pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")

@@ -6,11 +6,9 @@ reported with the case that made it, as a failed test and not as the end of the 
 
 import contextlib
 import ctypes
-import hashlib
 import mmap
 import multiprocessing
 import os
-import pickle
 import resource
 import signal
 import sys
@@ -18,11 +16,11 @@ import traceback
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import UndefinedMetricWarning
 
 import sktopic
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
+from tests.conftest import fingerprint
 
 # Number of state-machine cases in all; the other parts grow with it.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
@@ -95,43 +93,6 @@ def outcome(function, *arguments):
 
 
 # Fitted state
-
-
-def fingerprint(value):
-    """A hash of an array, a matrix, a container of them or any other value: equal for equal bits."""
-    digest = hashlib.blake2b(digest_size=12)
-    _enter(value, digest.update)
-    return digest.hexdigest()
-
-
-def _enter(value, update):
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        update(f"{value.dtype}{value.shape}".encode())
-        update(np.ascontiguousarray(value).tobytes())
-    elif sp.issparse(value):
-        entries = value.tocoo()  # in their order
-        update(f"{type(value).__name__}{value.shape}".encode())
-        _enter([entries.row, entries.col, entries.data], update)
-    elif isinstance(value, np.random.RandomState):
-        _enter(value.get_state(), update)
-    elif isinstance(value, dict):
-        for name in sorted(value):
-            update(name.encode())
-            _enter(value[name], update)
-    elif isinstance(value, (list, tuple)):
-        update(f"{type(value).__name__}{len(value)}".encode())
-        for item in value:
-            _enter(item, update)
-    elif isinstance(value, (str, int, float, complex, bytes, np.generic, type(None))):
-        update(f"{type(value).__name__}{value!r}".encode())
-    else:
-        update(pickle.dumps(value))
-
-
-def fitted_state(model):
-    """What training has set: all that is not a parameter."""
-    parameters = model.get_params(deep=False)
-    return {name: value for name, value in vars(model).items() if name not in parameters}
 
 
 def differences(one, other):

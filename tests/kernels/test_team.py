@@ -13,6 +13,7 @@ import pytest
 
 from sktopic._kernels._interrupt import Stopped
 from sktopic._kernels._team import Team
+from tests.conftest import press_ctrl_c
 from tests.kernels.tools import for_teams
 
 # Signals, the main thread, the number of threads and processor time are of the whole process.
@@ -23,17 +24,13 @@ def in_main():
     return threading.get_ident() == threading.main_thread().ident
 
 
-def interrupt():
-    os.kill(os.getpid(), signal.SIGINT)
-
-
 def assert_interrupted(run, seconds):
     """Ctrl-C ends a run that takes longer than these seconds."""
 
     def interrupt_later():
         wait_for(lambda: begun)
         time.sleep(seconds)
-        interrupt()
+        press_ctrl_c()
 
     def run_on_time():
         begun.append(1)  # what starts or wakes a thread takes longer, and may be cut in two
@@ -141,7 +138,7 @@ def test_ctrl_c_is_raised_where_the_calling_thread_waits_for_others():
         begun.append(1)
         wait_for(lambda: len(begun) == 2)
         if in_main():
-            threading.Timer(0.05, interrupt).start()
+            threading.Timer(0.05, press_ctrl_c).start()
             return
         time.sleep(0.2)
         ended.append(1)
