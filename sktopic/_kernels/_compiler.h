@@ -1,5 +1,5 @@
-/* What compilers add to C11, and what stands for it where they do not. Other headers ask for no compiler, but for the
-   atomic numbers of _team.h. Builds that find faults take less than the compiler has (setup.py says which):
+/* What compilers add to C11, and what stands for it where they do not. No other header asks which compiler it is, but
+   _team.h for its atomic operations. Builds that find faults take less than the compiler has (setup.py says which):
 
    SKTOPIC_PORTABLE  : C11 alone
    SKTOPIC_NO_CLONES : no versions for other processors than the common one */
