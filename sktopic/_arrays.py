@@ -1,9 +1,22 @@
-"""Large arrays block by block: between two blocks, Python looks whether Ctrl-C was pressed."""
+"""Arrays that users give; and large ones in blocks, between which Python looks whether Ctrl-C was pressed."""
 
 import numpy as np
 
 # Entries that NumPy goes over at a time.
 BLOCK_ENTRIES = 1 << 17
+
+
+def real_numbers(value, copy=True):
+    """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers."""
+    array = np.asarray(value)
+    # NumPy would leave out imaginary parts, and read digits in texts.
+    is_text = array.dtype.kind == "O" and any(isinstance(item, str | bytes) for item in array.flat)
+    if array.dtype.kind not in "biufO" or is_text:
+        raise TypeError
+    try:
+        return array.astype(np.float64, copy=copy)
+    except OverflowError as error:  # of integers that no float holds
+        raise ValueError from error
 
 
 def row_blocks(array):

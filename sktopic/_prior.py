@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, polygamma
 
+from sktopic._arrays import real_numbers
 from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
 from sktopic._sample_weight import weighted_sum
 
@@ -36,17 +37,6 @@ def default_prior(n_components):
 def default_topic_word_prior(n_components):
     """The default pseudo-count of a word in a topic: 2 / n_components, at most 0.1."""
     return min(0.1, 2.0 / n_components)
-
-
-def real_numbers(value):
-    """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "biufO":  # NumPy would leave out imaginary parts, and read digits in texts
-        raise TypeError
-    try:
-        return array.astype(np.float64)
-    except OverflowError as error:  # of integers that no float holds
-        raise ValueError from error
 
 
 def check_prior(value, n_components, name="doc_topic_prior"):

@@ -4,6 +4,8 @@ from numbers import Number
 
 import numpy as np
 
+from sktopic._arrays import real_numbers
+
 # Of documents that all count as one, where kernels take an array.
 NO_WEIGHTS = np.empty(0)
 # Documents that total_samples, or weights, may stand for. Times the largest count (see _documents), powers of
@@ -29,10 +31,7 @@ def check_sample_weight(sample_weight, n_samples):
     if sample_weight is None:
         return None
     try:
-        weights = np.asarray(sample_weight)
-        if weights.dtype.kind not in "biufO":
-            raise TypeError
-        weights = weights.astype(np.float64)
+        weights = real_numbers(sample_weight)
     except (TypeError, ValueError):
         raise ValueError(
             "sample_weight is no array of numbers: a number, or one for each of the "

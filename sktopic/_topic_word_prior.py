@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from sktopic._arrays import row_blocks
+from sktopic._arrays import real_numbers, row_blocks
 from sktopic._documents import check_sparse_structure
 from sktopic._prior import LARGEST, SMALLEST
 
@@ -201,17 +201,15 @@ def _as_matrix(value, n_components, n_features):
             "is allowed."
         )
     try:
-        if not sp.issparse(value):
-            value = np.asarray(value)
-        if value.dtype.kind not in "iufO":
-            raise TypeError(value.dtype)
         if sp.issparse(value):
+            if value.dtype.kind not in "iuf":
+                raise TypeError
             matrix = sp.csc_array(value, dtype=np.float64, copy=True)
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
             parameters = matrix.data
         else:
-            parameters = matrix = value.astype(np.float64, copy=False)
+            parameters = matrix = real_numbers(value, copy=False)
     except (TypeError, ValueError):
         raise ValueError(
             "topic_word_prior has entries that are no real numbers; positive ones are allowed."

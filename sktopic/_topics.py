@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._arrays import columns_of, row_blocks, rows_of
+from sktopic._arrays import columns_of, real_numbers, row_blocks, rows_of
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
-from sktopic._prior import real_numbers
 from sktopic._topic_word_prior import PriorEntries
 
 # The part of a document's token that stays in a topic where its own tokens are left out.

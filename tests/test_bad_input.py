@@ -435,6 +435,7 @@ BAD_PARAMETERS = {
         [[0.1] * 12] * 13,
         [[1j] * 12] * 3,
         [["1"] * 12] * 3,
+        np.full((3, 12), "1", dtype=object),
     ],
     "learning_decay": [-0.1, 1.1, NAN, "0.7"],
     "learning_offset": [-1, NAN, INF, None, "1"],

@@ -289,6 +289,8 @@ def test_a_model_of_weighted_documents_is_stored(tmp_path):
         (-2.5, "sample_weight has -2.5 for sample 0"),
         (["a"] * X.shape[0], "sample_weight is no array of numbers"),
         (np.full(X.shape[0], 1j), "sample_weight is no array of numbers"),
+        (np.full(X.shape[0], "1", dtype=object), "sample_weight is no array of numbers"),
+        (np.full(X.shape[0], 10**400), "sample_weight is no array of numbers"),
         ("balanced", "sample_weight is no array of numbers"),
     ],
 )

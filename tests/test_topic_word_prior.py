@@ -254,6 +254,8 @@ def test_forged_matrices_are_refused(change, tmp_path):
         (sp.csr_array(np.where(MATRIX > 1, -1.0, MATRIX)), "topic_word_prior has the entry -1"),
         (np.where(MATRIX > 1, np.inf, MATRIX), "topic_word_prior has the entry inf"),
         (np.full((K, V), "x"), "topic_word_prior has entries that are no real numbers"),
+        (np.full((K, V), "1", dtype=object), "topic_word_prior has entries that are no real numbers"),
+        (np.full((K, V), 10**400), "topic_word_prior has entries that are no real numbers"),
         (np.full((K, V), 1j), "topic_word_prior has entries that are no real numbers"),
     ],
 )

@@ -5,6 +5,7 @@ from numbers import Real
 
 import numpy as np
 
+from sktopic._arrays import real_numbers
 from sktopic._base import TRANSFORM_KEY
 from sktopic._compat import Interval, StrOptions
 from sktopic._completion import mean_log_predictive
@@ -12,7 +13,6 @@ from sktopic._document_sources import joined
 from sktopic._document_steps import infer_proportions
 from sktopic._fitted_arrays import COUNT, FLOAT, INT
 from sktopic._kernels._rng import combine_keys
-from sktopic._prior import real_numbers
 from sktopic._progress import NOT_SHOWN
 from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
