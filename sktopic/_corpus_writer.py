@@ -8,6 +8,7 @@ it. Where a later call is to go on, progress.json says from time to time how muc
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -269,7 +270,7 @@ def _remove_leftovers(parent, name):
     if fcntl is None:
         return
     for other in os.listdir(parent):
-        if other.startswith(f".{name}.") and other.endswith(".replaced"):
+        if re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.replaced", other):
             with suppress(OSError), _locked(os.path.join(parent, other)):
                 shutil.rmtree(os.path.join(parent, other), ignore_errors=True)
 

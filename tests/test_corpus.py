@@ -255,11 +255,12 @@ def test_a_corpus_that_is_replaced_while_it_is_opened_is_opened_anew(path, monke
 
 def test_what_a_killed_call_put_aside_is_removed_unless_another_holds_it(path):
     save_corpus(path, counts())
-    for name in "1", "2":
-        shutil.copytree(path, path.with_name(f".corpus.{name}.replaced"))
-    with _corpus_writer._locked(path.with_name(".corpus.2.replaced")):
+    ours, held, of_another = (f".corpus.{name}.replaced" for name in ("0" * 16, "1" * 16, "a." + "0" * 16))
+    for name in ours, held, of_another:
+        shutil.copytree(path, path.with_name(name))
+    with _corpus_writer._locked(path.with_name(held)):
         save_corpus(path, counts(), overwrite=True)
-        assert sorted(os.listdir(path.parent)) == [".corpus.2.replaced", "corpus"]
+        assert sorted(os.listdir(path.parent)) == [held, of_another, "corpus"]
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
@@ -285,12 +286,12 @@ def test_a_corpus_that_cannot_be_replaced_stays_and_the_new_one_is_found_again(p
 
 
 def test_what_another_user_has_put_aside_is_left_to_them(path, monkeypatch):
-    aside = path.with_name(".corpus.1.replaced")
+    aside = path.with_name(f".corpus.{'0' * 16}.replaced")
     aside.mkdir()
     monkeypatch.setattr(_corpus_writer, "_locked", refusing(_corpus_writer._locked, aside))
     for n in 50, 60:
         assert save_corpus(path, counts(n), overwrite=True).shape[0] == n
-    assert sorted(os.listdir(path.parent)) == [".corpus.1.replaced", "corpus"]
+    assert sorted(os.listdir(path.parent)) == [aside.name, "corpus"]
 
 
 def refusing(locked, folder):
