@@ -86,7 +86,7 @@ def _delayed(parts):
 def _bag(parts):
     import dask.bag
 
-    return dask.bag.from_delayed([__import__("dask").delayed([sp.csr_array(part)]) for part in parts])
+    return dask.bag.from_delayed([dask.delayed([sp.csr_array(part)]) for part in parts])
 
 
 def _columns_cut(parts):
