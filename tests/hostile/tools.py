@@ -20,7 +20,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 import sktopic
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
-from tests.conftest import fingerprint
+from tests.conftest import fingerprint as fingerprint
+from tests.conftest import fitted_state as fitted_state
 
 # Number of state-machine cases in all; the other parts grow with it.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))
