@@ -36,6 +36,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 X = make_bars(5000, random_state=0).data
 MODEL = OnlineEMLDA(5, random_state=0, max_iter=2, batch_size=120)
 LANES = {"n_lanes": 3, "merge_every": 4}
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows ends a process by any signal
 
 
 def here(estimator=MODEL, X=X, **parameters):
@@ -306,7 +307,7 @@ def test_ctrl_c_leaves_the_cluster_usable(client, corpus, monkeypatch):
 
 def kill_a_worker(client):
     """Kill the process of a worker, which its nanny starts anew."""
-    os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+    os.kill(min(client.run(os.getpid).values()), KILL)
 
 
 def fitted_in_time(model, X):
@@ -399,7 +400,7 @@ def test_results_that_a_worker_took_with_it_are_computed_again(client, monkeypat
     with _cluster.Cluster(client) as tasks:
         task = tasks.submit(("pid",), slow_pid)
         (pid,) = tasks.results([task])
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, KILL)
         deadline = time.monotonic() + 10
         while task.status != "lost" and time.monotonic() < deadline:
             time.sleep(0.001)

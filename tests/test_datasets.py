@@ -760,7 +760,7 @@ def _assert_whole(folder, kos_files):
 
 
 def _start_fetching(folder, server):
-    context = multiprocessing.get_context("forkserver")
+    context = multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
     context.set_forkserver_preload(["sktopic.datasets", "pooch", "requests"])
     process = context.Process(
         target=fetch_bag_of_words, args=("kos", folder), kwargs={"base_url": server.url}

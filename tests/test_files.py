@@ -39,6 +39,7 @@ def test_new_file_has_the_content_and_usual_permissions(tmp_path):
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
+@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
 @pytest.mark.parametrize("kind", [str, os.fsencode, lambda path: path])
 def test_earlier_file_is_replaced_and_its_permissions_stay(path, kind):
     path.chmod(0o640)
@@ -132,6 +133,7 @@ def test_file_is_complete_where_its_folder_cannot_be_synchronised(path, monkeypa
     assert content_of(path.parent) == {"file": NEW}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="has no such files")
 def test_what_cannot_be_replaced_raises_before_anything_is_written(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
