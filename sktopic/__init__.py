@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from sktopic import (
         datasets,
         distributed,
+        exceptions,
         features,
         hdp,
         inspection,
@@ -63,6 +64,7 @@ __all__ = [
     "TruncationFreeHDP",
     "datasets",
     "distributed",
+    "exceptions",
     "features",
     "hdp",
     "inspection",
@@ -77,6 +79,7 @@ __all__ = [
 _MODULES = (
     "datasets",
     "distributed",
+    "exceptions",
     "features",
     "hdp",
     "inspection",
