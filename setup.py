@@ -18,7 +18,6 @@ Loops are also built otherwise then, so that what other processors and compilers
 import os
 import re
 import sys
-import tomllib
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -104,7 +103,8 @@ class BuildKernels(build_ext):
 
 def readme():
     """README.md, whose links to files of the repository also have to work where it is shown alone."""
-    repository = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["urls"]["Repository"]
+    # By hand: without tomllib, pip reaches what is said of Pythons, and refuses older ones in plain words.
+    repository = re.search(r'^Repository = "(.+)"$', Path("pyproject.toml").read_text("utf-8"), re.M)[1]
     return re.sub(r"\]\((?!\w+:|#)", f"]({repository}/blob/main/", Path("README.md").read_text("utf-8"))
 
 
