@@ -1,7 +1,7 @@
 """Topics that are given something: priors from lists of words, topics to start from out of documents."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -192,7 +192,10 @@ def _checked_number(n_components):
 
 def _columns(feature_names):
     """The column of each word."""
-    if isinstance(feature_names, str | bytes) or not isinstance(feature_names, Iterable):
+    unordered = isinstance(
+        feature_names, Mapping | Set
+    )  # as `vocabulary_` is, whose order is not that of columns
+    if isinstance(feature_names, str | bytes) or unordered or not isinstance(feature_names, Iterable):
         raise TypeError(f"feature_names is a {type(feature_names).__name__}; a sequence of words is allowed.")
     names = _checked_words(feature_names, "feature_names")
     column = {name: i for i, name in enumerate(names)}
@@ -241,6 +244,8 @@ def _checked_words(words, owner):
     """A list of them; TypeError for what is none, such as a list."""
     words = list(words)
     for word in words:
-        if not isinstance(word, Hashable):
-            raise TypeError(f"{owner} has {word!r:.40}; words are allowed.")
+        try:
+            hash(word)
+        except TypeError:
+            raise TypeError(f"{owner} has {word!r:.40}; words are allowed.") from None
     return words
