@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._base import TopicModel
 from sktopic._concurrency import snapshot
-from sktopic._documents import DocumentReader, as_documents
+from sktopic._documents import MOST_WORDS, DocumentReader, as_documents
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import add_rows, take_changes
 from sktopic._minibatch import FIT_KEY, INITIAL_KEY, Update, WeightedMinibatchModel
@@ -271,6 +271,8 @@ def begin(estimator, n_features, total_samples, feature_names=None):
     model = clone(estimator)
     check_lanes(model)
     model._check_settings()
+    if not 1 <= n_features <= MOST_WORDS:
+        raise ValueError(f"n_features={n_features!r}: 1 to {MOST_WORDS} are allowed.")
     model.n_features_in_ = int(n_features)
     if feature_names is not None:
         model.feature_names_in_ = np.array(feature_names, dtype=object)

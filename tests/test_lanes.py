@@ -342,6 +342,9 @@ def test_what_has_no_rule_is_refused(model, error, message):
 
 
 def test_wrong_arguments_are_refused():
+    for n_words in (0, 2**31):
+        with pytest.raises(ValueError, match=f"n_features={n_words}: 1 to 2147483647"):
+            start_model(MODELS["gibbs"], n_words, N_DOCUMENTS)
     model = start_model(MODELS["gibbs"].set_params(batch_size=SIZE), N_WORDS, N_DOCUMENTS)
     with pytest.raises(ValueError, match="n_updates=2: the first update"):
         local_update(model, X[:20], lane=0, n_updates=2)
