@@ -10,11 +10,13 @@ def real_numbers(value, copy=True):
     """Return what users give as ndarray of float64; TypeError or ValueError unless it is of real numbers."""
     array = np.asarray(value)
     # NumPy would leave out imaginary parts, and read digits in texts.
-    is_text = array.dtype.kind == "O" and any(isinstance(item, str | bytes) for item in array.flat)
-    if array.dtype.kind not in "biufO" or is_text:
+    refused = str, bytes, complex, np.complexfloating
+    has_refused = array.dtype.kind == "O" and any(isinstance(item, refused) for item in array.flat)
+    if array.dtype.kind not in "biufO" or has_refused:
         raise TypeError
     try:
-        return array.astype(np.float64, copy=copy)
+        with np.errstate(over="ignore"):  # of a longdouble: infinite, as callers find
+            return array.astype(np.float64, copy=copy)
     except OverflowError as error:  # of integers that no float holds
         raise ValueError from error
 

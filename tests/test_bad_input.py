@@ -422,7 +422,8 @@ BAD_PARAMETERS = {
     "inference": ["mcmc", None, 1],
     "learning_method": ["stochastic", None, 1],
     "boost": [2, None, "yes"],
-    "doc_topic_prior": [0, -0.5, 0.0, NAN, INF, "automatic", "", ["1"] * 3, [1.0 + 1j] * 3, [10**400] * 3],
+    "doc_topic_prior": [0, -0.5, 0.0, NAN, INF, "automatic", "", ["1"] * 3, [1.0 + 1j] * 3, [10**400] * 3]
+    + [np.array([np.complex64(1j)] * 3, dtype=object), np.full(3, np.finfo(np.longdouble).max)],
     "prior_update": ["newton", None, 1],
     "prior_shape": [0, -1.0, NAN, INF, None, "1"],
     "prior_rate": [-1.0, NAN, INF, None, "1"],
