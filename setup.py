@@ -11,8 +11,9 @@ The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds fa
     ThreadSanitizer, which sees two threads at one place of memory that do not wait for each other; in the
     same way, by ``make races``.
 
-Loops are also built otherwise then, so that what other processors and compilers run is tested here: with
-``1`` in C11 alone, with ``sanitize`` for the common x86-64 only (``_kernels/_compiler.h``).
+Kernels are also built otherwise then, so that what other processors and compilers run is tested here: with
+``1`` in C11 alone and with a char without sign, as on ARM, with ``sanitize`` for the common x86-64 only
+(``_kernels/_compiler.h``).
 """
 
 import os
@@ -49,8 +50,10 @@ else:
     compile_args = ["-fno-math-errno", "-fopenmp-simd"]
     if BUILD == "0":
         compile_args += ["-O3", "-g0"]  # many interpreters ask for -g, which a quarter of the time goes to
+    elif BUILD == "1":
+        compile_args += ["-O1", "-g0", "-funsigned-char"]
     else:
-        compile_args += ["-O1", "-g0" if BUILD == "1" else "-g"]
+        compile_args += ["-O1", "-g"]
     if BUILD in SANITIZERS:
         link_args = [SANITIZERS[BUILD]]
         compile_args += [*link_args, "-fno-omit-frame-pointer"]

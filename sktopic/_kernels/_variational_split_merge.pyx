@@ -7,7 +7,7 @@ k. Most are nothing: lists hold the cells where a topic has more than a trace.
 import numpy as np
 
 from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._precision cimport real
@@ -48,7 +48,7 @@ def list_cells(
     const real[:, ::1] expectation,
     const real[:, ::1] rows,
     Py_ssize_t topic,
-    const char[::1] present,
+    const int8_t[::1] present,
 ):
     """The cells that have a topic.
 
