@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from sktopic._kernels._interrupt cimport count_work
 from sktopic._kernels._precision cimport real
 from sktopic._kernels._team cimport GAP, Task, Team
-from sktopic._kernels._topic_rows cimport add_cell, add_share, add_word, take_change
+from sktopic._kernels._topic_rows cimport add_cell, add_row, add_share, add_word, take_change
 
 
 cdef inline void add_entry(
@@ -380,15 +380,14 @@ def add_rows(
 ):
     """Add factor times rows first_row to last_row of source to those of the target (and, weighted, to
     averaged)."""
-    cdef Py_ssize_t n_topics = source.shape[1], i, k, done = 0
-    cdef double x
+    cdef Py_ssize_t n_topics = source.shape[1], i, done = 0
+    cdef bint averages = averaged.shape[0] > 0
     with nogil:
         for i in range(first_row, last_row):
-            for k in range(n_topics):
-                x = factor * source[i, k]
-                target[target_row[i], k] += x
-                if averaged.shape[0] > 0:
-                    averaged[target_row[i], k] += x * average_weight[k]
+            add_row(
+                factor, &source[i, 0], n_topics, &target[target_row[i], 0],
+                &averaged[target_row[i], 0] if averages else NULL, &average_weight[0] if averages else NULL,
+            )
             count_work(&done, 4 * n_topics)
 
 

@@ -117,6 +117,20 @@ NO_CONTRACTION CLONED void add_word(
         }
 }
 
+/* target += factor * row; and averaged += average_weight * factor * row, or averaged is NULL. */
+NO_CONTRACTION CLONED void add_row(
+    double factor, const double *restrict row, ptrdiff_t n, double *restrict target, double *restrict averaged,
+    const double *restrict average_weight)
+{
+    ptrdiff_t k;
+    for (k = 0; k < n; k++) {
+        double x = factor * row[k];
+        target[k] += x;
+        if (averaged)
+            averaged[k] += x * average_weight[k];
+    }
+}
+
 /* row = (row - left * before) * scale, totals += row; returns how many entries are not zero then. */
 NO_CONTRACTION CLONED ptrdiff_t take_change(
     const double *restrict before, double left, double scale, ptrdiff_t n, double *restrict row,

@@ -21,6 +21,9 @@ cdef extern from "_topic_rows.h" nogil:
     void add_word(
         double factor, double* sums, Py_ssize_t n, double* target, double* totals, double* averaged,
         const double* average_weight)
+    void add_row(
+        double factor, const double* row, Py_ssize_t n, double* target, double* averaged,
+        const double* average_weight)
     Py_ssize_t take_change(
         const double* before, double left, double scale, Py_ssize_t n, double* row, double* totals)
     void multiply_row_float(float* x, Py_ssize_t n, float factor)

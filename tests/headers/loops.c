@@ -207,6 +207,9 @@ static void topic_rows(void)
     add_word(0.3, out[1], n, out[3], out[4], NULL, NULL);
     show("same", "add_word", out[3], n);
     show("same", "add_word", out[5], n);
+    add_row(0.3, in[0], n, out[3], out[4], in[1]);
+    show("same", "add_row", out[3], n);
+    show("same", "add_row", out[4], n);
     out[6][n] = (double)take_change(in[0], 0.3, 1.7, n, out[6], out[4]);
     show("same", "take_change", out[6], n + 1);
     show("same", "take_change", out[4], n);
