@@ -20,12 +20,12 @@ import sktopic
 
 FOLDER = Path(__file__).parent
 COUNTS = "X"  # what the file has beside the topics of estimators
-SWEEPS = 5  # of those that sweep over a corpus
+SWEEPS = 20  # of those that sweep over a corpus
 ESTIMATORS = [name for name in sktopic.__all__ if name.endswith(("LDA", "HDP"))]
 
 
-def counts(n_docs=60, n_topics=10, words_of_topic=20, words_per_part=40):
-    """Documents of two topics each, which have words of their own, the first ones most often: (60, 200)."""
+def counts(n_docs=300, n_topics=10, words_of_topic=20, words_per_part=40):
+    """Documents of one or two topics, which have words of their own, the first ones most often."""
     rng = np.random.Generator(np.random.PCG64(0))
     topics = rng.integers(n_topics, size=(n_docs, 2, 1))
     words = rng.integers(words_of_topic, size=(n_docs, 2, words_per_part, 2)).min(axis=-1)
