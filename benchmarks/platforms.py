@@ -1,24 +1,21 @@
 """Whether equal seeds give equal topics on other machines and from other compilers.
 
-    python benchmarks/platforms.py fit HERE.npz                    on each of them
-    python benchmarks/platforms.py compare [--update] aarch64=THERE.npz ... HERE.npz
+    python benchmarks/platforms.py --fit HERE.npz                  on each of them
+    python benchmarks/platforms.py [--update] --compare aarch64=THERE.npz ... HERE.npz
 
-"fit" trains every estimator with random_state=0 on a small corpus that is drawn with integers alone, so that
-it is the same everywhere, and keeps the counts and the topics. "compare" writes platforms_seeds.csv: for each
-estimator the largest relative difference of an entry of components_ from that in the last file. It refuses
-files of other counts. The table goes to benchmarks/output/, or with --update to doc/benchmarks/.
+"--fit" trains every estimator with random_state=0 on a small corpus that is drawn with integers alone, so
+that it is the same everywhere, and keeps the counts and the topics. "--compare" writes platforms_seeds.csv:
+for each estimator the largest relative difference of an entry of components_ from that in the last file. It
+refuses files of other counts. The table goes to benchmarks/output/, or with --update to doc/benchmarks/.
 """
 
-import argparse
-import csv
 import sys
-from pathlib import Path
 
 import numpy as np
+from _study import Study, new_parser
 
 import sktopic
 
-FOLDER = Path(__file__).parent
 COUNTS = "X"  # what the file has beside the topics of estimators
 SWEEPS = 20  # of those that sweep over a corpus
 ESTIMATORS = [name for name in sktopic.__all__ if name.endswith(("LDA", "HDP"))]
@@ -56,32 +53,30 @@ def difference(ours, theirs):
     return f"{np.max(np.abs(ours - theirs) / np.maximum(ours, theirs)):.0e}"
 
 
-def compare(files, folder):
+def compare(study, files):
     names, paths = zip(*(file.rpartition("=")[::2] for file in files))
     *others, here = (np.load(path) for path in paths)
     if not all(np.array_equal(there[COUNTS], here[COUNTS]) for there in others):
         raise SystemExit("the files are of other documents")
-    folder.mkdir(exist_ok=True)
-    with (folder / "platforms_seeds.csv").open("w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["estimator", *names[:-1]])
-        for name in ESTIMATORS:
-            table.writerow([name, *(difference(there[name], here[name]) for there in others)])
+    rows = ([name, *(difference(there[name], here[name]) for there in others)] for name in ESTIMATORS)
+    study.write("seeds", ["estimator", *names[:-1]], rows)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = new_parser(__doc__)
+    task = parser.add_mutually_exclusive_group()
+    task.add_argument("--fit", metavar="FILE", help="train all estimators, and keep their topics there")
+    task.add_argument(
+        "--compare", nargs="+", metavar="NAME=FILE", default=[], help="write the table of these"
     )
-    parser.add_argument("--update", action="store_true", help="write to doc/benchmarks")
-    parser.add_argument("task", choices=["fit", "compare"])
-    parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
-    if arguments.task == "fit":
-        fit(arguments.files[0])
+    study = Study("platforms", arguments)
+    if arguments.fit:
+        fit(arguments.fit)
+    elif arguments.compare:
+        compare(study, arguments.compare)
     else:
-        folder = FOLDER.parent / "doc" / "benchmarks" if arguments.update else FOLDER / "output"
-        compare(arguments.files, folder)
+        parser.error("--fit or --compare is needed")
 
 
 if __name__ == "__main__":
