@@ -88,7 +88,7 @@ def match_proportions(model, match, alpha, joint, weight):
     moved = hits(rows, c)
     if model != TRIANGULAR:
         possible = joint > 0
-        moments = mixture_moments(joint[possible], moved[possible])
+        moments = mixture_moments(joint[possible], np.broadcast_to(moved, (*joint.shape, n_topics))[possible])
         new = matched(*moments, match, alpha.sum()) + (weight - c) * joint.sum(axis=0)
     else:
         new = [alpha[0]]
