@@ -68,7 +68,8 @@ test-all:
 	@for version in $(VERSIONS); do \
 	    if python=$$(.ci/find-python $$version); then \
 	        echo "--- Python $$version: $$python"; \
-	        $(MAKE) test PYTHON="$$python" VENV=$(VENV)-$$version || exit 1; \
+	        case $$version in *t) also=parallel;; *) also=;; esac; \
+	        $(MAKE) test $$also PYTHON="$$python" VENV=$(VENV)-$$version || exit 1; \
 	    else \
 	        echo "--- Python $$version: not found"; \
 	    fi; \

@@ -126,9 +126,9 @@ cdef void help_out(Shared* team, int i) noexcept nogil:
     cdef int seen = 0
     while True:
         await_change(&team.round, seen, &me.bed)
-        if load(&team.leave):
-            break
         seen = load(&team.round)
+        if load(&team.leave):  # set before the round changes: looked at the other way round, it can be missed
+            break
         if seen & 1:
             add(&team.busy, 1)
             if load(&team.round) == seen:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -22,8 +21,9 @@ from sktopic.dask import DaskTopicModel
 from sktopic.datasets import make_bars
 
 from .documents import DTYPES, VALUES
+from .drawn import SEED, CannotRun, run_drawn
 from .parameters import all_values, made, some_of, values_of
-from .test_state_machine import DOCUMENTED, SEED, check_readable
+from .test_state_machine import DOCUMENTED, check_readable
 from .tools import (
     ESTIMATORS,
     N_CASES,
@@ -32,7 +32,6 @@ from .tools import (
     fitted_state,
     in_child,
     new,
-    note,
     share,
 )
 
@@ -122,8 +121,8 @@ class Program:
         before = fitted_state(estimator)
         try:
             X = self.parts.make()
-        except (TypeError, ValueError, NotImplementedError):  # Dask has no such array
-            return
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise CannotRun("Dask has no such array") from error
         try:
             model.fit(X)
         except DOCUMENTED as error:
@@ -165,26 +164,8 @@ def programs():
 
 
 def run_programs(n_programs):
-    """Runs in a child process; returns how many were run."""
-    n_run = 0
-
-    @settings(
-        max_examples=n_programs,
-        database=None,
-        deadline=None,
-        derandomize=SEED is None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs())
-    def run(program):
-        nonlocal n_run
-        note(program)
-        program.run()
-        n_run += 1
-
-    (run if SEED is None else seed(SEED)(run))()
-    return n_run
+    """Runs in a child process."""
+    return run_drawn(programs(), n_programs)
 
 
 def test_documents_in_any_parts_are_trained_on_or_refused():

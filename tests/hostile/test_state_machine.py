@@ -3,7 +3,7 @@
 A program is an estimator with parameters up to and beyond their bounds, and a sequence of calls with
 documents of all sizes, values, dtypes and containers. It is drawn by hypothesis, which shrinks one that fails
 and prints it; ``Program(...).run()`` runs what was printed again. Programs run in child processes, since one
-that crashes should be printed too. SKTOPIC_HOSTILE_SEED chooses other programs.
+that crashes should be printed too.
 """
 
 import operator
@@ -19,7 +19,6 @@ from inspect import signature
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -31,6 +30,7 @@ from sktopic.inspection import explore, name_topics, pyldavis_data, top_document
 from sktopic.metrics import coherence, topic_diversity
 
 from .documents import BLOCKS, ONCE, Documents, documents
+from .drawn import run_drawn
 from .parameters import all_values, made, modes_of, some_of
 from .tools import (
     ESTIMATORS,
@@ -41,11 +41,8 @@ from .tools import (
     fitted_state,
     in_child,
     new,
-    note,
     share,
 )
-
-SEED = os.environ.get("SKTOPIC_HOSTILE_SEED")
 
 # What a call of a tiny model may take. Memory: growth of the process's peak.
 MOST_SECONDS = 3.0
@@ -345,26 +342,8 @@ def programs(name):
 
 
 def run_programs(name, n_programs):
-    """Runs in a child process; returns how many were run."""
-    n_run = 0
-
-    @settings(
-        max_examples=n_programs,
-        database=None,
-        deadline=None,
-        derandomize=SEED is None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs(name))
-    def run(program):
-        nonlocal n_run
-        note(program)
-        program.run()
-        n_run += 1
-
-    (run if SEED is None else seed(f"{SEED} {name}")(run))()
-    return n_run
+    """Runs in a child process."""
+    return run_drawn(programs(name), n_programs, name)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
