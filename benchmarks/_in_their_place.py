@@ -1,6 +1,6 @@
 """Our estimators under the names of other libraries, so that these libraries' own tests can run on them.
 
-Names and parameters are mapped as doc/coming_from.rst says, and nothing else is: a class here holds an
+Names and parameters are mapped as doc/guide/coming_from.rst says, and nothing else is: a class here holds an
 estimator, or inherits from it, and has no code that learns or infers. `PLACES` says which names are
 replaced.
 """
@@ -257,7 +257,7 @@ def hdp_model(theirs, ours, mapped):
 
 
 def coherence_model(theirs, ours, mapped):
-    """gensim's CoherenceModel, by the recipe of doc/coherence.rst; each value has to be gensim's."""
+    """gensim's CoherenceModel, by the recipe of doc/guide/coherence.rst; each value has to be gensim's."""
 
     class CoherenceModel:
         def __init__(self, model=None, topics=None, texts=None, corpus=None, dictionary=None,

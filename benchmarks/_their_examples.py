@@ -1,7 +1,7 @@
 """The examples of lda and tomotopy, and tomotopy's tests of LDA and HDP, done with our estimators.
 
-Each function is a recipe of doc/coming_from.rst on the texts that come with the other library, and returns
-whether it holds, and what was found. tomotopy's examples read texts that are not in its source
+Each function is a recipe of doc/guide/coming_from.rst on the texts that come with the other library, and
+returns whether it holds, and what was found. tomotopy's examples read texts that are not in its source
 distribution: those of its tests take their place. What has no function has a reason.
 """
 

@@ -33,7 +33,7 @@ SIZES = (49_000, 100, 1), (490_000, 100, 1), (490_000, 100, 3), (49_000, 400, 1)
 LANES = 1, 2, 8, 32
 PASSES = 1, 5
 SEEDS = {1: (0, 1, 2), 5: (0,)}  # by passes
-# What doc/distributed.rst recommends.
+# What doc/guide/distributed.rst recommends.
 MEMORY = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,

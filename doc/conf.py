@@ -37,8 +37,6 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 
-html_sidebars = {"*": []}  # no pages are below most of these, and their tables are wide
-
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

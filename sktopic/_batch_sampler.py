@@ -99,8 +99,8 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All of them are held in memory, with the topics of
-            their tokens, at 50 to 84 bytes a token (see :doc:`/large_corpora`): a corpus on disk, or blocks,
-            save but the memory of the matrix.
+            their tokens, at 50 to 84 bytes a token (see :doc:`/guide/large_corpora`): a corpus on disk, or
+            blocks, save but the memory of the matrix.
         y : None
             Ignored.
 
@@ -132,8 +132,8 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         ----------
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. All of them are held in memory, with the topics of
-            their tokens, at 50 to 84 bytes a token (see :doc:`/large_corpora`): a corpus on disk, or blocks,
-            save but the memory of the matrix.
+            their tokens, at 50 to 84 bytes a token (see :doc:`/guide/large_corpora`): a corpus on disk, or
+            blocks, save but the memory of the matrix.
         y : None
             Ignored.
 

@@ -193,7 +193,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
             again in each pass; of a corpus on disk and of blocks, little is in memory (see
-            :doc:`/large_corpora`, which says how ``shuffle`` mixes them).
+            :doc:`/guide/large_corpora`, which says how ``shuffle`` mixes them).
         y : None
             Ignored.
 
@@ -505,7 +505,7 @@ class WeightedMinibatchModel(MinibatchTopicModel):
         X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
             Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
             again in each pass; of a corpus on disk and of blocks, little is in memory (see
-            :doc:`/large_corpora`, which says how ``shuffle`` mixes them).
+            :doc:`/guide/large_corpora`, which says how ``shuffle`` mixes them).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), float or None, default=None

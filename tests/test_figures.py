@@ -9,7 +9,8 @@ import pytest
 import sktopic
 
 from . import figures
-from .figures.tables import ROOT, TABLES, rows
+from .figures.tables import TABLES, rows
+from .pages import ROOT, written_pages
 
 pytestmark = pytest.mark.skipif(not TABLES.exists(), reason="the tables are in the checkout only")
 
@@ -49,7 +50,7 @@ def test_sentence_has_the_figures_of_the_table(page, sentence, figures, argument
     assert found[0] == expected, f"in {page}, change\n{found[0]}\nto\n{expected}"
 
 
-PAGES = ["README.md", *sorted(f"doc/{path.name}" for path in (ROOT / "doc").glob("*.rst"))]
+PAGES = [page.relative_to(ROOT).as_posix() for page in written_pages()]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -72,7 +73,7 @@ def test_every_estimator_is_in_the_readme_with_a_measurement():
 
 
 def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
-    """As "What a token costs" says in doc/benchmarks.rst, where the tables are included."""
+    """As "What a token costs" says in doc/research/benchmarks.rst, where the tables are included."""
     for row in rows("cost_parts"):
         draws, moving = float(row["draws, ms"]), float(row["rows, ms"]) + float(row["adding, ms"])
         if int(row["topics"]) != 1000:  # where it turns
@@ -83,6 +84,6 @@ def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
 
 def test_the_page_of_platforms_says_what_each_state_means():
     states = {row["state"] for row in rows("platforms")}
-    assert states <= set(re.findall(r"\*\*(\w+)\*\*", text_of("doc/platforms.rst")))
+    assert states <= set(re.findall(r"\*\*(\w+)\*\*", text_of("doc/guide/platforms.rst")))
     for row in rows("platforms"):
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["date"]) or row["state"] == "configured", row

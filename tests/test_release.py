@@ -134,7 +134,7 @@ def test_a_source_distribution_that_lacks_or_has_something_is_refused():
     names = in_checkout("sktopic/**/*", check_dist.SOURCES) + in_checkout("tests/**/*", {".py"})
     whole = [f"sktopic-0/{name}" for name in names]
     assert not [*check_dist.faults_of_source(whole)]
-    for more in ("sktopic-0/doc/lda.rst", "sktopic-0/sktopic/_kernels/_team.c"):
+    for more in ("sktopic-0/doc/guide/lda.rst", "sktopic-0/sktopic/_kernels/_team.c"):
         assert len([*check_dist.faults_of_source([*whole, more])]) == 1
     assert len([*check_dist.faults_of_source(whole[1:])]) == 1
 

@@ -1,4 +1,4 @@
-"""Figures in sentences of doc/benchmarks.rst."""
+"""Figures in sentences of doc/research/benchmarks.rst."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from .tables import ROOT, rounded, rows, span, values
 
-PAGE = "doc/benchmarks.rst"
+PAGE = "doc/research/benchmarks.rst"
 
 
 def sweeps(corpus):

@@ -1,9 +1,9 @@
-"""Figures in sentences of doc/claims.rst."""
+"""Figures in sentences of doc/research/claims.rst."""
 
 from .lda_comparison import FEW, GAIN, LOSS, moved
 from .tables import entry
 
-PAGE = "doc/claims.rst"
+PAGE = "doc/research/claims.rst"
 
 
 def lead_of_splda():

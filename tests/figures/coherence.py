@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/coherence.rst."""
+"""Figures in sentences of doc/guide/coherence.rst."""
 
 from .tables import first, rows
 
-PAGE = "doc/coherence.rst"
+PAGE = "doc/guide/coherence.rst"
 
 
 def beside_tomotopy(corpus, topics, model):

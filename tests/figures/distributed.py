@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/distributed.rst."""
+"""Figures in sentences of doc/guide/distributed.rst."""
 
 from .tables import rows
 
-PAGE = "doc/distributed.rst"
+PAGE = "doc/guide/distributed.rst"
 
 
 def lost_by_lanes():

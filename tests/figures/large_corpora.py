@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/large_corpora.rst."""
+"""Figures in sentences of doc/guide/large_corpora.rst."""
 
 from .tables import rows
 
-PAGE = "doc/large_corpora.rst"
+PAGE = "doc/guide/large_corpora.rst"
 
 
 def of_corpora_on_disk(table, column):

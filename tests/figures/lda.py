@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/lda.rst."""
+"""Figures in sentences of doc/guide/lda.rst."""
 
 from .tables import over_default
 
-PAGE = "doc/lda.rst"
+PAGE = "doc/guide/lda.rst"
 
 
 SENTENCES = [

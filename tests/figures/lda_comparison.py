@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/lda_comparison.rst."""
+"""Figures in sentences of doc/research/lda_comparison.rst."""
 
 from .tables import entry, first, rounded, rows, seconds_of, span, values
 
-PAGE = "doc/lda_comparison.rst"
+PAGE = "doc/research/lda_comparison.rst"
 
 
 def boosted_over_sampling():

@@ -1,10 +1,10 @@
-"""Figures in sentences of doc/map_inference.rst."""
+"""Figures in sentences of doc/guide/map_inference.rst."""
 
 import numpy as np
 
 from .tables import entry, rounded, rows, span, values
 
-PAGE = "doc/map_inference.rst"
+PAGE = "doc/guide/map_inference.rst"
 
 
 def seconds_over_those_of_ope():

@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/moment_matching.rst."""
+"""Figures in sentences of doc/guide/moment_matching.rst."""
 
 from .tables import entry, moment_matching, rounded, rows, span, values
 
-PAGE = "doc/moment_matching.rst"
+PAGE = "doc/guide/moment_matching.rst"
 
 
 def topics_found(table, *cells, numbers=("3", "5", "10"), column="mean found"):

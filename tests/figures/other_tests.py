@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/other_tests.rst."""
+"""Figures in sentences of doc/research/other_tests.rst."""
 
 from .tables import rows
 
-PAGE = "doc/other_tests.rst"
+PAGE = "doc/research/other_tests.rst"
 
 
 def counts():

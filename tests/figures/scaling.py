@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/scaling.rst."""
+"""Figures in sentences of doc/guide/scaling.rst."""
 
 from .tables import rows, span, values
 
-PAGE = "doc/scaling.rst"
+PAGE = "doc/guide/scaling.rst"
 
 
 def borders(*workers):

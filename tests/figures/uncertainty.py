@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/uncertainty.rst."""
+"""Figures in sentences of doc/guide/uncertainty.rst."""
 
 from .tables import rows
 
-PAGE = "doc/uncertainty.rst"
+PAGE = "doc/guide/uncertainty.rst"
 
 
 def coverages(question, *lengths):

@@ -1,10 +1,10 @@
-"""Figures in sentences of doc/which_hdp.rst."""
+"""Figures in sentences of doc/guide/which_hdp.rst."""
 
 import numpy as np
 
 from .tables import first, rows, span
 
-PAGE = "doc/which_hdp.rst"
+PAGE = "doc/guide/which_hdp.rst"
 
 
 def topics_of_chains(corpus):
