@@ -192,32 +192,33 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
                 call.entered = False
 
         try:
-            with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
-                # Up to the first complete sweep, nothing has happened.
-                with ExitStack() as stack, complete_or_undone(self, undo):
-                    with changing(self):
-                        call = self._begin_call(begin(X).matrix())
-                        undo_first_sweep.append(self._undo(call))
-                    max_iter = int(self.max_iter)
-                    monitor.begin(call.n_documents * max_iter, passes=("sweep", max_iter))
-                    tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
-                    self._complete_sweep(1, call, tasks, workers)
-                sweep = 1
-                while True:
-                    self._after_sweep(sweep, call)
-                    if self.evaluate_every and sweep % self.evaluate_every == 0:
-                        self._note(call)
-                    monitor.begin_pass()
-                    monitor.after_update(call.n_documents)
-                    stop = tasks.end_update()
-                    if tasks.end_epoch() or stop or sweep == self.max_iter:
-                        break
-                    self._complete_sweep(sweep + 1, call, tasks, workers)
-                    sweep += 1
-        finally:  # an interrupted call keeps the documents it has swept
-            if call is not None and call.entered:
-                with updating(self):
-                    self._end_call(call)
+            try:
+                with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
+                    # Up to the first complete sweep, nothing has happened.
+                    with ExitStack() as stack, complete_or_undone(self, undo):
+                        with changing(self):
+                            call = self._begin_call(begin(X).matrix())
+                            undo_first_sweep.append(self._undo(call))
+                        max_iter = int(self.max_iter)
+                        monitor.begin(call.n_documents * max_iter, passes=("sweep", max_iter))
+                        tasks = FitTasks(self, X, y, self.max_iter, 1, reporting)
+                        self._complete_sweep(1, call, tasks, workers)
+                    sweep = 1
+                    while True:
+                        self._after_sweep(sweep, call)
+                        if self.evaluate_every and sweep % self.evaluate_every == 0:
+                            self._note(call)
+                        monitor.begin_pass()
+                        monitor.after_update(call.n_documents)
+                        stop = tasks.end_update()
+                        if tasks.end_epoch() or stop or sweep == self.max_iter:
+                            break
+                        self._complete_sweep(sweep + 1, call, tasks, workers)
+                        sweep += 1
+            finally:
+                self._leave(call)
+        finally:  # where Ctrl-C came before the other had begun
+            self._leave(call)
         tasks.end()
 
     def _complete_sweep(self, sweep, call, tasks, workers):
@@ -257,6 +258,13 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         """Note that the documents are in the counts from now on."""
         self.n_samples_seen_ += call.n_documents
         call.entered = True
+
+    def _leave(self, call):
+        """End a call, once; one that was interrupted keeps the documents it has swept."""
+        if call is not None and call.entered:
+            with updating(self):
+                self._end_call(call)
+                call.entered = False
 
     def _after_sweep(self, sweep, call):
         """Do what comes after a sweep, if there is anything."""

@@ -25,6 +25,8 @@ SMALLEST_SCALE_AVERAGING = 1e-4
 LEANING = 0.5
 # A topic with less does not enter the average: what is added later might overflow if divided by it.
 SMALLEST_AVERAGED = 1e-200
+# The average is a difference: of its terms, which each have 16 digits, 8 may cancel.
+MOST_AVERAGED = 1e8
 
 
 class CountsTarget(NamedTuple):
@@ -338,6 +340,13 @@ class TopicWordStatistics:
             counts.add_to(target, words, factor / self.scale[0], workers)
             self.totals += totals.sum(axis=0)
 
+    def expect(self, tokens):
+        """Make ready to add so many tokens, of all topics together: the average is to keep its digits."""
+        if self.averages:
+            largest = self.average_weight * (self.totals + tokens / self.scale[0])
+            if not largest.max() < MOST_AVERAGED:
+                self._fold_average()
+
     def count_average(self):
         """Let the present state enter the average once."""
         if self.averages:
@@ -426,6 +435,7 @@ class TopicWordStatistics:
         """The same from the mean of s / s.sum(axis=0) over the updates, weighing as much as s does."""
         mean = self.store * self.average_weight
         mean -= self.averaged
+        np.maximum(mean, 0.0, out=mean)  # which rounding may miss
         mean /= n_updates
         weight = weight * self.scale[0] * self.totals
         return self._normalised(mean, weight, weight * mean.sum(axis=0), topic_word_prior, entries)

@@ -79,6 +79,7 @@ class LinearUpdate(ABC):
     def __call__(self, statistics, batch_counts, rho, is_first, workers):
         statistics.decay(self.kept(rho, is_first))
         factor = self.factor(rho, batch_counts.n_documents, batch_counts.n_tokens)
+        statistics.expect(factor * batch_counts.n_tokens)
         statistics.add(batch_counts.expected, batch_counts.words, factor, workers)
         statistics.count_average()
 

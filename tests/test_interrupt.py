@@ -388,6 +388,30 @@ def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
 
 
+def test_ctrl_c_just_before_the_end_of_a_call_does_not_take_the_end_away():
+    """Once sampling is over, documents enter what is learned of the prior."""
+    expected, model = (
+        CollapsedGibbsLDA(5, max_iter=2, doc_topic_prior="auto", random_state=0) for _ in range(2)
+    )
+    expected.fit(FEW)
+    raised = []
+
+    def trace(frame, event, _):
+        if frame.f_code.co_name == "_leave" and not raised:
+            raised.append(1)
+            signal.raise_signal(signal.SIGINT)
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(FEW)
+    finally:
+        sys.settrace(before)
+    assert_same_state(model, state_of(expected))
+
+
 @pytest.mark.parametrize(
     ("name", "n_components", "n_repeats"),
     [("LDA", 500, 4), ("LDA", 190, 20), ("LDA in shards", 500, 4), ("table indicators", 500, 4)],

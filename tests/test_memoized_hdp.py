@@ -306,3 +306,20 @@ def test_smallest_counts_leave_the_bound_finite(method):
         assert np.isfinite(model.elbo(documents))
     if method == "memoized":
         assert np.isfinite(model.training_history_["elbo"]).all()
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_merges_that_are_tried_in_vain_leave_the_numbers_of_topics(seed):
+    """Counts of all sizes, where documents as seen last are refused: merges, and then drops, are tried."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((8, 6)) < 0.5, 0.0, 10.0 ** rng.uniform(-323, 20, (8, 6)))
+    model = make_model(
+        3,
+        split_merge=True,
+        batch_size=int(rng.integers(1, 9)),
+        max_iter=2,
+        max_doc_update_iter=5,
+        shuffle=True,
+    )
+    model.fit(X)
+    assert_allclose(model.components_.sum(axis=1), 1.0)

@@ -69,6 +69,7 @@ def run(statistics, rates, workers, seed=0, every=100, check=lambda plain, t: No
         words = rng.choice(25, rng.integers(1, 6), replace=False).astype(np.int32)
         array = rng.gamma(0.5, 1.0, (len(words), N_TOPICS))
         statistics.decay(1.0 - rho)
+        statistics.expect(rho * array.sum())
         statistics.add(Counts(array), words, rho, workers)
         statistics.count_average()
         plain.step(rho, words, array)
@@ -153,6 +154,20 @@ def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
     # Every step is looked at, as folds leave a scale of one behind.
     run(statistics, RATES[name][:1200], workers, every=1, check=check)
     assert folds >= 1
+
+
+def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
+    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
+    statistics.multiply(1e-30)
+    statistics.count_average()
+
+    def check(plain, t):
+        expected = (plain.mean * t + first) / (t + 1)
+        mean = (statistics.store * statistics.average_weight - statistics.averaged) / (t + 1)
+        np.testing.assert_allclose(mean, expected, rtol=0, atol=1e-8)
+
+    first = statistics.store / statistics.store.sum(axis=0)
+    run(statistics, np.full(20, 0.5), workers, every=1, check=check)
 
 
 def test_counting_the_average_does_not_change_the_state(workers):

@@ -185,8 +185,11 @@ def test_workers_killed_at_any_moment_change_nothing():
     from distributed import Client, LocalCluster
 
     rng, n_trials = random.Random(SEED), min(20, share(0.0001))
-    estimators = [new("OnlineEMLDA", batch_size=50, max_iter=5), new("CollapsedGibbsLDA", max_iter=10)]
-    expected = [DaskTopicModel(e, n_lanes=2, client=False).fit(X).estimator_ for e in estimators]
+    models = [
+        DaskTopicModel(new("OnlineEMLDA", batch_size=50, max_iter=5), n_lanes=2),
+        DaskTopicModel(new("CollapsedGibbsLDA", max_iter=10, n_shards=2)),
+    ]
+    expected = [clone(model).set_params(client=False).fit(X).estimator_ for model in models]
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     with cluster, Client(cluster) as client:
         for trial in range(n_trials):
@@ -204,7 +207,7 @@ def test_workers_killed_at_any_moment_change_nothing():
             killer.start()
             try:
                 i = trial % 2
-                fitted = DaskTopicModel(estimators[i], n_lanes=2, client=client).fit(X).estimator_
+                fitted = clone(models[i]).set_params(client=client).fit(X).estimator_
             finally:
                 done.set()
                 killer.join()

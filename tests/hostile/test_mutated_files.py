@@ -294,8 +294,9 @@ def forge_numbers(content, draw):
     entries = entries_of(content)
     i = draw.choice(arrays_of(entries))
     array = entries[i][1]
-    mutated, width = bytearray(array), draw.choice((1, 4, 8))
-    n = (len(array) - header_length(array)) // width
+    mutated, n_bytes = bytearray(array), len(array) - header_length(array)
+    width = draw.choice([width for width in (1, 4, 8) if width <= n_bytes])
+    n = n_bytes // width
     numbers = (0.0, -1.0, 1e300, -1e300, 5e-324, float("nan"), float("inf"))
     for _ in range(draw.choice((1, 1, 5))):
         at = header_length(array) + width * draw.randrange(n)

@@ -177,11 +177,13 @@ class MemoizedTraining:
         merges, splits = self._decided([*self._merges.decided(seen), *splits])
         if not (merges or splits):
             return []
-        kept = self.corpus.bound() if self._refused else -np.inf
-        made = seen.move(merges, splits)
-        if self._refused and seen.bound() <= kept:
+        if not self._refused:
+            return self.corpus.move(merges, splits)
+        tried = seen.with_summaries({})
+        made = tried.move(merges, splits)
+        if tried.bound() <= self.corpus.bound():
             return []
-        self.corpus = seen
+        self.corpus = tried
         return made
 
     def _drop(self, seen):
