@@ -1,10 +1,15 @@
 """Sphinx configuration; ``make doc`` builds with warnings as errors and without network access."""
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
+from docutils import nodes
+
 import sktopic
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "sktopic"
 author = "The sktopic developers"
@@ -14,10 +19,15 @@ version = release = sktopic.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "myst_parser",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "mathml",
+    "other_projects",
+    "page_data",
+    "search_words",
 ]
 exclude_patterns = ["_build", "_templates", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
@@ -28,18 +38,54 @@ urls = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text
 html_theme = "pydata_sphinx_theme"
 html_baseurl = urls["Documentation"]
 html_title = "sktopic"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_domain_indices = False
 html_copy_source = False
+html_math_renderer = "mathml"
+html_context = {"repository": urls["Repository"]}
+html_sidebars = {name: [] for name in ("index", "404", "search", "genindex")}
 html_theme_options = {
+    "logo": {"text": "sktopic", "alt_text": "sktopic, first page"},
     "github_url": urls["Repository"],
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
-    "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc", "source-link"], "index": [], "404": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
 }
+
+# Of code that is copied, neither prompts nor what was printed.
+copybutton_exclude = ".linenos, .gp, .go"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
+
+# Types of parameters are links, into scikit-learn's glossary where it has the word.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    "bool": ":class:`python:bool`",
+    "array-like": ":term:`sklearn:array-like`",
+    "estimator": ":term:`sklearn:estimator`",
+    "path-like": ":term:`path-like <python:path-like object>`",
+    "csr_array": "scipy.sparse.csr_array",
+    "csr_matrix": "scipy.sparse.csr_matrix",
+    "Generator": "numpy.random.Generator",
+    "DataFrame": "pandas.DataFrame",
+    "Axes": "matplotlib.axes.Axes",
+    "Figure": "matplotlib.figure.Figure",
+    "SubFigure": "matplotlib.figure.SubFigure",
+    "Corpus": "sktopic.datasets.Corpus",
+}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -52,6 +98,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,
     "parallel": 2,
     "plot_gallery": "True",
 }
@@ -73,6 +120,17 @@ def _escaped(match):
     return match[1] or rf"{match[2]}\_"
 
 
+def describe_thumbnails(app, doctree):
+    """The pictures of the gallery's first page say of which example they are."""
+    for image in doctree.findall(nodes.image):
+        name = re.search(r"images/thumb/sphx_glr_(\w+)_thumb\.", image["uri"])
+        if name and not image.get("alt"):
+            text = (Path(app.srcdir) / "auto_examples" / f"{name[1]}.rst").read_text(encoding="utf-8")
+            title = re.search(r"^(.+)\n={3,}$", text, re.M)[1]
+            image["alt"] = f"Picture from the example: {title}"
+
+
 def setup(app):
+    app.connect("doctree-read", describe_thumbnails)
     app.connect("autodoc-skip-member", skip_inherited)
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)  # after numpydoc
