@@ -105,10 +105,12 @@ class BuildKernels(build_ext):
 
 
 def readme():
-    """README.md, whose links to files of the repository also have to work where it is shown alone."""
+    """README.md, whose links to files and pictures also have to work where it is shown alone."""
     # By hand: without tomllib, pip reaches what is said of Pythons, and refuses older ones in plain words.
     repository = re.search(r'^Repository = "(.+)"$', Path("pyproject.toml").read_text("utf-8"), re.M)[1]
-    return re.sub(r"\]\((?!\w+:|#)", f"]({repository}/blob/main/", Path("README.md").read_text("utf-8"))
+    text = Path("README.md").read_text("utf-8")
+    pictures = re.sub(r"(!\[[^\]]*\]\()(?!\w+:)", rf"\1{repository}/raw/main/", text)
+    return re.sub(r"\]\((?!\w+:|#)", f"]({repository}/blob/main/", pictures)
 
 
 if __name__ == "__main__":  # processes that translate may import this file

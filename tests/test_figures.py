@@ -1,6 +1,7 @@
 """Figures in sentences of the documentation are those of the tables in doc/benchmarks/."""
 
-import importlib
+import csv
+import importlib.util
 import pkgutil
 import re
 
@@ -63,13 +64,36 @@ def test_no_other_sentence_has_a_speed(page):
     assert not found, f"{page} has speeds that no table gives; add the sentences to SENTENCES: {found}"
 
 
-def test_every_estimator_is_in_the_readme_with_a_measurement():
-    table = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
-    names = {re.match(r"\| `(\w+)", line)[1] for line in table}
-    assert names == {name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))}
-    patterns = [pattern_of(sentence) for page, sentence, *_ in SENTENCES if page == "README.md"]
-    for line in table:
-        assert any(re.search(pattern, line) for pattern in patterns), line
+def test_every_estimator_is_among_those_to_choose_from_with_a_measurement():
+    page = "doc/guide/choose.rst"
+    terms = re.findall(r"^:class:`~sktopic\.\w+\.(\w+)`.*\n((?:    .*\n)+)", (ROOT / page).read_text(), re.M)
+    assert {name for name, _ in terms} == {name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))}
+    patterns = [pattern_of(sentence) for its_page, sentence, *_ in SENTENCES if its_page == page]
+    for name, definition in terms:
+        assert any(re.search(pattern, " ".join(definition.split()) + " ") for pattern in patterns), name
+
+
+def test_the_chart_of_estimators_is_that_of_its_script():
+    pictures = ROOT / "doc" / "pictures"
+    spec = importlib.util.spec_from_file_location("draw", pictures / "draw.py")
+    draw = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(draw)
+    assert (pictures / "choose.svg").read_text(encoding="utf-8") == draw.chart(), (
+        "run doc/pictures/draw.py choose"
+    )
+    page = (ROOT / "doc" / "guide" / "choose.rst").read_text()
+    for _, section, names in draw.QUESTIONS:
+        text = page.partition(f".. _choose-{section}:\n")[2].partition("\n.. _")[0]
+        assert all(f".{name}`" in text for name in names), section
+
+
+def test_the_front_page_compares_libraries_as_the_readme_does():
+    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| ")]
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    of_readme = [row for row in table if len(row) == 6]
+    page = (ROOT / "doc" / "index.rst").read_text()
+    of_page = re.search(r"\.\. csv-table::\n(?:   :.*\n)+\n((?:   .*\n)+)", page)[1]
+    assert [*csv.reader(map(str.strip, of_page.splitlines()), skipinitialspace=True)] == of_readme
 
 
 def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():

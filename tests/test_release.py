@@ -79,6 +79,21 @@ def test_requirements_of_the_recipe_are_those_of_the_package():
     assert section("host") == bounds(SETTINGS["build-system"]["requires"])
 
 
+def test_links_and_pictures_of_the_readme_work_where_it_is_shown_alone(monkeypatch):
+    pytest.importorskip("Cython")
+    monkeypatch.chdir(ROOT)
+    spec = importlib.util.spec_from_file_location("setup_of_sktopic", "setup.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    repository = PROJECT["urls"]["Repository"]
+    found = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", module.readme())
+    assert sum(bool(mark) for mark, _ in found) == 1
+    for mark, address in found:
+        folder = "raw" if mark else "blob"
+        assert address.startswith(f"{repository}/{folder}/main/")
+        assert (ROOT / address.split("/main/")[1]).exists()
+
+
 def test_wheels_are_tested_with_what_the_tests_ask_for():
     asked = PROJECT["optional-dependencies"]["test"]
     settings = SETTINGS["tool"]["cibuildwheel"]

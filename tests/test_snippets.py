@@ -33,9 +33,11 @@ PAGES = written_pages()
 if not (ROOT / "doc").is_dir():
     pytest.skip("the pages are in the checkout only", allow_module_level=True)
 
-# An indented block below its directive, or the lines between fences.
+# An indented block below its directive, which may be in a tab, or the lines between fences.
 DIRECTIVE = re.compile(
-    r"^\.\. code-block:: python\n(?:    :class: (?P<classes>.+)\n)?\n(?P<text>(?:(?: {4}.*)?\n)+)", re.M
+    r"^(?P<indent> *)\.\. code-block:: python\n(?:(?P=indent)    :class: (?P<classes>.+)\n)?\n"
+    r"(?P<text>(?:(?:(?P=indent) {4}.*)?\n)+)",
+    re.M,
 )
 FENCES = re.compile(r"^```python(?P<classes>)\n(?P<text>.*?)^```$", re.M | re.S)
 ANY_FORM = re.compile(
