@@ -805,12 +805,12 @@ MOMENT_MATCHING = [
     missing(
         "The number of topics of DDM grows with the logarithm of the tokens seen, that of TDM less regularly",
         "figure 3b, section 5.2.1",
-        "not judged; see the picture in :doc:`/guide/moment_matching`",
+        "not judged; see the picture in :doc:`/research/moment_matching`",
     ),
     missing(
         "Topics serve text classification, and look meaningful",
         "supplement, section 6",
-        "not judged; see the accuracies and topics in :doc:`/guide/moment_matching`",
+        "not judged; see the accuracies and topics in :doc:`/research/moment_matching`",
     ),
 ]
 

@@ -3,6 +3,7 @@
 import csv
 import importlib
 import json
+import re
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -197,6 +198,40 @@ def test_published_tables_are_those_of_the_runs(name, script, study, tmp_path, m
 def test_published_tables_have_the_columns_that_are_written(name, head, table, script, study):
     with (study.PUBLISHED / f"{table}.csv").open(newline="") as file:
         assert next(csv.reader(file)) == getattr(script(name), head)
+
+
+def test_short_tables_are_those_of_the_published_tables_and_on_a_page(script, study, tmp_path):
+    """benchmarks/page_tables.py --update writes them."""
+    results = study.Study("pages", Namespace(update=False, output=tmp_path))
+    script("page_tables").write_tables(results)
+    written = {table.name: table.read_text() for table in (tmp_path / "pages").glob("*.csv")}
+    assert written == {table.name: table.read_text() for table in (study.PUBLISHED / "pages").glob("*.csv")}
+    pages = "".join(page.read_text() for page in (study.ROOT / "doc").glob("*/*.rst"))
+    assert set(re.findall(r"/benchmarks/pages/(\w+\.csv)", pages)) == written.keys()
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "text"),
+    [
+        ("0.0163", "0.0012", "0.0314", "0.016 (0.001 to 0.031)"),
+        ("0.0163", "-0.0337", "0.0663", "0.02 (-0.03 to 0.07)"),
+        ("-12.3", "-40.1", "15.5", "-12 (-40 to 16)"),
+        ("0.0163", "", "", "0.02"),
+        ("", "", "", "\N{EN DASH}"),
+    ],
+)
+def test_a_mean_has_the_digits_that_its_interval_supports(mean, low, high, text, script):
+    assert script("page_tables").supported(mean, low, high) == text
+
+
+def test_thousands_are_written_out(script):
+    page_tables = script("page_tables")
+    cells = "1.599e+06", "97960", "0.0512", "8.0", "-"
+    assert [page_tables.significant(cell) for cell in cells] == [
+        *("1,600,000", "98,000", "0.051", "8.0"),
+        "\N{EN DASH}",
+    ]
+    assert page_tables.change("-0.0004") == "0.00"
 
 
 def test_a_claim_is_decided_by_intervals_of_three_seeds_and_more(script):

@@ -1,10 +1,8 @@
 """Figures in sentences of doc/research/benchmarks.rst."""
 
-import json
-
 import numpy as np
 
-from .tables import ROOT, rounded, rows, span, values
+from .tables import rounded, rows
 
 PAGE = "doc/research/benchmarks.rst"
 
@@ -55,60 +53,45 @@ def of_all_words():
     return [row["accuracy"], row["log loss"]]
 
 
-def seeded_topics():
-    """Topics at all, those with an area of 0.85 and more, and StreamingVariationalLDA's of the others."""
-    with (ROOT / "benchmarks" / "runs" / "seeds_runs.jsonl").open() as file:
-        runs = [row for row in map(json.loads, file) if not row["run"].startswith("weight")]
-    areas = [(area, row["run"].split()[1]) for row in runs for area in row["auc"]]
-    small = [name for area, name in areas if area < 0.85]
-    return [f"{n}" for n in (len(areas) - len(small), len(areas), small.count("StreamingVariationalLDA"))]
+def peer(measure, name, column, topics="100"):
+    """The peer's figure, ours, or their ratio."""
+    found = [row for row in rows("peers", topics=topics, peer=name) if row["measure"] == measure]
+    (row,) = (row for row in found if row["corpus"] == ("kos" if "median" in measure else "arxiv_0"))
+    return float(row[column])
 
 
-def losses_not_excluded():
-    least = values("seeds", "95 percent interval of that from")
-    return [f"{sum(x < -0.01 for x in least)}", f"{len(least)}"]
+def time_to_the_score_of_tomotopy():
+    of = "seconds to it, median of 5", "tomotopy 400 sweeps"
+    ours, theirs = (peer(*of, column) for column in ("sktopic's", "peer's"))
+    return [f"{ours:.2f}", f"{theirs:.0f}", f"{peer(*of, 'ratio or difference'):.0f}"]
 
 
-ALL_PASSES = "root of all passes"
+def one_pass_over_abstracts():
+    of = "seconds of one pass", "scikit-learn online"
+    ours, theirs = (peer(*of, column) for column in ("sktopic's", "peer's"))
+    lower = peer("score after one pass", "scikit-learn online", "ratio or difference")
+    return [f"{ours:.1f}", f"{theirs:.0f}", f"{lower:.2f}"]
 
 
-def gained_over_passes(method, one, other, n):
-    """By corpus, the first less the second of two versions after so many passes."""
-    scores, rest = (
-        {row["corpus"]: float(row[f"{n} passes"]) for row in rows("passes", method, version)}
-        for version in (one, other)
-    )
-    return [score - rest[corpus] for corpus, score in scores.items() if corpus in rest]
-
-
-def gained_by_leaving_out():
-    for n in (3, 30):
-        for method, version in (("OnlineEMLDA", "after"), ("HybridHDP", ALL_PASSES)):
-            yield from span(gained_over_passes(method, version, "before", n), 3)
-
-
-def gained_by_first_visits():
-    return span(gained_over_passes("HybridHDP", "after", ALL_PASSES, 30), 3)
-
-
-def root_amounts_to(model):
-    return span(values("passes_root", "topics that the root amounts to", model), 0)
-
-
-def most_lost_by_thirty_passes():
-    for method in ("OnlineEMLDA", "HybridHDP"):
-        for version in ("after", "before"):
-            yield f"{max(float(row['lost by 30']) for row in rows('passes', method, version)):.3f}"
-
-
-def empty_topics():
-    for start in ("noise", "documents"):
-        yield f"{np.mean([float(row['empty topics']) for row in rows('passes_starts', start)]):.2f}"
-    gained = [float(row["score gained"]) for row in rows("passes_starts", "documents")]
-    yield from (f"{value:.3f}" for value in (min(gained), max(gained)))
+def best_accuracy_and_all_words():
+    return [rows("classifier", name)[0]["accuracy"] for name in ("OnlineEMLDA", "tf-idf of all words")]
 
 
 SENTENCES = [
+    (
+        "has the score of 400 sweeps of tomotopy's LDA after {} seconds. tomotopy takes {} seconds, "
+        "which is {} times as long.",
+        time_to_the_score_of_tomotopy,
+    ),
+    (
+        "One pass over 98,000 abstracts of arXiv takes {} seconds. scikit-learn's online LDA takes {}, and "
+        "its score is {} nats per hidden word lower.",
+        one_pass_over_abstracts,
+    ),
+    (
+        "have the best accuracy, {}, and all words together have {}.",
+        best_accuracy_and_all_words,
+    ),
     (
         "is ``transform_burn_in={}`` and ``transform_sweeps={}``, {} times as fast at {} documents/s",
         fastest_near_the_defaults,
@@ -136,40 +119,5 @@ SENTENCES = [
         "The topics took {} seconds, against {} for TruncatedSVD, {} for NMF and {} for scikit-learn's LDA.",
         of_features,
         "seconds of features",
-    ),
-    ("at least 0.85 in {} of {} topics, {} of the others being of", seeded_topics),
-    ("0.01 is not excluded in {} of the {} rows:", losses_not_excluded),
-    (
-        "After three passes the scores of :class:`~sktopic.lda.OnlineEMLDA` differ from those without it"
-        " by {} to {} nats per word, those of :class:`~sktopic.hdp.HybridHDP` by {} to {}; after thirty,"
-        " by {} to {} and {} to {}.",
-        gained_by_leaving_out,
-    ),
-    (
-        "With 100 topics it amounts to {} to {} after thirty passes",
-        root_amounts_to,
-        f"HybridHDP, {ALL_PASSES}",
-    ),
-    (
-        "Chains of :class:`~sktopic.hdp.CollapsedGibbsHDP` end with {} to {} as well",
-        root_amounts_to,
-        "CollapsedGibbsHDP",
-    ),
-    (
-        'in the first 100 updates ("after"): it amounts to {} to {} topics',
-        root_amounts_to,
-        "HybridHDP, after",
-    ),
-    ("thirty passes score {} to {} nats per word higher", gained_by_first_visits),
-    (
-        "Against the best of these numbers of passes, thirty lose {} nats at most with "
-        ":class:`~sktopic.lda.OnlineEMLDA`, where they lost up to {}, and {} with "
-        ":class:`~sktopic.hdp.HybridHDP`, where they lost up to {}.",
-        most_lost_by_thirty_passes,
-    ),
-    (
-        "the share of topics that are empty falls from {} to {} on average over the rows of the table, "
-        "and the score changes by {} to {} nats per word.",
-        empty_topics,
     ),
 ]

@@ -1,10 +1,10 @@
-"""Figures in sentences of doc/guide/hdp.rst."""
+"""Figures in sentences of doc/research/hdp.rst."""
 
 import re
 
 from .tables import entry, first, in_time, lost_by_table_indicators, rounded, rows, span, values
 
-PAGE = "doc/guide/hdp.rst"
+PAGE = "doc/research/hdp.rst"
 
 
 def seconds_of_hdps():

@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/guide/lda.rst."""
+"""Figures in sentences of doc/research/lda_methods.rst."""
 
 from .tables import over_default
 
-PAGE = "doc/guide/lda.rst"
+PAGE = "doc/research/lda_methods.rst"
 
 
 SENTENCES = [

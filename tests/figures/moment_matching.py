@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/guide/moment_matching.rst."""
+"""Figures in sentences of doc/research/moment_matching.rst."""
 
 from .tables import entry, moment_matching, rounded, rows, span, values
 
-PAGE = "doc/guide/moment_matching.rst"
+PAGE = "doc/research/moment_matching.rst"
 
 
 def topics_found(table, *cells, numbers=("3", "5", "10"), column="mean found"):
@@ -150,7 +150,15 @@ def against_the_default():
     return [*span(basic), f"{max(map(abs, rest)):.3f}"]
 
 
+def three_and_ten_by_the_defaults():
+    return [f"{float(n):.0f}" for n in topics_by_rate("DDM", "0.0")[::2]]
+
+
 SENTENCES = [
+    (
+        "with the defaults :class:`DegenerateDirichletLDA` finds about {} for 3, and {} for 10.",
+        three_and_ten_by_the_defaults,
+    ),
     (
         "finds {} instead of {} on Reuters (uniform prior), at a score {} lower, and on 20 Newsgroups {}, "
         "the limit, as with the exponential prior, at a score {} lower.",

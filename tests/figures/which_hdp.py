@@ -1,10 +1,10 @@
-"""Figures in sentences of doc/guide/which_hdp.rst."""
+"""Figures in sentences of doc/research/hdp.rst on numbers of topics."""
 
 import numpy as np
 
 from .tables import first, rows, span
 
-PAGE = "doc/guide/which_hdp.rst"
+PAGE = "doc/research/hdp.rst"
 
 
 def topics_of_chains(corpus):
@@ -69,7 +69,12 @@ def bounds_of_numbers():
     return [*figures, f"{min(bounds):.3f}", f"{max(bounds):.3f}", f"{min(topics):.0f}", f"{max(topics):.0f}"]
 
 
+def chains_on_kos():
+    return topics_of_chains("kos")[:2]
+
+
 SENTENCES = [
+    ("on KOS chains from 20 and from 300 topics end with {} and {}.", chains_on_kos),
     (
         "scores {}, {} and {} on KOS with at most 100, 300 and 1000 topics, and {}, {} and {} on NIPS.",
         scores_of_learned_concentrations,
