@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -23,6 +24,18 @@ RUNS = ROOT / "benchmarks" / "runs"
 OUTPUT = ROOT / "benchmarks" / "output"
 DECILES = ("3rd decile", "7th decile")
 ONE_SEED = ", one seed"
+CORPUS_NAMES = {
+    "kos": "KOS",
+    "nips1740": "NIPS",
+    "nips_uci": "NIPS",
+    "nips": "NIPS",
+    "reuters21578": "Reuters",
+    "20news": "20 Newsgroups",
+    "enron_inbox": "Enron",
+    "arxiv_0": "arXiv",
+    "arxiv": "arXiv",
+    "synthetic": "synthetic",
+}
 
 
 def new_parser(text, long=False):
@@ -199,19 +212,24 @@ def print_estimates(runs, seconds_of, jobs):
     print(f"{total:6.2f} h  {len(runs)} runs; in {jobs} processes {total / jobs:.2f} h", flush=True)
 
 
+def named(text):
+    """With the names of corpora for readers in place of those of their files."""
+    return re.sub(rf"\b(?:{'|'.join(CORPUS_NAMES)})\b", lambda found: CORPUS_NAMES[found[0]], text)
+
+
 def panels(titles, most_columns=3):
     """A figure and a grid of axes, one a title."""
     import matplotlib.pyplot as plt
 
     n_columns = min(most_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
-    figure, axes = plt.subplots(
-        n_rows, n_columns, figsize=(4.2 * n_columns, 3.2 * n_rows), squeeze=False, layout="constrained"
-    )
+    width, height = (4.2, 3.2) if n_columns < 3 else (3.5, 2.9)  # letters can be read in a column of text
+    size = width * n_columns, height * n_rows
+    figure, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained")
     for axis in axes.flat[len(titles) :]:
         axis.remove()
     for axis, title in zip(axes.flat, titles):
-        axis.set_title(title)
+        axis.set_title(named(title), fontsize="large" if n_columns < 3 else "medium")
     return figure, dict(zip(titles, axes.flat))
 
 
@@ -227,7 +245,7 @@ def note_seeds(axis, n):
     """Of a line: the title says where no line of a panel has more than one seed."""
     axis.most_seeds = max(n, getattr(axis, "most_seeds", 0))
     title = axis.get_title().removesuffix(ONE_SEED)
-    axis.set_title(title + ONE_SEED if axis.most_seeds == 1 else title)
+    axis.title.set_text(title + ONE_SEED if axis.most_seeds == 1 else title)
 
 
 def styles(names):

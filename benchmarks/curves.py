@@ -11,7 +11,7 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 from _corpora import N_TEST, default_corpus, load
-from _study import Study, new_parser
+from _study import Study, named, new_parser
 
 from sktopic import OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -112,6 +112,11 @@ def main():
                 yield system, f"{seconds:.3f}", f"{score:.4f}"
 
     study.write(arguments.corpus, ["system", "seconds", "score"], rows())
+    draw(study, arguments.corpus, arguments.n_components, points)
+
+
+def draw(study, corpus, n_components, points):
+    """Of each system, pairs of seconds and score."""
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for system, pairs in points.items():
         axes.plot(*zip(*pairs), marker="o", markersize=3, label=system)
@@ -119,11 +124,11 @@ def main():
         xscale="log",
         xlabel="seconds of training, one core",
         ylabel="held-out nats per word",
-        title=f"{arguments.corpus}, {arguments.n_components} topics",
+        title=f"{named(corpus)}, {n_components} topics",
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="lower left")
-    figure.savefig(study.path(f"_{arguments.corpus}.png"), dpi=120)
+    figure.savefig(study.path(f"_{corpus}.png"), dpi=120)
 
 
 if __name__ == "__main__":

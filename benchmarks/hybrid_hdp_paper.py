@@ -276,7 +276,7 @@ def draw_ends(study, part, corpora):
         for measure, what in MEASURES.items():
             if any(values_of(rows, measure) for each in found.values() for rows in each.values()):
                 cells[f"{corpus}{where}{what}"] = measure, found
-    figure, axes = panels(list(cells), 2 * len(sets))
+    figure, axes = panels(list(cells), 2)
     for title, (measure, found) in cells.items():
         for method, each in found.items():
             values = {run[varies]: values_of(rows, measure) for run, rows in each.items()}

@@ -10,21 +10,9 @@ import csv
 import math
 import re
 
-from _study import PUBLISHED, Study, new_parser
+from _study import CORPUS_NAMES, PUBLISHED, Study, new_parser
 
 NONE = "\N{EN DASH}"  # an empty cell; a hyphen would be read as a bullet
-CORPORA = {
-    "kos": "KOS",
-    "nips1740": "NIPS",
-    "nips_uci": "NIPS",
-    "nips": "NIPS",
-    "reuters21578": "Reuters",
-    "20news": "20 Newsgroups",
-    "enron_inbox": "Enron",
-    "arxiv_0": "arXiv",
-    "arxiv": "arXiv",
-    "synthetic": "synthetic",
-}
 TABLES = {}  # name -> function that returns a head and rows
 PLUS_MINUS = re.compile(r"([+-]?[\d.]+) ± ([\d.]+)(.*)")
 
@@ -48,7 +36,7 @@ def read_lists(table):
 
 
 def corpus(row):
-    return CORPORA[row["corpus"]]
+    return CORPUS_NAMES.get(row["corpus"], row["corpus"])
 
 
 def fixed(cell, digits=2, sign=False):
@@ -154,7 +142,7 @@ def lda_equal_time():
         lambda row: change(row["ahead by"]),
         columns,
     )
-    return ["the default is ahead of", "its passes", *columns], rows
+    return ["ahead of", "its passes", *columns], rows
 
 
 @page_table
@@ -226,7 +214,7 @@ def lda_common():
 @page_table
 def lda_npmi():
     return ["corpus", "method", "NPMI", "diversity"], [
-        (CORPORA[name], method, supported(*npmi), supported(*diversity))
+        (CORPUS_NAMES[name], method, supported(*npmi), supported(*diversity))
         for name, method, *figures in read_lists("online_em_npmi")
         for npmi, diversity in [(figures[:3], figures[3:6])]
     ]
@@ -234,8 +222,8 @@ def lda_npmi():
 
 @page_table
 def lda_time():
-    names = [name for name in read("online_em_time")[0] if name in CORPORA]
-    return ["seconds of training", *(CORPORA[name] for name in names)], [
+    names = [name for name in read("online_em_time")[0] if name in CORPUS_NAMES]
+    return ["seconds of training", *(CORPUS_NAMES[name] for name in names)], [
         (row["seconds of training"], *(significant(row[name]) for name in names))
         for row in read("online_em_time")
     ]
@@ -291,13 +279,12 @@ def speed():
         if row["compared with"] not in ("one job", "tomotopy", "scikit-learn"):
             continue
         low, high = row["95 percent interval from"], row["to"]
-        unit = row["unit"].replace("/s", " a second")
         rows.append(
-            (row["work"], corpus(row), f"{int(row['topics']):,}", row["compared with"], unit)
-            + (significant(row["median of that"]), significant(row["median now"]))
+            (f"{row['work']} ({row['unit'].removesuffix('/s')})", corpus(row), f"{int(row['topics']):,}")
+            + (row["compared with"], significant(row["median of that"]), significant(row["median now"]))
             + (supported(row["times as fast"], low, high),)
         )
-    return ["work", "corpus", "topics", "compared with", "unit", "that", "sktopic", "times as fast"], rows
+    return ["a second", "corpus", "topics", "compared with", "that", "sktopic", "times as fast"], rows
 
 
 @page_table
@@ -306,7 +293,7 @@ def cost():
     head = ["corpus", "words", "topics", "training, ns a token", "transform, ns a token"]
     return [*head, "memory, in sizes of the topics"], [
         (
-            CORPORA.get(row["documents"], row["documents"]),
+            CORPUS_NAMES.get(row["documents"], row["documents"]),
             f"{int(row['words']):,}",
             f"{int(row['topics']):,}",
             significant(row["training, ns a token"]),
@@ -344,7 +331,7 @@ def transform_sweeps():
         faster = sorted(float(row["times as fast as the defaults"]) for row in found.values())
         losses = [change(found[name]["score less that of the defaults"], 3) for name in columns]
         rows.append((burn_in, sweeps, significant(faster[1]), *losses))
-    names = [f"{CORPORA[name]}, score" for name in columns]
+    names = [f"{CORPUS_NAMES[name]}, score" for name in columns]
     return ["transform_burn_in", "transform_sweeps", "times as fast", *names], rows
 
 
@@ -387,12 +374,12 @@ def seeds():
     head = [
         "corpus",
         "estimator",
-        "fewest of six seeds kept",
+        "seeds kept",
         "AUC",
-        "AUC of the hardest group",
-        "lowest AUC",
+        "hardest group",
+        "lowest",
     ]
-    return [*head, "score, less without seeds"], [
+    return [*head, "score gained"], [
         (
             corpus(row),
             row["estimator"],
@@ -413,14 +400,15 @@ def seeds():
 
 @page_table
 def seeds_weights():
-    columns = ["OnlineEMLDA", "OnlineVariationalLDA", "CollapsedGibbsLDA"]
-    found = {(row["weight"], row["estimator"]): row for row in read("seeds_weights")}
-    rows = []
-    for weight in dict.fromkeys(weight for weight, _ in found):
-        of = [found[weight, name] for name in columns]
-        areas, scores = ([fixed(row[name]) for row in of] for name in ("AUC, mean", "score, mean"))
-        rows.append((f"{int(weight):,}", *areas, *scores))
-    return ["weight", *(f"AUC, {name}" for name in columns), *(f"score, {name}" for name in columns)], rows
+    return ["weight", "estimator", "AUC", "score"], [
+        (
+            f"{int(row['weight']):,}",
+            row["estimator"],
+            supported(row["AUC, mean"], row["95 percent interval from"], row["to"]),
+            fixed(row["score, mean"]),
+        )
+        for row in read("seeds_weights")
+    ]
 
 
 # Defaults, and many passes
@@ -444,8 +432,8 @@ for _name in ("", "_ope", "_cvb0", "_moment_matching", "_degenerate", "_triangul
 @page_table
 def passes():
     names = ("1 passes", "3 passes", "10 passes", "30 passes")
-    versions = {"before": "own tokens counted", "after": "as it is now"}
-    return ["corpus", "method", "version", "1 pass", *names[1:], "lost by 30 passes"], [
+    versions = {"before": "counted", "after": "left out"}
+    return ["corpus", "method", "own tokens", "1 pass", *names[1:], "lost by 30"], [
         (
             corpus(row),
             row["method"],
@@ -481,7 +469,7 @@ def passes_starts():
             before = found[name, topics, "noise"]
             rows.append(
                 (
-                    CORPORA[name],
+                    CORPUS_NAMES[name],
                     topics,
                     *(fixed(100 * float(row["empty topics"]), 0) for row in (before, after)),
                     supported(after["score gained"], after["from"], after["to"], sign=True),
@@ -497,13 +485,13 @@ def passes_starts():
 def short_cell(cell):
     """Of "-7.357 ± 0.009 (1 s)": two decimals, and the seconds."""
     found = re.fullmatch(r"(\S+)(?: ± \S+)? \((\d+) s\)", cell)
-    return f"{fixed(found[1])} ({found[2]} s)" if found else NONE
+    return f"{fixed(found[1])} ({found[2]}\N{NO-BREAK SPACE}s)" if found else NONE
 
 
 @page_table
 def hdp_models():
     names = list(read("hdp_models")[0])[1:]
-    return ["score (seconds)", *(CORPORA[name] for name in names)], [
+    return ["score (seconds)", *(CORPUS_NAMES[name] for name in names)], [
         (row["model"], *(short_cell(row[name]) for name in names)) for row in read("hdp_models")
     ]
 
@@ -512,7 +500,7 @@ def hdp_models():
 def hdp_models_topics():
     start, rows = "topics at the start (or at most)", read("hdp_models_topics")
     names = list(rows[0])[2:]
-    return ["model", "at the start, or at most", *(CORPORA[name] for name in names)], [
+    return ["model", "start", *(CORPUS_NAMES[name] for name in names)], [
         (row["model"], row[start], *(re.sub(r" / -$", f" / {NONE}", row[name]) or NONE for name in names))
         for row in rows
     ]
@@ -525,7 +513,7 @@ def hdp_guide():
     rows = []
     for row in read("hdp_models"):
         if row["model"] in ("tomotopy", "gensim") or "," not in row["model"]:
-            score, seconds = short_cell(row["kos"]).removesuffix(" s)").split(" (")
+            score, seconds = short_cell(row["kos"]).removesuffix("\N{NO-BREAK SPACE}s)").split(" (")
             of = topics[row["model"]]
             rows.append((row["model"], score, seconds, of["topics at the start (or at most)"], of["kos"]))
     rows.sort(key=lambda row: -float(row[1]))
@@ -650,7 +638,7 @@ def hdp_texts():
     head = ["corpus", "method", "topics at the start, or at most", "score", "topics in use", "seconds"]
     return [*head, "documents read"], [
         (
-            CORPORA[name],
+            CORPUS_NAMES[name],
             row["method"],
             f"{int(row['topics at the start (or at most)']):,}",
             fixed(row["score"]),
@@ -672,7 +660,7 @@ def score_and_topics(cell):
 def by_truncation(name):
     rows = read(name)
     columns = list(rows[0])[1:]
-    return ["topics at most", *(CORPORA[column] for column in columns)], [
+    return ["topics at most", *(CORPUS_NAMES[column] for column in columns)], [
         (f"{int(row['topics at most']):,}", *(score_and_topics(row[column]) for column in columns))
         for row in rows
     ]
@@ -748,7 +736,7 @@ def hdp_bound_texts():
 @page_table
 def map_kernel():
     name = "50 iterations"
-    head = ["corpus", "words a document", "topics", "doc_topic_prior", "microseconds", "whole gradient"]
+    head = ["corpus", "words", "topics", "doc_topic_prior", "microseconds", "whole gradient"]
     return [*head, "times as fast"], [
         (
             corpus(row),
@@ -835,7 +823,7 @@ def matching_words():
     rows = []
     for name in ("reuters21578", "nips_uci"):
         largest = read("moment_matching_words", corpus=name, model="DDM", settings="default")[:5]
-        rows += [(CORPORA[name], fixed(row["share"]), row["words"]) for row in largest]
+        rows += [(CORPUS_NAMES[name], fixed(row["share"]), row["words"]) for row in largest]
     return ["corpus", "share", "words"], rows
 
 
@@ -860,7 +848,7 @@ def matching_text():
             (row,) = read("moment_matching_text", corpus=name, model=model, settings=settings, **of)
             found = row["topics found"] if model in ("DDM", "TDM") else most
             seconds = significant(row["seconds of training"])
-            rows.append((CORPORA[name], model, found, fixed(row["own inference"]), seconds))
+            rows.append((CORPUS_NAMES[name], model, found, fixed(row["own inference"]), seconds))
     return ["corpus", "model", "topics", "score", "seconds of training"], rows
 
 
@@ -966,7 +954,7 @@ def coherence_chain():
 @page_table
 def coherence_gensim():
     ours, theirs, exact = "sktopic", "gensim", "sktopic, window_counts='exact'"
-    head = ["measure", "gensim", "ours", 'ours, window_counts="exact"', "gensim, seconds", "ours, seconds"]
+    head = ["measure", "gensim", "ours", "ours, exact windows", "gensim, seconds", "ours, seconds"]
     return head, [
         (
             row["measure"],
@@ -1006,7 +994,7 @@ TABLES["claims_online_em_open"] = claims("online_em", "undecided", "not measured
 @page_table
 def other_tests():
     names = ["tests", "passes", "passes, results mapped", "differs", "not applicable"]
-    return ["library", "in the place of its class", *names], [
+    return ["library", "in place of its class", *names[:2], "mapped", *names[3:]], [
         (row["project"], row["here"] or NONE, *(row[name] for name in names))
         for row in read("other_tests_summary")
     ]
@@ -1028,15 +1016,8 @@ def other_tests_differs():
 
 @page_table
 def other_tests_seeds():
-    columns = list(dict.fromkeys(row["class"] for row in read("other_tests_seeds")))
-    rows = pivot(
-        read("other_tests_seeds"),
-        lambda row: (row["test"], row["seeds"]),
-        lambda row: row["class"],
-        lambda row: row["pass"],
-        columns,
-    )
-    return ["test", "seeds", *(f"{name} passes" for name in columns)], rows
+    names = ["test", "class", "seeds", "pass"]
+    return names, [tuple(row[name] for name in names) for row in read("other_tests_seeds")]
 
 
 def write_tables(study):
