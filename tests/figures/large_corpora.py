@@ -1,23 +1,25 @@
 """Figures in sentences of doc/guide/large_corpora.rst."""
 
+from .corpora import of_corpora_on_disk
 from .tables import rows
 
 PAGE = "doc/guide/large_corpora.rst"
 
 
-def of_corpora_on_disk(table, column):
-    """The least and the most of a column."""
-    figures = [row[column] for row in rows(f"corpora_on_disk{table}")]
-    return sorted((min(figures, key=float), max(figures, key=float)), key=float)
+def beside_the_topics_and_by_blocks():
+    least_and_most = of_corpora_on_disk("", "MB beside it")
+    return [*least_and_most, rows("corpora_on_disk_order", order="by blocks")[0]["times as slow"]]
 
 
 SENTENCES = [
-    ("adds {} to {} MB to the anonymous memory", of_corpora_on_disk, "", "MB beside it"),
     (
-        "is {} times as slow as with cached files by blocks, and {} times as slow with all rows",
-        of_corpora_on_disk,
-        "_order",
-        "times as slow",
+        "the memory of the topics and {} to {} MB, whatever the number of documents, and is {} times as slow",
+        beside_the_topics_and_by_blocks,
     ),
-    ("they take {} to {} bytes a token", of_corpora_on_disk, "_samplers", "bytes a token"),
+    (
+        "with the topics of their tokens: {} to {} bytes a token",
+        of_corpora_on_disk,
+        "_samplers",
+        "bytes a token",
+    ),
 ]

@@ -1,14 +1,16 @@
-"""Figures in sentences of doc/guide/scaling.rst."""
+"""Figures in sentences of doc/research/scaling.rst."""
 
-from .tables import rows, span, values
+import csv
 
-PAGE = "doc/guide/scaling.rst"
+from .tables import TABLES, rows, span, values
+
+PAGE = "doc/research/scaling.rst"
 
 
 def borders(*workers):
     """Millions of tokens, with a link for each worker and with one for 16."""
     table = rows("scale_plan_border", words="100000", topics="1000")
-    return [f"{float(row['tokens']) / 1e6:.0f}" for n in workers for row in table if row["workers"] == n]
+    return [f"{float(row['tokens']) / 1e6:,.0f}" for n in workers for row in table if row["workers"] == n]
 
 
 def efficiencies(*tokens):
@@ -21,6 +23,61 @@ def predicted_over_simulated():
     return span(values("scale_plan_simulation", "ratio"))
 
 
+def lost_by_lanes():
+    """The most that up to 8 lanes lose with any seed; what 32 lose in one pass, and in five."""
+    table = rows("dask_scaling_scores")
+    few = max(float(row["at most"]) for row in table if row["lanes"] in ("1", "2", "8"))
+    means = [float(row["less than plain fit"]) for row in table if row["lanes"] == "32"]
+    return [f"{few:.4f}", *(f"{mean:.4f}" for mean in means)]
+
+
+def lost_by_long_rounds():
+    one, *longer = (rows("lanes", f"lanes, merged after {n}")[0] for n in ("1", "4", "16", "64"))
+    lost = [float(one[name]) - float(row[name]) for row in longer for name in list(one)[1:]]
+    return [f"{max(lost):.2f}"]
+
+
+def added(*cases):
+    """MB that a lane adds with 1000 topics, and tokens, with thousands separated."""
+    for method, tokens in cases:
+        (row,) = [row for row in rows("scale_plan_added", method, topics="1000") if row["tokens"] == tokens]
+        yield row
+
+
+def added_by_online_em(first, last):
+    few, many = added(("OnlineEMLDA", first), ("OnlineEMLDA", last))
+    return [f"{float(few['MB']):.0f}", f"{int(first):,}", f"{float(many['MB']):.0f}", f"{int(last):,}"]
+
+
+def added_by_hybrid(tokens):
+    return [row["MB"] for row in added(("HybridLDA", tokens))]
+
+
+def seconds_with_dask():
+    return [row["seconds"] for row in rows("dask_scaling_times")]
+
+
+def growth(of):
+    """The most MB by which the memory of a process grew."""
+    before, after = (f"{of} before", "at most in fit")
+    with (TABLES / "dask_scaling_memory.csv").open(newline="") as file:
+        head, *table = csv.reader(file)
+    column = head.index(before)
+    assert head[column + 1] == after
+    return [str(max(int(row[column + 1]) - int(row[column]) for row in table))]
+
+
+def trials():
+    table = rows("dask_faults")
+    same = [row for row in table if row["same bits"] == "True"]
+    return [
+        str(len(table)),
+        str(len(same)),
+        str(max(int(row["merges repeated"]) for row in table)),
+        table[0]["merges"],
+    ]
+
+
 SENTENCES = [
     (
         "from some {} million tokens on; where 16 workers share a link, from some {} million. "
@@ -30,12 +87,37 @@ SENTENCES = [
         "32",
     ),
     (
-        "128 workers have an efficiency of {} on 1000 million tokens, of {} on 10000 million and of {} on "
-        "100000 million.",
+        "128 workers have an efficiency of {} on 1000 million tokens, of {} on 10,000 million and of {} on "
+        "100,000 million.",
         efficiencies,
         "1e+09",
         "1e+10",
         "1e+11",
     ),
     ("The formula gives {} to {} of the simulated time", predicted_over_simulated),
+    (
+        "Up to 8 lanes lose at most {} nats per held-out word with any of three seeds. "
+        "32 lose {} in one pass and {} in five",
+        lost_by_lanes,
+    ),
+    ("of a fixed length cost up to {} nats,", lost_by_long_rounds),
+    (
+        "it is {} MB after {} tokens and {} MB after {}.",
+        added_by_online_em,
+        "4132",
+        "1953534",
+    ),
+    ("HybridLDA adds {} MB after as many tokens.", added_by_hybrid, "1953534"),
+    (
+        "takes plain ``fit`` {} seconds, the same tasks in one process {}, one worker of one thread {}, "
+        "and two workers {} (",
+        seconds_with_dask,
+    ),
+    ("grows by at most {} MB, whatever", growth, "scheduler"),
+    ("that of the client by at most {} MB,", growth, "client"),
+    (
+        "In {} fits with workers or the whole cluster killed at random moments, the bits of the result "
+        "were the same in {}, and at most {} of {} merges were repeated.",
+        trials,
+    ),
 ]

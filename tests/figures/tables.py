@@ -68,3 +68,16 @@ def in_time(corpus, method, topics, column="at the end"):
 
 def lost_by_table_indicators():
     return [f"{in_time('kos', 'HybridHDP', '100') - in_time('kos', 'HybridHDP, sparse', '100'):.2f}"]
+
+
+def seconds_and_scores(*models):
+    """Of training on KOS with 100 topics, and of its held-out words."""
+    found = [rows("peers_family", "kos", model)[0] for model in models]
+    return [
+        figure
+        for row in found
+        for figure in (
+            f"{float(row['seconds of training']):.1f}",
+            f"{float(row['score, nats per word']):.2f}",
+        )
+    ]

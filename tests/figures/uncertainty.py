@@ -1,8 +1,8 @@
-"""Figures in sentences of doc/guide/uncertainty.rst."""
+"""Figures in sentences of doc/research/uncertainty.rst."""
 
 from .tables import rows
 
-PAGE = "doc/guide/uncertainty.rst"
+PAGE = "doc/research/uncertainty.rst"
 
 
 def coverages(question, *lengths):

@@ -1,0 +1,15 @@
+"""Figures in sentences of doc/guide/coming_from_sklearn.rst."""
+
+from .tables import seconds_and_scores
+
+PAGE = "doc/guide/coming_from_sklearn.rst"
+
+SENTENCES = [
+    (
+        "scikit-learn's online LDA took {} seconds to a held-out score of {} nats per word, "
+        "and :class:`OnlineEMLDA` {} seconds to {}",
+        seconds_and_scores,
+        "scikit-learn, online, 5 passes",
+        "OnlineEMLDA",
+    ),
+]

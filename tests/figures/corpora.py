@@ -1,0 +1,23 @@
+"""Figures in sentences of doc/research/corpora.rst."""
+
+from .tables import rows
+
+PAGE = "doc/research/corpora.rst"
+
+
+def of_corpora_on_disk(table, column):
+    """The least and the most of a column."""
+    figures = [row[column] for row in rows(f"corpora_on_disk{table}")]
+    return sorted((min(figures, key=float), max(figures, key=float)), key=float)
+
+
+SENTENCES = [
+    ("adds {} to {} MB to the anonymous memory", of_corpora_on_disk, "", "MB beside it"),
+    (
+        "is {} times as slow as with cached files by blocks, and {} times as slow with all rows",
+        of_corpora_on_disk,
+        "_order",
+        "times as slow",
+    ),
+    ("they take {} to {} bytes a token", of_corpora_on_disk, "_samplers", "bytes a token"),
+]
