@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from sktopic.dask import DaskTopicModel
-from sktopic.datasets import make_bars
+from sktopic.datasets import make_bars, save_corpus
 
 from .documents import DTYPES, VALUES
 from .drawn import SEED, CannotRun, run_drawn
@@ -176,14 +176,13 @@ def test_documents_in_any_parts_are_trained_on_or_refused():
 
 # Workers that die
 
-X = make_bars(3000, random_state=0).data
-
 
 @pytest.mark.skipif(N_CASES < 10_000, reason="tests/test_dask.py kills one")
 @pytest.mark.filterwarnings("ignore")
-def test_workers_killed_at_any_moment_change_nothing():
+def test_workers_killed_at_any_moment_change_nothing(tmp_path):
     from distributed import Client, LocalCluster
 
+    X = save_corpus(tmp_path / "bars", make_bars(3000, random_state=0).data)
     rng, n_trials = random.Random(SEED), min(20, share(0.0001))
     models = [
         DaskTopicModel(new("OnlineEMLDA", batch_size=50, max_iter=5), n_lanes=2),
