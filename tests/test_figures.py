@@ -108,6 +108,6 @@ def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
 
 def test_the_page_of_platforms_says_what_each_state_means():
     states = {row["state"] for row in rows("platforms")}
-    assert states <= set(re.findall(r"\*\*(\w+)\*\*", text_of("doc/guide/platforms.rst")))
+    assert states <= set(re.findall(r"\*\*(\w+)\*\*", text_of("doc/research/platforms.rst")))
     for row in rows("platforms"):
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["date"]) or row["state"] == "configured", row
