@@ -210,6 +210,14 @@ def test_short_tables_are_those_of_the_published_tables_and_on_a_page(script, st
     assert set(re.findall(r"/benchmarks/pages/(\w+\.csv)", pages)) == written.keys()
 
 
+def test_tables_of_the_research_pages_fit_on_a_screen(study):
+    for page in (study.ROOT / "doc" / "research").glob("*.rst"):
+        for name in re.findall(r"^   :file: (/\S+\.csv)$", page.read_text(), re.M):
+            with (study.ROOT / "doc" / name.lstrip("/")).open(newline="") as file:
+                head, *rows = csv.reader(file)
+            assert len(head) <= 8 and len(rows) <= 30, (page.name, name)
+
+
 @pytest.mark.parametrize(
     ("mean", "low", "high", "text"),
     [
