@@ -1178,7 +1178,7 @@ SPLIT_MERGE_HDP = [
     missing(
         "Topics are split into finer ones that make sense",
         "figure 3",
-        "an example: :ref:`sphx_glr_auto_examples_plot_split_topic.py`",
+        "an example: :ref:`sphx_glr_auto_examples_streams_plot_split_topic.py`",
     ),
 ]
 

@@ -28,6 +28,7 @@ extensions = [
     "other_projects",
     "page_data",
     "search_words",
+    "api_pages",
 ]
 exclude_patterns = ["_build", "_templates", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
@@ -87,17 +88,24 @@ numpydoc_xref_aliases = {
     "Corpus": "sktopic.datasets.Corpus",
 }
 
+# Sections of the gallery, in their order.
+SECTIONS = ("first_steps", "reading", "shaping", "choosing", "streams")
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [f"../examples/{section}" for section in SECTIONS],
+    "doc_module": ("sktopic",),
+    "thumbnail_size": (480, 336),
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"^(?!plot_)",
     "abort_on_example_error": True,
-    "backreferences_dir": None,
+    "backreferences_dir": "generated/backreferences",
     "capture_repr": (),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "min_reported_time": 3600,  # of the machine that builds: examples/README.rst says what to expect
     "write_computation_times": False,
     "parallel": 2,
     "plot_gallery": "True",

@@ -79,6 +79,8 @@ def save_corpus(
     in float32 if they come in it and no other count is above 65535; these, and counts of 2**32 and more, in
     float64 otherwise.
 
+    Read more in :doc:`/guide/large_corpora`.
+
     Parameters
     ----------
     path : str or path-like

@@ -16,6 +16,8 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     anywhere: nothing in them is executed, only the estimators of this package are made, and sizes, types and
     checksums are compared before anything is used. That the numbers are good ones no check can tell.
 
+    Read more in :doc:`/guide/how_to`.
+
     Parameters
     ----------
     path : str or path-like

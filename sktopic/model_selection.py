@@ -253,6 +253,8 @@ def topic_number_curve(
     Each number is tried in each fold: the model is fitted to the other folds, and scored by
     `sktopic.metrics.document_completion` on this one, in the same way whatever the model is.
 
+    Read more in :doc:`/guide/number_of_topics`.
+
     Parameters
     ----------
     estimator : estimator

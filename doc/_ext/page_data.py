@@ -33,8 +33,9 @@ def source_file(pagename, root):
     section, _, name = pagename.rpartition("/")
     if section.endswith("generated"):
         return _module_of(name, root)
-    if section == "auto_examples":
-        return "examples/README.rst" if name == "index" else f"examples/{name}.py"
+    if section.partition("/")[0] == "auto_examples":
+        folder = section.replace("auto_examples", "examples", 1)
+        return f"{folder}/README.rst" if name == "index" else f"{folder}/{name}.py"
     if pagename in {"contributing", "changelog"}:
         return f"{name.upper()}.md"
     found = [path for suffix in (".rst", ".md") if (path := root / "doc" / (pagename + suffix)).is_file()]

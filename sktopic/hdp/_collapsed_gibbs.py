@@ -71,13 +71,15 @@ class Call:
 
 
 class CollapsedGibbsHDP(BatchSampler):
-    """Hierarchical Dirichlet process by Gibbs sampling over a corpus.
+    """The number of topics of a corpus in memory: a hierarchical Dirichlet process by Gibbs sampling.
 
     A Markov chain over the topics of all tokens and the tables of all documents, whose stationary law is the
     exact posterior: topics appear and vanish, and there is no upper bound on their number. Moves that split
     and merge topics reduce the dependence on the initial number of topics. Choose it when the whole corpus is
     in memory and the number of topics is asked for; the online methods get to the same predictions in less
     time.
+
+    Read more in :doc:`/guide/which_hdp`.
 
     Parameters
     ----------

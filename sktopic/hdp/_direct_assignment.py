@@ -34,12 +34,14 @@ MOVE_KEY = 0x6D6F7665
 
 
 class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
-    """Hierarchical Dirichlet process whose number of topics is inferred, by variational inference with moves.
+    """The number of topics of a stream or a large corpus: an HDP whose topics are split and merged.
 
     Documents draw their proportions directly from weights of the topics that all share, and topics have
     Dirichlet posteriors. After a batch, topics are split in two or merged where that raises the evidence
     lower bound (oHDP-SM; without moves oHDP, or bHDP with learning_method='batch'). Choose it where the
     number of topics is asked for and the corpus is a stream or too large for `CollapsedGibbsHDP`.
+
+    Read more in :doc:`/guide/which_hdp`.
 
     Parameters
     ----------

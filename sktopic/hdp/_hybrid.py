@@ -22,7 +22,7 @@ ROOT_UPDATES = 100
 
 
 class HybridHDP(LaneModel, SplitMergeSampler):
-    """Hierarchical Dirichlet process topic model, online: Gibbs sampling in documents, averages across them.
+    """Topics of very different sizes, and new ones in a stream: an online hierarchical Dirichlet process.
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
     topic that many documents use is more probable in the next. Choose it where topics are of very different
@@ -30,6 +30,8 @@ class HybridHDP(LaneModel, SplitMergeSampler):
     similar topics are not merged: n_components_, the number in use, is no estimate of their true number; that
     of `CollapsedGibbsHDP` is. With split_merge=True n_components is only the start, on which the number that
     is found after some passes hardly depends.
+
+    Read more in :doc:`/guide/which_hdp`.
 
     Parameters
     ----------

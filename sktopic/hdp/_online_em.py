@@ -21,13 +21,15 @@ MOST_BIRTHS, FEWEST_SPARE = 1000, 16
 
 
 class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
-    """Hierarchical Dirichlet process by online EM with local Gibbs sampling (G-OEM); topics are born.
+    """A model of a stream that grows: a hierarchical Dirichlet process by online EM (G-OEM).
 
     Topics and their weights are parameters that are learned as `OnlineEMLDA` learns them, and documents are
     Gibbs sampled. A token may be drawn to a new topic, of which all words are equally probable, and which is
     then added. Choose it to follow a stream with a model that grows. Topics never merge, and as long as
     documents come some are born: five passes over 2930 blog entries end with about 250 topics from 2 and with
     280 from 100, fifteen from 2 with 390, so that their number is no estimate.
+
+    Read more in :doc:`/guide/which_hdp`.
 
     Parameters
     ----------

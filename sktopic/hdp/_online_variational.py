@@ -19,13 +19,15 @@ MOST_ATOMS = 10_000
 
 
 class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, MinibatchHDP):
-    """Hierarchical Dirichlet process by online variational inference.
+    """The hierarchical Dirichlet process of gensim, with a lower bound: online variational inference.
 
     Weights of the topics in the corpus come from a stick-breaking process, and each document has one of its
     own, whose atoms stand for topics of the corpus: so the number of topics is inferred. All of it has
     mean-field posteriors, and a mini-batch moves those of the corpus along the natural gradient of the
     evidence lower bound (oHDP, oHDP-CRF or SMF-HDP in the literature). It is the model of gensim's
     `HdpModel`: choose it for its bound, or to check work with that.
+
+    Read more in :doc:`/guide/which_hdp`.
 
     Parameters
     ----------

@@ -19,12 +19,14 @@ START_KEY = 0x7374617274
 
 
 class TruncationFreeHDP(CountPosteriors, GrowingHDP):
-    """Hierarchical Dirichlet process by variational inference that needs no truncation (VarGibbs).
+    """The hierarchical Dirichlet process without truncation, to compare with the literature (VarGibbs).
 
     Topics have Dirichlet posteriors and their weights sticks with Beta posteriors, which mini-batches move.
     The topics of a batch are Gibbs sampled, and tokens may be drawn to new topics, as many as a
     batch needs. Choose it to compare with the literature. The number of topics depends on the
     start, since tokens seldom leave old topics for a new one; `DirectAssignmentHDP` finds it.
+
+    Read more in :doc:`/guide/which_hdp`.
 
     Parameters
     ----------

@@ -121,6 +121,8 @@ def explore(
     are given, the shares of the topic in these. It can be used by keyboard and screen reader, on a telephone
     and in the dark.
 
+    Read more in :doc:`/guide/inspection`.
+
     Parameters
     ----------
     model : fitted estimator

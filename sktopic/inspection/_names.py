@@ -12,6 +12,8 @@ MOST_CHARACTERS = 40
 def name_topics(model: object, names: Sequence[str] | Mapping[int, str]) -> None:
     """Give topics names, which then stand in the names of features, in tables and in plots.
 
+    Read more in :doc:`/guide/inspection`.
+
     Parameters
     ----------
     model : fitted estimator

@@ -42,6 +42,8 @@ def topics_over_time(
 ) -> "DataFrame":
     """The share of each topic in the tokens of each period, with confidence intervals.
 
+    Read more in :doc:`/guide/inspection`.
+
     Parameters
     ----------
     model : fitted estimator

@@ -42,6 +42,8 @@ def topic_table(
 ) -> "DataFrame":
     """Size, words, coherence and most typical documents of each topic.
 
+    Read more in :doc:`/guide/inspection`.
+
     Parameters
     ----------
     model : fitted estimator or array-like of shape (n_components, n_features)

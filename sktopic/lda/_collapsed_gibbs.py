@@ -79,12 +79,14 @@ class Call:
 
 
 class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
-    """Latent Dirichlet allocation by collapsed Gibbs sampling.
+    """LDA as tomotopy and MALLET do it: collapsed Gibbs sampling over a corpus in memory.
 
     A Markov chain over the topics of all tokens of a corpus, with topics and proportions integrated
     out (CGS in the literature); its stationary law is the exact posterior. It is the method of
     tomotopy's and MALLET's LDA. Choose it when the whole corpus is in memory and exact samples
     matter more than time; `OnlineEMLDA` gets to the same predictions in a fraction of it.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

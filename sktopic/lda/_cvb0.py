@@ -47,12 +47,14 @@ def _collapse(cells, settings):
 
 
 class OnlineCVB0LDA(ExpectedCountsLDA):
-    """Latent Dirichlet allocation by stochastic collapsed variational Bayes (SCVB0).
+    """LDA with a fast document step that draws nothing: stochastic collapsed variational Bayes (SCVB0).
 
     Topics and topic proportions are integrated out. A document is represented by the expected numbers of its
     tokens in topics, which are updated word by word with decreasing step sizes; mini-batches update those of
     the whole corpus. Nothing is drawn. Choose it for a fast deterministic
     document step without digamma functions.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

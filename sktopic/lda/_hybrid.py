@@ -11,12 +11,14 @@ from sktopic.lda._topic_word_prior import ENTRIES
 
 
 class HybridLDA(PosteriorLDA):
-    """Latent Dirichlet allocation by variational Bayes for topics and Gibbs sampling inside documents.
+    """LDA with Dirichlet posteriors of topics: variational Bayes, with Gibbs sampling inside documents.
 
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
     `OnlineVariationalLDA`; but the topics of a document's tokens are sampled, so that a token costs
     the topics present in its document and an update touches only what was sampled (VarGibbs or Online-CGS in
     the literature). Choose it where Dirichlet posteriors of topics are wanted at the cost of sampling.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

@@ -71,12 +71,14 @@ class LangevinUpdate:
 
 
 class LangevinLDA(MinibatchLDA):
-    """Latent Dirichlet allocation by stochastic gradient Riemannian Langevin dynamics.
+    """LDA to see how far topics vary under their posterior: stochastic gradient Langevin dynamics.
 
     A Markov chain on the topics whose steps follow the gradient of the log posterior, estimated from a
     mini-batch, plus noise of matching size (SGRLD, or LDS, in the literature): with small steps it samples
     from the posterior of the topics instead of maximising it. Choose it to see how far topics vary
     under the posterior; for predictions from one set of topics prefer `OnlineEMLDA`.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

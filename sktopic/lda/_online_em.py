@@ -20,7 +20,7 @@ DECAY, MOST_OVER_T = 0.65, 4.0
 
 
 class OnlineEMLDA(ExpectedCountsLDA):
-    """Latent Dirichlet allocation by online expectation maximisation.
+    """The first choice: latent Dirichlet allocation (LDA) by online expectation maximisation.
 
     Maximum likelihood for topics and for their shares in the prior of the topic proportions by stochastic
     approximation: each mini-batch moves the averaged sufficient statistics a step towards those expected
@@ -28,6 +28,8 @@ class OnlineEMLDA(ExpectedCountsLDA):
     of the exact one (G-OEM in the literature), the first choice for a given number of topics, be it in
     one pass over a stream or in several over a corpus. With ``inference='variational'`` it is the
     mean-field approximation (V-OEM): no sampling noise, but a bias towards worse likelihood.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

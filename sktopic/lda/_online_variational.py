@@ -13,13 +13,15 @@ from sktopic.lda._variational_bayes import VariationalBayesLDA
 
 
 class OnlineVariationalLDA(VariationalBayesLDA):
-    """Latent Dirichlet allocation by online variational Bayes.
+    """LDA as scikit-learn and gensim do it: online variational Bayes, with a lower bound.
 
     Mean-field inference for the topic proportions and for the topics themselves, each of which has a
     Dirichlet posterior; a mini-batch moves the posteriors' parameters along the natural gradient of
     the evidence lower bound (OLDA or Online-VB in the literature). It is the method of scikit-learn's
     `LatentDirichletAllocation` and gensim's `LdaModel`: choose it to continue or to check work with
     those, or for its bound; for predictions prefer `OnlineEMLDA`.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

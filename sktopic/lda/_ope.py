@@ -41,7 +41,7 @@ def _maximise(cells, keys, n_iter, settings):
 
 
 class OnlineOPELDA(ExpectedCountsLDA):
-    """Latent Dirichlet allocation with maximum a posteriori estimates of topic proportions (OPE).
+    """LDA with few topics in each document: maximum a posteriori estimates of proportions (OPE).
 
     A document's topic proportions maximise their posterior density. Each iteration of the search draws
     either the likelihood or the prior (the likelihood with probability bernoulli_p), adds it to what was
@@ -49,6 +49,8 @@ class OnlineOPELDA(ExpectedCountsLDA):
     document has at most as many topics above the floor as it had iterations. ``bernoulli_p=0.5`` is OPE,
     other values are generalised OPE. Topics are averaged over mini-batches as in `OnlineEMLDA`. Choose it
     where documents should have few topics, by a number of iterations that is known beforehand.
+
+    Read more in :doc:`/guide/map_inference`.
 
     Parameters
     ----------

@@ -14,12 +14,14 @@ from sktopic.lda._minibatch import ExpectedCountsLDA
 
 
 class StreamingGibbsLDA(ExpectedCountsLDA):
-    """Latent Dirichlet allocation by streaming Gibbs sampling.
+    """LDA for a stream whose topics drift: streaming Gibbs sampling, with decay.
 
     Each document of a mini-batch is sampled with the topics held fixed; its last sample is added to
     running counts of words in topics (SGS in the literature). There is no step size and no corpus size to
     know, and each token is counted in one topic. With `decay` below one, earlier
     batches fade, so that topics follow a stream that changes.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

@@ -12,13 +12,15 @@ from sktopic.lda._variational_bayes import VariationalBayesLDA
 
 
 class StreamingVariationalLDA(VariationalBayesLDA):
-    """Latent Dirichlet allocation by streaming variational Bayes.
+    """LDA for a stream of unknown length, with a posterior of the topics: streaming variational Bayes.
 
     The posterior of the topics after one mini-batch is the prior of the next (SVB in the literature): each
     batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no
     step size, and the size of the corpus need not be known; every document weighs the same, however
     late it comes. Choose it for a stream of which the posterior after each batch is wanted; for
     predictions prefer `OnlineEMLDA`.
+
+    Read more in :doc:`/guide/lda`.
 
     Parameters
     ----------

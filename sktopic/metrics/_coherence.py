@@ -58,6 +58,8 @@ def coherence(
 ) -> float | FloatArray:
     """How often the most probable words of a topic occur together; higher is better.
 
+    Read more in :doc:`/guide/coherence`.
+
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)

@@ -61,6 +61,8 @@ def document_completion(
     predicted. Differences between two models are then due to their topics and prior alone. An
     estimator's own ``score`` differs from this only in using its own ``transform``.
 
+    Read more in :doc:`/guide/metrics`.
+
     Parameters
     ----------
     model_or_components : fitted estimator or array-like of shape (n_components, n_features)

@@ -10,12 +10,14 @@ from sktopic.moment_matching._number_of_topics import NumberOfTopics
 
 
 class DegenerateDirichletLDA(NumberOfTopics):
-    """Topic model with a posterior over the number of topics: the degenerate Dirichlet model (DDM).
+    """A posterior over the number of topics, in one pass: the degenerate Dirichlet model (DDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has one Dirichlet
     distribution over all topics; under T topics the first T of its parameters count. All of it is updated
     by one token at a time (see `MomentMatchingLDA`). Choose it to learn in one pass how many topics a stream
     supports, and with what probability.
+
+    Read more in :doc:`/guide/moment_matching`.
 
     Parameters
     ----------

@@ -9,13 +9,15 @@ from sktopic.moment_matching._filter import MomentMatchingModel
 
 
 class MomentMatchingLDA(MomentMatchingModel):
-    """Latent Dirichlet allocation by online Bayesian moment matching.
+    """LDA in one cheap pass over a stream, with posteriors at any time: online Bayesian moment matching.
 
     The posterior over topics is updated by one token at a time (assumed density filtering): after each,
     the product of Dirichlet distributions with the moments of the exact update takes the place of the
     posterior. It makes one pass over a stream; there is no step size, no mini-batch and no sampling. Choose
     it where data come once and a posterior is wanted at any time, at the lowest cost a token; `OnlineEMLDA`
     finds better topics in several passes.
+
+    Read more in :doc:`/guide/moment_matching`.
 
     Parameters
     ----------

@@ -10,12 +10,14 @@ from sktopic.moment_matching._number_of_topics import NumberOfTopics
 
 
 class TriangularDirichletLDA(NumberOfTopics):
-    """Topic model with a posterior over the number of topics: the triangular Dirichlet model (TDM).
+    """A posterior over the number of topics, with fewer approximations: the triangular Dirichlet model (TDM).
 
     Each number of topics T from 1 to n_components has a probability, and a document has a Dirichlet
     distribution of its own for each T. All of it is updated by one token at a time (see
     `MomentMatchingLDA`). It approximates less than `DegenerateDirichletLDA`, and a token costs
     n_components ** 2 instead of n_components.
+
+    Read more in :doc:`/guide/moment_matching`.
 
     Parameters
     ----------

@@ -1,0 +1,113 @@
+"""
+Merge and drop topics, add new words, go on
+===========================================
+
+Two topics say the same, a third is noise, and next month's documents have
+words that the model has never seen. Nothing has to be fitted again: merge and
+drop topics, save the model, load it, give it the new words, freeze the topics
+that should stay as they are, and call ``partial_fit``.
+"""
+
+# %%
+# The model so far
+# ----------------
+# The docstrings of numpy and scipy; those of scikit-learn are yet to come.
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+
+import sktopic
+from sktopic.datasets import load_docstrings
+from sktopic.inspection import top_words, topic_similarity
+from sktopic.lda import OnlineEMLDA
+
+docs = load_docstrings()
+is_new = np.array([name.startswith("sklearn") for name in docs.names])
+texts, new_texts = (
+    np.array(docs.data, dtype=object)[chosen] for chosen in (~is_new, is_new)
+)
+settings = {"token_pattern": "[a-z]{3,}", "stop_words": "english"}
+vectorizer = CountVectorizer(min_df=5, max_df=0.2, **settings)
+X = vectorizer.fit_transform(texts)
+words = vectorizer.get_feature_names_out().tolist()
+model = OnlineEMLDA(n_components=25, random_state=0).fit(X)
+
+# %%
+# Merge and drop
+# --------------
+# The two topics that are most alike become one, in the place of the first. The
+# topic that has most of the word "ufunc" is what documentation says of every
+# such function; we drop it. Its words remain in the vocabulary, and other
+# topics take them up.
+
+
+def show(what, topic):
+    print(f"{what:8s}", *top_words(model, words, n_words=8)[topic])
+
+
+similarity = topic_similarity(model)
+np.fill_diagonal(similarity, 0)
+pair = sorted(np.unravel_index(similarity.argmax(), similarity.shape))
+show("merged", pair[0])
+show("merged", pair[1])
+model.merge_topics([pair])
+show("into", pair[0])
+
+ufunc = model.topic_word_counts_[:, words.index("ufunc")].argmax()
+show("dropped", ufunc)
+model.drop_topics([ufunc])
+print(model.n_components_, "topics are left")
+
+# %%
+# Save and load
+# -------------
+# One file without pickle holds all of it; what is loaded goes on as if it had
+# never been away.
+
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "model.zip"
+    model.save(path)
+    print(f"{path.stat().st_size / 1e6:.1f} MB")
+    model = sktopic.load(path)
+
+# %%
+# New words, frozen topics
+# ------------------------
+# Words that the model lacks come behind those that it has. Five topics are
+# frozen: they stay as they are while the others learn. Half of the new
+# documents are for training, the others tell whether it helped.
+
+counted = CountVectorizer(min_df=5, max_df=0.2, **settings).fit(new_texts)
+new_words = sorted(counted.vocabulary_.keys() - set(words))
+words += new_words
+vectorizer = CountVectorizer(vocabulary=words, **settings)
+new_X = vectorizer.transform(new_texts)
+model.add_features(len(new_words))
+before = model.score(new_X[1::2])
+model.freeze_topics(range(5))
+for _ in range(5):
+    model.partial_fit(new_X[::2])
+after = model.score(new_X[1::2])
+print(f"{len(new_words)} new words")
+print(f"nats per held-out word: {before:.2f} before, {after:.2f} after")
+
+# %%
+# Which topics have taken up the new words
+# ----------------------------------------
+# The frozen ones have none beyond what the prior gives them.
+
+share = model.components_[:, -len(new_words) :].sum(axis=1)
+topics = range(len(share))
+fig, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
+colours = ["C7"] * 5 + ["C0"] * (len(share) - 5)
+ax.bar(topics, share, color=colours)
+ax.set(xlabel="topic (grey: frozen)", ylabel="share of new words")
+ax.set(title="Where the new words went", xticks=topics)
+ax.spines[["top", "right"]].set_visible(False)
+for topic in share.argsort()[:-4:-1]:
+    show(f"topic {topic}", topic)
+plt.show()
