@@ -31,7 +31,7 @@ PURE := tests/kernels $(addprefix tests/test_,block_order.py coherence.py compar
 WATCHED_FOR_RACES := $(addprefix tests/,$(addprefix kernels/test_,team.py gibbs.py statistics.py topics.py) \
 	test_concurrency.py test_parallel.py) --deselect tests/kernels/test_team.py::test_a_fork_goes_on_alone
 
-.PHONY: help demo test test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc dev
+.PHONY: help demo test test-all parallel hostile bounds sanitize races clang aarch64 headers lint bench doc check-doc dev
 .PHONY: dist release-check clean
 .NOTPARALLEL:
 
@@ -48,7 +48,8 @@ help:
 	@echo "make aarch64   the same on another machine, which qemu imitates (Debian, root the first time)"
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
 	@echo "make lint      check style and types: ruff, cython-lint, codespell, mypy, stubtest"
-	@echo "make doc       build the documentation into doc/_build/html, warnings are errors"
+	@echo "make doc       build the documentation into doc/_build/html, warnings are errors, and check it"
+	@echo "make check-doc  check what was built: links, searches, spelling, descriptions of pictures"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
 	@echo "make dev       install everything a contributor needs into .venv"
 	@echo "make dist      source distribution and wheel into dist/, checked as those of a release are"
@@ -137,7 +138,11 @@ bench: $(VENV)/.kernels $(VENV)/.extra-bench
 
 doc: $(VENV)/.kernels $(VENV)/.extra-doc
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
+	$(BIN)/python .ci/check_site.py doc/_build/html
 	@echo "The documentation is in doc/_build/html/index.html"
+
+check-doc: $(VENV)/.extra-doc
+	$(BIN)/python .ci/check_site.py doc/_build/html
 
 dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets dask test browser lint doc)
 	@echo "Ready: the package is installed editable in $(VENV), try 'make test'."

@@ -40,7 +40,7 @@ ADDRESS = re.compile(r"https://([a-zA-Z0-9-]+\.)+[a-z]{2,}(:\d+)?([/?#]\S*)?")
 UNRENDERED = re.compile(
     r":[a-z]+(?:-[a-z]+)*:`"  # a role
     r"|``|(?<![\w`])`\w|\w`_"  # other markup of reStructuredText
-    r"|\.\. [a-z-]+::|(?<![\w|])\|\w+\|(?![\w|])|(?<![\w*])\*\*\w[^*]*\*\*"
+    r"|\.\. [a-z-]+::|(?<![\w|])\|\w{2,}\|(?![\w|])|(?<![\w*])\*\*\w[^*]*\*\*"
     r"|\]\([\w./#-]+\)"  # a link of Markdown
     r"|\\[a-zA-Z]{2,}|\\[()\[\]]|\$\w+\$"  # TeX
 )
@@ -174,7 +174,7 @@ def wrong_loads(path, page, site):
 def wrong_pictures(page):
     for address, text, line in page.images:
         text = (text or "").strip()
-        if not re.search(r"\w\w.*\s\w", text):
+        if not re.search(r"\w\W+\w", text):
             yield line, f"a picture whose text says too little ({text!r}): {address[:60]}"
         elif re.search(r"\.(png|svg|jpe?g)$|^(image|picture|figure|plot)\b.{0,4}$", text):
             yield line, f"a picture whose text is a name ({text!r}): {address[:60]}"
@@ -249,15 +249,13 @@ SEARCH = """
 # Enough of a browser for Sphinx's search, which only computes here.
 NODE = """
 const fs = require("fs"), vm = require("vm"), site = process.argv[1];
-const nothing = new Proxy(function () {}, {get: (_, name) => name === Symbol.toPrimitive ? () => "" : nothing,
-                                           set: () => true, apply: () => nothing});
-global.document = nothing; global.window = {location: {search: ""}};
-global._removeChildren = () => {}; global._ready = () => {}; global.DOCUMENTATION_OPTIONS = {};
-global.localStorage = {getItem: () => null, removeItem: () => {}};
+global.document = {getElementById: () => null};
+global.window = global; global.location = {search: ""};
+global._ready = () => {}; global.DOCUMENTATION_OPTIONS = {};
+global.localStorage = {getItem: () => null, setItem: () => {}, removeItem: () => {}};
+global.SPHINX_HIGHLIGHT_ENABLED = false; global._ = (text) => text;
 const load = (name) => vm.runInThisContext(fs.readFileSync(site + "/" + name, "utf8"), name);
-load("_static/language_data.js"); load("_static/searchtools.js");
-const found = vm.runInThisContext("Search");
-Search = found; load("searchindex.js");
+["_static/language_data.js", "_static/searchtools.js", "searchindex.js"].forEach(load);
 console.log(JSON.stringify((SEARCH)(JSON.parse(process.argv[2]))));
 """
 
@@ -287,7 +285,7 @@ def results_in_chromium(site, queries, pages):
 def results_in_node(site, queries):
     program = NODE.replace("SEARCH", SEARCH)
     command = ["node", "-e", program, str(site), json.dumps(queries)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
 
 
 def wrong_searches(site, file, in_browser):

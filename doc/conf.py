@@ -24,13 +24,14 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "language_models",
     "mathml",
     "other_projects",
     "page_data",
     "search_words",
     "api_pages",
 ]
-exclude_patterns = ["_build", "_templates", "auto_examples/**.ipynb", "auto_examples/**.py"]
+exclude_patterns = ["_build", "_templates", "llms.md", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
 default_role = "literal"
 
@@ -57,7 +58,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": {"**": ["page-toc", "source-link"], "index": [], "404": []},
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["page-foot"],
 }
 
 # Of code that is copied, neither prompts nor what was printed.

@@ -34,7 +34,7 @@ def write_inventories(app, config):
 
 
 def warn_of_missing(app, domain, node):
-    """A name of these projects that has no entry fails the build; for others Sphinx warns as it always does."""
+    """A name of these projects without an entry fails the build; for others Sphinx warns as always."""
     project, _, rest = node["reftarget"].partition(".")
     if rest and project in ADDRESSES:
         logger.warning("doc/inventories/%s.txt has no %s", project, node["reftarget"], location=node)

@@ -3,8 +3,8 @@
     python doc/inventories/add.py PROJECT objects.inv NAME...
 
 Pages are built without a network, so that what they link of other projects is listed here: name, kind and
-place below the project's address (which is in `doc/_ext/other_projects.py`). The files are in Debian's packages
-python3-doc, python-scipy-doc and so on, or on the sites.
+place below the project's address (which is in `doc/_ext/other_projects.py`). The files are in Debian's
+packages python3-doc, python-scipy-doc and so on, or on the sites.
 """
 
 import sys
