@@ -26,7 +26,7 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 from _corpora import load
-from _study import PUBLISHED, Study, finish, new_parser, panels
+from _study import PUBLISHED, Study, new_parser, panels
 from cost import copy_rate, measured
 from scipy.stats import norm
 
@@ -523,6 +523,7 @@ def draw(study, cluster):
     costs = Costs(list(study.cache.rows.values()))
     titles = ["efficiency of a round, 100,000 words, 64 workers", "a pass, 100,000 words, 1000 topics"]
     figure, axes = panels(titles)
+    figure.set_size_inches(10, 5)
     for n_topics in TOPICS:
         for shared, style in ((1, "-"), (16, "--")):
             network = replace(cluster, workers_per_link=shared)
@@ -530,7 +531,7 @@ def draw(study, cluster):
             for between in BETWEEN:
                 rounds = [Round.of(costs, 100_000, n_topics, 64, n, between) for n in shard_numbers(64)]
                 shares.append(max(r.work / r.seconds(costs, network) for r in rounds))
-            label = f"{n_topics} topics, {shared} worker{'s' * (shared > 1)} a link"
+            label = f"{n_topics:,} topics, {shared} worker{'s' * (shared > 1)} a link"
             axes[titles[0]].semilogx(BETWEEN, shares, style, color=f"C{TOPICS.index(n_topics)}", label=label)
     axes[titles[0]].set_xlabel("tokens of a lane between merges")
     axes[titles[0]].set_xlim(1e4, 1e9)
@@ -544,7 +545,9 @@ def draw(study, cluster):
     axes[titles[1]].loglog(tokens, alone, "k:", label=f"one machine, {ONE_MACHINE} cores")
     axes[titles[1]].set_xlabel("tokens")
     axes[titles[1]].set_ylabel("hours")
-    finish(figure, study.path(".png"), n_columns=3)
+    for axis in axes.values():
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
+    figure.savefig(study.path(".png"), dpi=100)
 
 
 def main():
