@@ -130,11 +130,11 @@ def _escaped(match):
 
 
 def describe_thumbnails(app, doctree):
-    """The pictures of the gallery's first page say of which example they are."""
+    """The small pictures of the gallery, and of pages of the API, say of which example they are."""
     for image in doctree.findall(nodes.image):
-        name = re.search(r"images/thumb/sphx_glr_(\w+)_thumb\.", image["uri"])
+        name = re.search(r"(auto_examples/[\w/]*)images/thumb/sphx_glr_(\w+)_thumb\.", image["uri"])
         if name and not image.get("alt"):
-            text = (Path(app.srcdir) / "auto_examples" / f"{name[1]}.rst").read_text(encoding="utf-8")
+            text = Path(app.srcdir, name[1], f"{name[2]}.rst").read_text(encoding="utf-8")
             title = re.search(r"^(.+)\n={3,}$", text, re.M)[1]
             image["alt"] = f"Picture from the example: {title}"
 

@@ -16,7 +16,7 @@ def load(path: str | PathLike[str], *, mmap_mode: Literal["r"] | None = None, ve
     anywhere: nothing in them is executed, only the estimators of this package are made, and sizes, types and
     checksums are compared before anything is used. That the numbers are good ones no check can tell.
 
-    Read more in :doc:`/guide/how_to`.
+    Read more in :doc:`/guide/saving`.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def seed_prior(
     `HybridLDA` and `CollapsedGibbsLDA`. A prior is there as long as training goes on: a seed does not wash
     out, as one of the start alone would. Mini-batch methods start from topics that lean towards it, too.
 
-    Read more in :doc:`/guide/how_to`.
+    Read more in :doc:`/guide/seed_words`.
 
     Parameters
     ----------

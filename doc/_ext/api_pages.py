@@ -43,10 +43,11 @@ def embed_lazily(app, doctree):
         text = node.astext()
         found = EMBEDDED.search(text)
         if found:
-            file = f"{PurePosixPath(app.env.docname).name}_page.html"
-            path = Path(app.outdir, app.env.docname).with_name(file)
+            file = f"_static/{PurePosixPath(app.env.docname).name}_page.html"
+            path = Path(app.outdir, file)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(html.unescape(found[1]), encoding="utf-8")
+            file = "../" * app.env.docname.count("/") + file
             frame = text.replace(found[0], f' src="{file}" loading="lazy"')
             link = f'<p><a href="{file}">Open this page by itself</a></p>'
             node.parent.replace(node, nodes.raw("", link + frame, format="html"))

@@ -79,7 +79,7 @@ class CollapsedGibbsHDP(BatchSampler):
     in memory and the number of topics is asked for; the online methods get to the same predictions in less
     time.
 
-    Read more in :doc:`/guide/which_hdp`.
+    Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------

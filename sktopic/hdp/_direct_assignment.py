@@ -41,7 +41,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
     lower bound (oHDP-SM; without moves oHDP, or bHDP with learning_method='batch'). Choose it where the
     number of topics is asked for and the corpus is a stream or too large for `CollapsedGibbsHDP`.
 
-    Read more in :doc:`/guide/which_hdp`.
+    Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class HybridHDP(LaneModel, SplitMergeSampler):
     of `CollapsedGibbsHDP` is. With split_merge=True n_components is only the start, on which the number that
     is found after some passes hardly depends.
 
-    Read more in :doc:`/guide/which_hdp`.
+    Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------

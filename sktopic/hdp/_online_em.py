@@ -29,7 +29,7 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
     documents come some are born: five passes over 2930 blog entries end with about 250 topics from 2 and with
     280 from 100, fifteen from 2 with 390, so that their number is no estimate.
 
-    Read more in :doc:`/guide/which_hdp`.
+    Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------

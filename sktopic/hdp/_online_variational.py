@@ -27,7 +27,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
     evidence lower bound (oHDP, oHDP-CRF or SMF-HDP in the literature). It is the model of gensim's
     `HdpModel`: choose it for its bound, or to check work with that.
 
-    Read more in :doc:`/guide/which_hdp`.
+    Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     batch needs. Choose it to compare with the literature. The number of topics depends on the
     start, since tokens seldom leave old topics for a new one; `DirectAssignmentHDP` finds it.
 
-    Read more in :doc:`/guide/which_hdp`.
+    Read more in :doc:`/guide/hdp`.
 
     Parameters
     ----------
