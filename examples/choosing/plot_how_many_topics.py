@@ -98,12 +98,12 @@ texts = load_docstrings().data
 vectorizer = CountVectorizer(
     token_pattern="[a-z]{3,}", min_df=10, max_df=0.1, stop_words="english"
 )
-X_train = vectorizer.fit_transform(texts[::4])
-X_test = vectorizer.transform(texts[1::9])
+X_train = vectorizer.fit_transform(texts[::5])
+X_test = vectorizer.transform(texts[1::10])
 models = {
     "splits and merges, from 5": DirectAssignmentHDP(5),
-    "sampler, from 10": CollapsedGibbsHDP(10, max_iter=20),
-    "sampler, from 100": CollapsedGibbsHDP(100, max_iter=20),
+    "sampler, from 10": CollapsedGibbsHDP(10, max_iter=15),
+    "sampler, from 100": CollapsedGibbsHDP(100, max_iter=15),
     "HybridHDP, limit 100": HybridHDP(100),
 }
 sizes = report(models, X_train, X_test)

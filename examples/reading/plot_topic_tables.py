@@ -34,7 +34,7 @@ pipe = make_pipeline(
     CountVectorizer(
         token_pattern="[a-z]{3,}", min_df=10, max_df=0.1, stop_words="english"
     ),
-    OnlineEMLDA(n_components=20, max_iter=10, random_state=0),
+    OnlineEMLDA(n_components=20, random_state=0),
 )
 pipe.fit(docs.data)
 table = topic_table(pipe, docs.data, n_words=4)
