@@ -49,7 +49,7 @@ html_domain_indices = False
 html_copy_source = False
 html_math_renderer = "mathml"
 html_context = {"repository": urls["Repository"]}
-html_sidebars = {name: [] for name in ("index", "404", "search", "genindex")}
+html_sidebars = {name: [] for name in ("index", "getting_started", "tutorial", "404", "search", "genindex")}
 html_theme_options = {
     "logo": {"text": "sktopic", "alt_text": "sktopic, first page"},
     "github_url": urls["Repository"],
