@@ -229,17 +229,17 @@ def test_tables_of_the_research_pages_fit_on_a_screen(study):
     ],
 )
 def test_a_mean_has_the_digits_that_its_interval_supports(mean, low, high, text, script):
-    assert script("page_tables").supported(mean, low, high) == text
+    assert script("_page_tables.formats").supported(mean, low, high) == text
 
 
 def test_thousands_are_written_out(script):
-    page_tables = script("page_tables")
+    formats = script("_page_tables.formats")
     cells = "1.599e+06", "97960", "0.0512", "8.0", "-"
-    assert [page_tables.significant(cell) for cell in cells] == [
+    assert [formats.significant(cell) for cell in cells] == [
         *("1,600,000", "98,000", "0.051", "8.0"),
         "\N{EN DASH}",
     ]
-    assert page_tables.change("-0.0004") == "0.00"
+    assert formats.change("-0.0004") == "0.00"
 
 
 def test_a_claim_is_decided_by_intervals_of_three_seeds_and_more(script):

@@ -1,0 +1,147 @@
+"""Hierarchical Dirichlet processes."""
+
+import re
+
+from .formats import NONE, bracketed, fixed, significant, spread, whole, with_range
+from .shapes import cell, columns, pivot, plain, read, select, wide
+
+START = "topics at the start (or at most)"
+BOUND = "bound, nats per word"
+# Of DirectAssignmentHDP, as the paper has it
+BARS = {"oHDP-SM": "default", "oHDP-SM, paper": "choices of the paper", "oHDP": "no moves"}
+
+
+def models_with_topics():
+    """The models with a corpus: score and seconds on KOS, and topics in use from two starts."""
+    topics = {row["model"]: row for row in read("hdp_models_topics")}
+    rows = []
+    for row in read("hdp_models"):
+        if row["model"] in ("tomotopy", "gensim") or "," not in row["model"]:
+            found = topics[row["model"]]
+            score, seconds = re.fullmatch(r"(\S+) \((\d+).*", bracketed(row["kos"])).groups()
+            rows.append({**found, "score": score, "seconds": seconds})
+    return rows
+
+
+def texts():
+    """Two files of one study."""
+    return [{"corpus": name, **row} for name in ("nips", "arxiv") for row in read(f"split_merge_hdp_{name}")]
+
+
+def gained(found):
+    """Of "0.1 (0.0 to 0.2)"."""
+    return with_range(*found.rstrip(")").partition(" (")[::2], sign=True)
+
+
+def ends():
+    """Of each chain, at the end of its half hour."""
+    return {row["topics at the start"]: row for row in read("hybrid_hdp_starts")}.values()
+
+
+def highest_bounds():
+    """Of the two seeds, the one with the higher bound."""
+    best = {}
+    for row in sorted(read("hdp_bound_texts"), key=lambda row: -float(row[BOUND])):
+        best.setdefault((row["topics"], row["number at the start"]), row)
+    return [row for row in read("hdp_bound_texts") if row in best.values()]
+
+
+TABLES = {
+    "hdp_models": wide("hdp_models", plain("score (seconds) = model"), bracketed),
+    "hdp_models_topics": wide(
+        "hdp_models_topics",
+        plain("model", f"start = {START}"),
+        lambda found: re.sub(r" / -$", f" / {NONE}", found) or NONE,
+    ),
+    "hdp_guide": select(
+        models_with_topics,
+        plain("model", "score", "seconds")
+        | plain(f"topics at the start, or at most = {START}", "topics in the end = kos"),
+        by=lambda row: -float(row["score"]),
+    ),
+    "hdp_samplers": select(
+        "hybrid_hdp_steps",
+        columns(whole, "topics")
+        | plain("sampler")
+        | columns(
+            significant, "million draws a second", "times as fast as the dense one = times as fast as dense"
+        ),
+    ),
+    "hdp_race": select(
+        "hybrid_hdp_race",
+        plain("corpus", "peer")
+        | columns(fixed, "its last score = peer's last score")
+        | columns(significant, "its seconds", "HybridHDP's seconds to that = HybridHDP's seconds to it")
+        | columns(significant, "times as fast = ratio", digits=1),
+        lambda row: row["HybridHDP's largest number of topics"] == "100",
+    ),
+    "hdp_starts": select(
+        ends,
+        plain("topics at the start", "topics after half an hour = topics") | columns(fixed, "score"),
+    ),
+    "hdp_online_em": select(
+        "online_em_hdp",
+        plain("corpus", "method")
+        | columns(fixed, "log-perplexity = log-perplexity, nats per word")
+        | columns(spread, "topics in the end = topics at the end"),
+    ),
+    "hdp_bound": select(
+        "split_merge_hdp_bound",
+        plain("corpus", "topic_word_prior", "moves", "topics at the start")
+        | columns(fixed, f"bound = {BOUND}", "score = held-out score, nats per word")
+        | plain("topics in use"),
+    ),
+    "hdp_weights": pivot(
+        "split_merge_hdp_weights",
+        plain("corpus", "topics"),
+        "method",
+        cell(str, "milliseconds"),
+        {name: f"{name}, milliseconds" for name in ("fixed point", "L-BFGS")},
+    ),
+    "hdp_steps": select(
+        "split_merge_hdp_steps",
+        plain("corpus", "topics")
+        | columns(significant, "milliseconds for 200 documents")
+        | columns(significant, "dense NumPy, times as slow = NumPy, dense, over that")
+        | columns(significant, "sparse NumPy, times as slow = NumPy, sparse, over that"),
+    ),
+    "hdp_bars": pivot(
+        "split_merge_hdp_bars",
+        plain("topics at the start"),
+        "method",
+        cell(spread, "at the end, by seed"),
+        BARS,
+    ),
+    "hdp_texts": select(
+        texts,
+        plain("corpus", "method")
+        | columns(whole, "topics at the start, or at most = topics at the start (or at most)")
+        | columns(fixed, "score")
+        | plain("topics in use = topics in use, by seed", "seconds")
+        | columns(significant, "documents read = documents seen"),
+    ),
+    "hdp_topics_agreement": select(
+        "hdp_topics_agreement",
+        plain("corpus", "method", "runs")
+        | {
+            "topics that hold 99 %": cell("{} to {}".format, "fewest topics that hold 99 %", "most"),
+            "scores": lambda row: f"{fixed(row['lowest score'])} to {fixed(row['highest'])}",
+        },
+    ),
+    "hdp_topics_beside": select(
+        "hdp_topics_beside",
+        plain("corpus", "topics at the start", "topics found")
+        | columns(gained, "score gained = score less that with so many given")
+        | columns(fixed, "times as long = seconds over its seconds", digits=1),
+    ),
+    "hdp_bound_texts": select(
+        highest_bounds,
+        plain("topics", "at the start = number at the start", "in the end = at the end")
+        | columns(fixed, f"bound = {BOUND}", digits=3)
+        | columns(fixed, "held-out score")
+        | columns(significant, "seconds"),
+    ),
+}
+
+for _name in ("hdp_topics_learned", "hdp_topics_fixed"):
+    TABLES[_name] = wide(_name, columns(whole, "topics at most"), bracketed)
