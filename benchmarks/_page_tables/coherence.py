@@ -15,7 +15,6 @@ GUIDE = (
     | columns(fixed, "held-out score = document completion")
 )
 DIFFERENCES = columns(plus_minus, "NPMI", "diversity", "score")
-TOMOTOPY = ["OnlineEMLDA", "OnlineEMLDA, a fixed prior", "CollapsedGibbsLDA"]
 
 TABLES = {
     "coherence_number": select("coherence_k", NUMBER),
@@ -25,7 +24,7 @@ TABLES = {
         plain("corpus", "topics", "less tomotopy's LDA = model")
         | DIFFERENCES
         | columns(significant, "times as fast"),
-        lambda row: row["model"] in TOMOTOPY,
+        lambda row: row["model"] in ("OnlineEMLDA", "CollapsedGibbsLDA"),
     ),
     "coherence_gensim": select(
         "coherence_gensim",

@@ -79,11 +79,12 @@ TABLES = {
         ends,
         plain("topics at the start", "topics after half an hour = topics") | columns(fixed, "score"),
     ),
-    "hdp_online_em": select(
+    "hdp_online_em": pivot(
         "online_em_hdp",
-        plain("corpus", "method")
-        | columns(fixed, "log-perplexity = log-perplexity, nats per word")
-        | columns(spread, "topics in the end = topics at the end"),
+        plain("log-perplexity (topics) = method"),
+        "corpus",
+        lambda row: f"{fixed(row['log-perplexity, nats per word'])} ({spread(row['topics at the end'])})",
+        ["synthetic", "KOS", "Reuters", "20 Newsgroups", "NIPS", "arXiv"],
     ),
     "hdp_bound": select(
         "split_merge_hdp_bound",

@@ -1,8 +1,9 @@
 """Methods for LDA: their comparison, seed words, the defaults, and many passes."""
 
 import re
+from collections import Counter
 
-from .formats import change, fixed, percent, plus_minus, significant, supported, whole, with_range
+from .formats import MISSING, change, fixed, percent, plus_minus, significant, supported, whole, with_range
 from .shapes import CORPUS_NAMES, cell, columns, pivot, plain, read, read_lists, select, wide, with_cells
 
 SCORE, SECONDS = "score, nats per word", "seconds of training"
@@ -16,7 +17,6 @@ GAINS = {
     ("for one pass", "SinglePassLDA"): "10 + 10 sweeps, less SinglePassLDA",
     ("default", "SinglePassLDA"): "default, less SinglePassLDA",
 }
-VERSIONS = {"before": "counted", "after": "left out"}
 
 
 def by_score(row):
@@ -25,6 +25,21 @@ def by_score(row):
 
 def gain_and_splits(row):
     return change(row["gain"]) + (", 1 split" if row["splits"] == "1" else "")
+
+
+def tried_on_three_corpora():
+    rows = read("flagship_first_pass")
+    tried = Counter(name for name, _ in {(row["first pass with"], row["corpus"]) for row in rows})
+    return [row for row in rows if tried[row["first pass with"]] >= 3]
+
+
+def moves_something(row):
+    """By 0.05 nats or more, on a corpus."""
+    return row["topics"] == "128" and any(
+        abs(float(row[name].partition(" ")[0])) >= 0.05
+        for name in ("kos", "reuters21578")
+        if row[name] not in MISSING
+    )
 
 
 def of_three(found):
@@ -37,6 +52,21 @@ def coherence_by_method():
         (CORPUS_NAMES[name], method, supported(*figures[:3]), supported(*figures[3:6]))
         for name, method, *figures in read_lists("online_em_npmi")
     ]
+
+
+def with_loss_before():
+    """Own tokens are left out, and what was lost before that."""
+    lost = {
+        (row["corpus"], row["method"]): row["lost by 30"]
+        for row in read("passes", {"topics": "100", "version": "before"})
+    }
+    rows = read("passes", {"topics": "100", "version": "after"})
+    return [{**row, "before": lost.get((row["corpus"], row["method"]))} for row in rows]
+
+
+def changes_the_score(row):
+    """By 0.015 or more, somewhere."""
+    return any(abs(float(found)) >= 0.015 for found in list(row.values())[2:] if found not in MISSING)
 
 
 def starts():
@@ -67,7 +97,9 @@ TABLES = {
         [*FIVE, "arXiv"],
         with_cells(topics="100"),
     ),
-    "lda_first_pass": pivot("flagship_first_pass", plain("first pass with"), "corpus", gain_and_splits, FIVE),
+    "lda_first_pass": pivot(
+        tried_on_three_corpora, plain("first pass with"), "corpus", gain_and_splits, FIVE
+    ),
     "lda_effects": select(
         "flagship_effects",
         {
@@ -83,12 +115,13 @@ TABLES = {
         | plain("method")
         | columns(lambda found: re.sub("[_=]", " ", found), "settings")
         | columns(of_three, "KOS = kos", "Reuters = reuters21578"),
-        with_cells(topics="128"),
+        moves_something,
     ),
     "lda_passes": select(
         "online_em_passes",
-        plain("corpus", "method", "topics", "measured = nats per word")
+        plain("corpus", "method", "measured = nats per word")
         | columns(fixed, *(f"after pass {n}" for n in "1234")),
+        with_cells(topics="32"),
     ),
     "lda_common": pivot(
         "online_em_common",
@@ -116,11 +149,10 @@ TABLES = {
         | columns(fixed, "score = score, mean"),
     ),
     "passes": select(
-        "passes",
+        with_loss_before,
         plain("corpus", "method")
-        | columns(VERSIONS.get, "own tokens = version")
-        | columns(fixed, "1 pass = 1 passes", "3 passes", "10 passes", "30 passes", "lost by 30"),
-        lambda row: row["topics"] == "100" and row["version"] in VERSIONS,
+        | columns(fixed, "1 pass = 1 passes", "3 passes", "10 passes", "30 passes", "lost by 30")
+        | columns(fixed, "lost with own tokens = before"),
     ),
     "passes_root": select(
         "passes_root",
@@ -138,4 +170,6 @@ TABLES = {
 }
 
 for _of in ("", "_ope", "_cvb0", "_moment_matching", "_degenerate", "_triangular"):
-    TABLES[f"defaults{_of}"] = wide(f"defaults{_of}_summary", plain("parameter", "value"), change)
+    TABLES[f"defaults{_of}"] = wide(
+        f"defaults{_of}_summary", plain("parameter", "value"), change, changes_the_score
+    )

@@ -4,32 +4,18 @@ from .formats import change, fixed, significant, supported, whole
 from .shapes import CORPUS_NAMES, cell, columns, pivot, plain, read, read_lists, select, with_cells
 
 GIVEN, SCORE = "topics given (or at most)", "log predictive probability"
+TEXT_MODELS = ["basic", "OnlineEM, 1 pass", "OnlineEM, 5 passes", "DDM", "TDM"]
 ORDERS = {
     "document": "one document after the other",
     "corpus": "tokens of all mixed",
     "None": "word by word",
 }
-# Mini-batches and kappa: those of the paper, and small batches with larger steps
-SETTINGS = {("5000", "0.9"): "large", ("500", "0.7"): "small"}
 
 
-def map_methods():
-    found = {}
-    for row in read("g_ope_methods"):
-        size = SETTINGS.get((row["mini-batch"], row["kappa"]))
-        if size:
-            found.setdefault((CORPUS_NAMES[row["corpus"]], row["method"]), {})[size] = row
-    head = ["corpus", "method", "score, batches of 5000", "score, batches of 500", "NPMI, batches of 5000"]
-    return [*head, "seconds, batches of 5000"], [
-        (
-            *key,
-            fixed(of["large"][SCORE]),
-            fixed(of["small"][SCORE]),
-            fixed(of["large"]["NPMI"]),
-            significant(of["large"]["seconds of training"]),
-        )
-        for key, of in found.items()
-    ]
+def settings_of_two():
+    """Mini-batches and kappa: those of the paper, and small batches with larger steps."""
+    rows = [row for row in read("g_ope_methods") if row["mini-batch"] + row["kappa"] in ("50000.9", "5000.7")]
+    return [{**row, "name": f"{CORPUS_NAMES[row['corpus']]}, {row['mini-batch']}"} for row in rows]
 
 
 def evidence():
@@ -52,18 +38,19 @@ def largest_topics():
     ]
 
 
-def matching_text():
-    """With the defaults: the three models, and online EM."""
-    rows = []
-    for name in ("reuters21578", "20news", "arxiv_0", "nips_uci"):
-        of = {"corpus": name, "settings": "default"}
-        most = max(int(row[GIVEN]) for row in read("moment_matching_text", {**of, "model": "basic"}))
-        for model in ("basic", "OnlineEM, 1 pass", "OnlineEM, 5 passes", "DDM", "TDM"):
-            (row,) = read("moment_matching_text", {**of, "model": model, GIVEN: str(most)})
-            found = row["topics found"] if model in ("DDM", "TDM") else most
-            seconds = significant(row["seconds of training"])
-            rows.append((CORPUS_NAMES[name], model, found, fixed(row["own inference"]), seconds))
-    return ["corpus", "model", "topics", "score", "seconds of training"], rows
+def of_most_topics(table):
+    """Rows of the largest number of topics that was given, for each corpus."""
+    most, rows = {}, read(table)
+    for row in rows:
+        if row["model"] == "basic":
+            most[row["corpus"]] = max(int(row[GIVEN]), most.get(row["corpus"], 0))
+    return [row for row in rows if int(row[GIVEN]) == most[row["corpus"]]]
+
+
+def score_topics_seconds(row):
+    found = row["topics found"] if row["model"] in ("DDM", "TDM") else row[GIVEN]
+    seconds = significant(row["seconds of training"])
+    return f"{fixed(row['own inference'])} ({found}, {seconds}\N{NO-BREAK SPACE}s)"
 
 
 TABLES = {
@@ -77,7 +64,21 @@ TABLES = {
         )
         | columns(significant, "times as fast = ratio"),
     ),
-    "map_methods": map_methods,
+    "map_methods": pivot(
+        settings_of_two,
+        plain("score, batches of = method"),
+        "name",
+        cell(fixed, SCORE),
+        [f"{name}, {size}" for name in ("NIPS", "Enron", "arXiv") for size in (5000, 500)],
+    ),
+    "map_seconds": pivot(
+        "g_ope_methods",
+        plain("seconds of training = method"),
+        "corpus",
+        cell(significant, "seconds of training"),
+        ["NIPS", "Enron", "arXiv"],
+        with_cells(**{"mini-batch": "5000", "kappa": "0.9"}),
+    ),
     "matching_evidence": evidence,
     "matching_rates": pivot(
         "moment_matching_rates",
@@ -94,7 +95,14 @@ TABLES = {
         with_cells(words="Reuters, after 300000 tokens"),
     ),
     "matching_words": select(largest_topics, plain("corpus") | columns(fixed, "share") | plain("words")),
-    "matching_text": matching_text,
+    "matching_text": pivot(
+        lambda: of_most_topics("moment_matching_text"),
+        plain("score (topics, seconds) = model"),
+        "corpus",
+        score_topics_seconds,
+        ["Reuters", "20 Newsgroups", "arXiv", "NIPS"],
+        lambda row: row["settings"] == "default" and row["model"] in TEXT_MODELS,
+    ),
     "matching_order": pivot(
         "moment_matching_order",
         plain("Reuters: score (topics) = model"),
@@ -104,7 +112,7 @@ TABLES = {
         with_cells(corpus="reuters21578", settings="default"),
     ),
     "matching_alpha": select(
-        "moment_matching_alpha",
+        lambda: of_most_topics("moment_matching_alpha"),
         plain("corpus", "model", f"topics, or at most = {GIVEN}")
         | columns(change, "learned, over 1 (paper) = gain of paper, auto over paper")
         | columns(change, "learned, over 1 (defaults) = gain of default, auto over default, 1")

@@ -1,4 +1,4 @@
-"""Speed and quality beside other libraries, costs, classifiers, and tests of other libraries."""
+"""Speed and quality beside other libraries, costs, classifiers, platforms, and tests of other libraries."""
 
 import re
 from collections import Counter
@@ -14,6 +14,7 @@ MEASURES = {
     "token draws per second": "training, draws a second",
 }
 PEER = plain("corpus") | columns(whole, "topics") | plain("peer")
+LARGEST = {"none, the same bits": 0, "10⁻¹⁵": 1e-15, "10⁻¹²": 1e-12, "10⁻⁶": 1e-6, "10⁻⁴": 1e-4}
 # Burn-in and sweeps of transform
 SWEEPS = [("0", "6"), ("2", "4"), ("4", "1"), ("4", "2"), ("4", "4"), ("4", "5"), ("4", "6"), ("10", "20")]
 
@@ -50,6 +51,32 @@ def reasons():
             tests.setdefault((row["project"], why), {})[row["test"].rpartition("::")[2]] = None
     return ["library", "tests", "why they differ"], [
         (project, ", ".join(names), why) for (project, why), names in tests.items()
+    ]
+
+
+def answers():
+    """From the true proportions, from means and from draws: a row for each question."""
+    rows = {}
+    for row in read("uncertainty"):
+        of = rows.setdefault((row["question"], row["words a document"]), {})
+        for name in ("estimate", "coverage"):
+            of[f"{name}, {row['proportions']}"] = fixed(row[name])
+    shown = ["estimate, means", "estimate, draws", "coverage, true", "coverage, means", "coverage, draws"]
+    return ["question", "words a document", *shown], [
+        (*key, *(of[name] for name in shown)) for key, of in rows.items()
+    ]
+
+
+def equal_seeds():
+    """Estimators by the largest difference on any of the machines."""
+    found = {}
+    for row in read("platforms_seeds"):
+        different = [float(each) for each in list(row.values())[1:] if each != "the same bits"]
+        found.setdefault(
+            next(name for name, most in LARGEST.items() if max(different, default=0) <= most), []
+        ).append(row["estimator"])
+    return ["largest difference", "estimators"], [
+        (name, ", ".join(found[name])) for name in LARGEST if name in found
     ]
 
 
@@ -109,6 +136,8 @@ TABLES = {
         | columns(significant, "seconds to make them = seconds of features"),
     ),
     "older_runs": older_runs,
+    "uncertainty": answers,
+    "platforms_seeds": equal_seeds,
     "other_tests": select(
         "other_tests_summary",
         plain("library = project")
