@@ -15,6 +15,10 @@ def coverages(question, *lengths):
     ]
 
 
+def rounded_coverages(question, *lengths):
+    return [f"{float(coverage):.2f}" for coverage in coverages(question, *lengths)]
+
+
 def estimates(question, length, *proportions):
     return [rows("uncertainty", question, length, each)[0]["estimate"] for each in proportions]
 
@@ -22,7 +26,7 @@ def estimates(question, length, *proportions):
 SENTENCES = [
     (
         "the true slope in {} of the replicates and those from draws in {}; with 20 words, {} and {}.",
-        coverages,
+        rounded_coverages,
         "proportion as response",
         "10",
         "20",
@@ -36,7 +40,7 @@ SENTENCES = [
     ),
     (
         "the true coefficient in {} of the replicates with 10 words, those from draws in {}.",
-        coverages,
+        rounded_coverages,
         "proportion as predictor",
         "10",
     ),
@@ -50,7 +54,7 @@ SENTENCES = [
     ),
     (
         "contain it in {} of the replicates from means, in {} from draws.",
-        coverages,
+        rounded_coverages,
         "share of documents",
         "10",
     ),
