@@ -14,6 +14,8 @@ MEASURES = {
     "token draws per second": "training, draws a second",
 }
 PEER = plain("corpus") | columns(whole, "topics") | plain("peer")
+PLATFORM = plain("state", "where", "with", "what", "result")
+TESTED = "ran", "emulated"
 LARGEST = {"none, the same bits": 0, "10⁻¹⁵": 1e-15, "10⁻¹²": 1e-12, "10⁻⁶": 1e-6, "10⁻⁴": 1e-4}
 # Burn-in and sweeps of transform
 SWEEPS = [("0", "6"), ("2", "4"), ("4", "1"), ("4", "2"), ("4", "4"), ("4", "5"), ("4", "6"), ("10", "20")]
@@ -65,6 +67,15 @@ def answers():
     return ["question", "words a document", *shown], [
         (*key, *(of[name] for name in shown)) for key, of in rows.items()
     ]
+
+
+def runs_and_builds():
+    """Where, and with what, in a column each."""
+    for row in read("platforms"):
+        python = f"Python {row['Python']}" if row["Python"] else ""
+        row["where"] = ", ".join(filter(None, (row["system"], row["machine"])))
+        row["with"] = ", ".join(filter(None, (python, row["compiler"])))
+        yield row
 
 
 def equal_seeds():
@@ -137,6 +148,8 @@ TABLES = {
     ),
     "older_runs": older_runs,
     "uncertainty": answers,
+    "platforms_runs": select(runs_and_builds, PLATFORM, lambda row: row["state"] in TESTED),
+    "platforms_builds": select(runs_and_builds, PLATFORM, lambda row: row["state"] not in TESTED),
     "platforms_seeds": equal_seeds,
     "other_tests": select(
         "other_tests_summary",
