@@ -46,7 +46,7 @@ X = corpus.data
 curve = topic_number_curve(
     OnlineEMLDA(),
     X,
-    n_components=[5, 10, 20, 30, 40],
+    n_components=[5, 10, 20, 30],
     cv=3,
     references=[DirectAssignmentHDP(40)],
 )

@@ -25,12 +25,12 @@ from sktopic.inspection import plot_n_components
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA
 
-bars = make_bars(1000, size=10, random_state=0)
-X_train, X_test = bars.data[:500], bars.data[500:]
+bars = make_bars(600, size=10, random_state=0)
+X_train, X_test = bars.data[:400], bars.data[400:]
 models = {
     "splits and merges, from 5": DirectAssignmentHDP(5),
-    "sampler, from 5": CollapsedGibbsHDP(5, max_iter=100),
-    "sampler, from 50": CollapsedGibbsHDP(50, max_iter=100),
+    "sampler, from 5": CollapsedGibbsHDP(5, max_iter=60),
+    "sampler, from 50": CollapsedGibbsHDP(50, max_iter=60),
     "HybridHDP, limit 50": HybridHDP(50),
 }
 
@@ -96,14 +96,14 @@ plt.show()
 
 texts = load_docstrings().data
 vectorizer = CountVectorizer(
-    token_pattern="[a-z]{3,}", min_df=10, max_df=0.1, stop_words="english"
+    token_pattern="[a-z]{3,}", min_df=5, max_df=0.1, stop_words="english"
 )
-X_train = vectorizer.fit_transform(texts[::5])
-X_test = vectorizer.transform(texts[1::10])
+X_train = vectorizer.fit_transform(texts[::8])
+X_test = vectorizer.transform(texts[1::16])
 models = {
     "splits and merges, from 5": DirectAssignmentHDP(5),
-    "sampler, from 10": CollapsedGibbsHDP(10, max_iter=15),
-    "sampler, from 100": CollapsedGibbsHDP(100, max_iter=15),
+    "sampler, from 10": CollapsedGibbsHDP(10, max_iter=10),
+    "sampler, from 100": CollapsedGibbsHDP(100, max_iter=10),
     "HybridHDP, limit 100": HybridHDP(100),
 }
 sizes = report(models, X_train, X_test)

@@ -59,7 +59,7 @@ print(f"{n_classes} classes")
 # many small ones apart, as do the weights of NMF. Features that are few are
 # scaled to the same variance.
 
-words = {"min_df": 3, "max_df": 0.5, "stop_words": "english"}
+words = {"min_df": 5, "max_df": 0.5, "stop_words": "english"}
 roots, scale = FunctionTransformer(np.sqrt), StandardScaler()
 lda, nmf, svd = (
     model(50, random_state=0) for model in (OnlineEMLDA, NMF, TruncatedSVD)
@@ -81,7 +81,7 @@ accuracy = {}
 for label, transformer in features.items():
     X_train = transformer.fit_transform(texts[train])
     X_test = transformer.transform(texts[test])
-    penalty = 100 if label == "all words" else 0.1
+    penalty = 10 if label == "all words" else 0.1
     classifier = LogisticRegression(C=penalty, max_iter=1000)
     classifier.fit(X_train, target[train])
     accuracy[label] = classifier.score(X_test, target[test])

@@ -30,9 +30,7 @@ texts, new_texts = train_test_split(
 words = CountVectorizer(
     token_pattern="[a-z]{3,}", min_df=10, max_df=0.1, stop_words="english"
 )
-pipe = make_pipeline(
-    words, OnlineEMLDA(n_components=30, max_iter=10, random_state=0)
-)
+pipe = make_pipeline(words, OnlineEMLDA(n_components=30, random_state=0))
 theta = pipe.fit_transform(texts)
 print(f"{theta.shape[0]} texts, {theta.shape[1]} topics")
 

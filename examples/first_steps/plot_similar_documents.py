@@ -29,7 +29,7 @@ pipe = make_pipeline(
     CountVectorizer(
         token_pattern="[a-z]{3,}", min_df=5, max_df=0.1, stop_words="english"
     ),
-    OnlineEMLDA(n_components=80, max_iter=10, random_state=0),
+    OnlineEMLDA(n_components=80, random_state=0),
 )
 theta = pipe.fit_transform(docs.data)
 

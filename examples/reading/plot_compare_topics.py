@@ -35,7 +35,7 @@ vectorizer = CountVectorizer(
 X, X_test = vectorizer.fit_transform(texts), vectorizer.transform(other_texts)
 vocabulary = vectorizer.get_feature_names_out()
 
-settings = {"n_components": 30, "max_iter": 10, "random_state": 0}
+settings = {"n_components": 20, "random_state": 0}
 em = OnlineEMLDA(**settings).fit(X)
 vb = OnlineVariationalLDA(**settings).fit(X)
 

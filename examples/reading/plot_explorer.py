@@ -11,8 +11,8 @@ shows it; ``save`` writes it to a file that can be sent to others.
 # %%
 # A model of texts
 # ----------------
-# The documents are the docstrings of numpy, scipy and scikit-learn; the
-# subpackage that each belongs to is its group.
+# The documents are the docstrings of numpy, scipy and scikit-learn that
+# have fifty words or more; the subpackage that each belongs to is its group.
 
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
@@ -21,11 +21,11 @@ from sktopic.datasets import load_docstrings
 from sktopic.inspection import explore, name_topics
 from sktopic.lda import OnlineEMLDA
 
-docs = load_docstrings()
+docs = load_docstrings(min_words=50)
 packages = [docs.target_names[number] for number in docs.target]
 pipe = make_pipeline(
     CountVectorizer(min_df=5, max_df=0.3, stop_words="english"),
-    OnlineEMLDA(n_components=40, random_state=0),
+    OnlineEMLDA(n_components=30, random_state=0),
 )
 pipe.fit(docs.data)
 

@@ -21,7 +21,7 @@ from sktopic.datasets import load_docstrings
 from sktopic.inspection import top_words
 from sktopic.lda import OnlineEMLDA
 
-docs = load_docstrings()
+docs = load_docstrings(min_words=50)
 vectorizer = CountVectorizer(min_df=5, max_df=0.3, stop_words="english")
 X = vectorizer.fit_transform(docs.data)
 vocabulary = vectorizer.get_feature_names_out()

@@ -29,7 +29,7 @@ from sktopic.inspection import (
 )
 from sktopic.lda import OnlineEMLDA
 
-docs = load_docstrings()
+docs = load_docstrings(min_words=50)
 pipe = make_pipeline(
     CountVectorizer(
         token_pattern="[a-z]{3,}", min_df=10, max_df=0.1, stop_words="english"

@@ -89,7 +89,7 @@ new_X = vectorizer.transform(new_texts)
 model.add_features(len(new_words))
 before = model.score(new_X[1::2])
 model.freeze_topics(range(5))
-for _ in range(5):
+for _ in range(3):
     model.partial_fit(new_X[::2])
 after = model.score(new_X[1::2])
 print(f"{len(new_words)} new words")

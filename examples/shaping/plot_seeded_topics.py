@@ -27,7 +27,7 @@ from sktopic.seeding import seed_prior
 vectorizer = CountVectorizer(
     token_pattern="[a-z]{3,}", min_df=5, max_df=0.2, stop_words="english"
 )
-X = vectorizer.fit_transform(load_docstrings().data)
+X = vectorizer.fit_transform(load_docstrings(min_words=50).data)
 words = vectorizer.get_feature_names_out()
 
 groups = {

@@ -20,8 +20,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sktopic.datasets import load_docstrings, make_bars
 from sktopic.hdp import DirectAssignmentHDP
 
-X = make_bars(800, size=10, doc_length=150, random_state=0).data
-starts = (2, 20, 60)
+X = make_bars(400, size=10, doc_length=150, random_state=0).data
+starts = (2, 20, 50)
 fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for moves, style in ((True, "o-"), (False, "s:")):
     ends = [
@@ -46,11 +46,11 @@ plt.show()
 # A stream of texts
 # -----------------
 # Docstrings come in batches of two hundred, twice over, to a model that starts
-# from five topics: those of every second function, to save time. We keep the
+# from five topics: those of every third function, to save time. We keep the
 # words of all topics after each batch. A topic is known by its entry in
 # ``topic_ids_``, whatever column it is in.
 
-texts = load_docstrings().data[::2]
+texts = load_docstrings().data[::3]
 vectorizer = CountVectorizer(
     token_pattern="[a-z]{3,}", min_df=10, max_df=0.1, stop_words="english"
 )

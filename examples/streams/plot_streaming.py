@@ -38,7 +38,7 @@ def stream(n_chunks):
 # %%
 # Three sizes of batches
 # ----------------------
-# Every model reads the same 10000 documents once. We stop now and then to
+# Every model reads the same 6000 documents once. We stop now and then to
 # score it on documents that are not in the stream, which does not disturb
 # learning.
 
@@ -46,7 +46,7 @@ curves = {}
 for batch_size in [50, 200, 1000]:
     model = OnlineEMLDA(50, batch_size=batch_size, random_state=0)
     seen, scores = [], []
-    for X in stream(n_chunks=10):
+    for X in stream(n_chunks=6):
         model.partial_fit(X)
         seen.append(model.n_samples_seen_)
         scores.append(model.score(world.data))

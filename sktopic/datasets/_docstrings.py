@@ -132,11 +132,15 @@ def load_docstrings(
                 docs.update(_docs_of_module(module))
             versions[package] = importlib.import_module(package).__version__
 
-    kept = {}
+    first = {}  # of docstrings that several names have, such as those of inherited methods
     for name in sorted(docs, key=lambda name: (name.count("."), name)):
-        doc = _PRINTED_SET.sub(lambda found: ", ".join(sorted(found[0].split(", "))), docs[name])
+        first.setdefault(docs[name], name)
+
+    kept = {}
+    for doc, name in first.items():
+        doc = _PRINTED_SET.sub(lambda found: ", ".join(sorted(found[0].split(", "))), doc)
         text = _strip(inspect.cleandoc(doc), remove)
-        if text not in kept and sum(1 for _ in _WORD.finditer(text)) >= min_words:
+        if text not in kept and len(_WORD.findall(text)) >= min_words:
             kept[text] = name
     if not kept:
         raise ValueError(
