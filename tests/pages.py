@@ -3,14 +3,17 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+MADE = {"_build", "_templates", "auto_examples", "generated"}  # folders of doc/ with what is built or no page
 
 
 def written_pages():
-    """Their paths: README.md, what language models are given, and what nobody generates in doc/."""
-    folders = [ROOT / "doc", ROOT / "doc" / "guide", ROOT / "doc" / "research"]
-    pages = sorted(page for folder in folders for page in folder.glob("*.rst"))
-    return [
-        ROOT / "README.md",
-        ROOT / "doc" / "llms.md",
-        *(page for page in pages if page.name != "sg_execution_times.rst"),
+    """README.md and CONTRIBUTING.md, all in doc/ that nobody generates, and the texts between examples."""
+    doc = ROOT / "doc"
+    found = [
+        page
+        for suffix in ("rst", "md")
+        for page in doc.rglob(f"*.{suffix}")
+        if page.name != "sg_execution_times.rst" and not MADE & set(page.relative_to(doc).parts)
     ]
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "examples").rglob("README.rst")]
+    return sorted([*found, *texts])

@@ -156,7 +156,10 @@ def test_snippets_run(page, reader):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_snippet_is_found(page):
     """Directives and their options, code and fences are written as `snippets` reads them."""
-    assert len(snippets(page)) == len(ANY_FORM.findall(page.read_text(encoding="utf-8")))
+    content = page.read_text(encoding="utf-8")
+    if page.suffix == ".md":
+        content = re.sub(r"^ {4}.*", "", content, flags=re.M)  # shown, and no code of the page
+    assert len(snippets(page)) == len(ANY_FORM.findall(content))
 
 
 def test_recipes_are_short():
