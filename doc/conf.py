@@ -1,11 +1,9 @@
 """Sphinx configuration; ``make doc`` builds with warnings as errors and without network access."""
 
-import re
 import sys
 import tomllib
 from pathlib import Path
-
-from docutils import nodes
+from urllib.parse import urlsplit
 
 import sktopic
 
@@ -24,21 +22,33 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    # Those of doc/_ext.
+    "api_pages",
+    "gallery",
     "language_models",
     "mathml",
     "other_projects",
     "page_data",
     "search_words",
-    "api_pages",
 ]
-exclude_patterns = ["_build", "_templates", "llms.md", "auto_examples/**.ipynb", "auto_examples/**.py"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "llms.md",
+    "sg_execution_times.rst",
+    "auto_examples/**.ipynb",
+    "auto_examples/**.py",
+]
+nitpicky = True  # each name is looked for: other_projects decides for which a warning is due
 templates_path = ["_templates"]
 default_role = "literal"
 
+# No page links to the repository, or states its own address, before pyproject.toml says where they are.
 urls = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]["urls"]
+repository = "" if "OWNER" in urls["Repository"] else urls["Repository"]
 
 html_theme = "pydata_sphinx_theme"
-html_baseurl = urls["Documentation"]
+html_baseurl = urls["Documentation"] if repository else ""
 html_title = "sktopic"
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
@@ -48,11 +58,11 @@ html_show_sourcelink = False
 html_domain_indices = False
 html_copy_source = False
 html_math_renderer = "mathml"
-html_context = {"repository": urls["Repository"]}
+html_context = {"repository": repository, "site_folder": urlsplit(urls["Documentation"]).path}
 html_sidebars = {name: [] for name in ("index", "getting_started", "tutorial", "404", "search", "genindex")}
 html_theme_options = {
     "logo": {"text": "sktopic", "alt_text": "sktopic, first page"},
-    "github_url": urls["Repository"],
+    "github_url": repository,
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
@@ -111,35 +121,3 @@ sphinx_gallery_conf = {
     "parallel": 2,
     "plot_gallery": "True",
 }
-
-
-def skip_inherited(app, what, name, obj, skip, options):
-    """Leave out what scikit-learn adds to every estimator; its docstrings refer to its own pages."""
-    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing|set_output", name) else None
-
-
-def escape_fitted_names(app, what, name, obj, options, lines):
-    """Keep names such as components_ from being read as links."""
-    for number, line in enumerate(lines):
-        if not line.lstrip().startswith((">>>", "...")):
-            lines[number] = re.sub(r"(`+.*?`+)|(?<!\w)(\w+)_(?![\w`])", _escaped, line)
-
-
-def _escaped(match):
-    return match[1] or rf"{match[2]}\_"
-
-
-def describe_thumbnails(app, doctree):
-    """The small pictures of the gallery, and of pages of the API, say of which example they are."""
-    for image in doctree.findall(nodes.image):
-        name = re.search(r"(auto_examples/[\w/]*)images/thumb/sphx_glr_(\w+)_thumb\.", image["uri"])
-        if name and not image.get("alt"):
-            text = Path(app.srcdir, name[1], f"{name[2]}.rst").read_text(encoding="utf-8")
-            title = re.search(r"^(.+)\n={3,}$", text, re.M)[1]
-            image["alt"] = f"Picture from the example: {title}"
-
-
-def setup(app):
-    app.connect("doctree-read", describe_thumbnails)
-    app.connect("autodoc-skip-member", skip_inherited)
-    app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)  # after numpydoc

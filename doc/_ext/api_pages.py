@@ -1,15 +1,26 @@
-"""Pages of classes have a table of their methods, and the gallery has the explorer in a file of its own."""
+"""Docstrings as pages: without what scikit-learn adds, and with a table of the methods of a class."""
 
-import html
 import inspect
 import re
-from pathlib import Path, PurePosixPath
-
-from docutils import nodes
 
 FIRST = ("fit", "partial_fit", "transform", "score", "save")
 AFTER_METHODS = re.compile(r"\.\. (seealso::|rubric:: (Notes|References|Examples))")
-EMBEDDED = re.compile(r' srcdoc="([^"]*)"')
+
+
+def skip_inherited(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn adds to every estimator; its docstrings refer to its own pages."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing|set_output", name) else None
+
+
+def escape_fitted_names(app, what, name, obj, options, lines):
+    """Keep names such as components_ from being read as links."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[number] = re.sub(r"(`+.*?`+)|(?<!\w)(\w+)_(?![\w`])", _escaped, line)
+
+
+def _escaped(match):
+    return match[1] or rf"{match[2]}\_"
 
 
 def methods_of(cls):
@@ -35,26 +46,9 @@ def add_methods(app, what, name, obj, options, lines):
     lines[place:place] = ["", *table, ""]
 
 
-def embed_lazily(app, doctree):
-    """A frame loads its page when it is scrolled to, and the page can be opened without the frame."""
-    if app.builder.format != "html":
-        return
-    for node in doctree.findall(nodes.raw):
-        text = node.astext()
-        found = EMBEDDED.search(text)
-        if found:
-            file = f"_static/{PurePosixPath(app.env.docname).name}_page.html"
-            path = Path(app.outdir, file)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(html.unescape(found[1]), encoding="utf-8")
-            file = "../" * app.env.docname.count("/") + file
-            frame = text.replace(found[0], f' src="{file}" loading="lazy"')
-            link = f'<p><a href="{file}">Open this page by itself</a></p>'
-            node.parent.replace(node, nodes.raw("", link + frame, format="html"))
-
-
 def setup(app):
+    app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)  # after numpydoc
     app.connect("autodoc-process-docstring", add_methods, priority=950)
-    app.connect("doctree-read", embed_lazily)
     app.add_css_file("api_pages.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

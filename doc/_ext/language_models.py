@@ -5,6 +5,11 @@ import inspect
 import pkgutil
 from pathlib import Path
 
+from docutils import nodes
+from docutils.io import StringOutput
+from sphinx.builders.text import TextBuilder
+from sphinx.writers.text import TextTranslator, TextWriter
+
 import sktopic
 
 # Pages in the order in which a reader would want them.
@@ -41,26 +46,43 @@ def _summary(value):
     return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
-def links(app):
-    """A line for each page of the guide."""
-    base = app.config.html_baseurl.rstrip("/")
-    for page in sorted(app.env.found_docs):
-        if page.startswith("guide/") or page in {"getting_started", "tutorial", "api"}:
-            yield f"- [{app.env.titles[page].astext()}]({base}/{page}.html)"
+class PlainText(TextTranslator):
+    """Of what extensions add, only the text; of pictures, what is seen."""
+
+    def unknown_visit(self, node):
+        pass
+
+    unknown_departure = unknown_visit
+
+    def visit_image(self, node):
+        if not node.get("alt"):  # the same again, in dark
+            raise nodes.SkipNode
+        super().visit_image(node)
+
+
+def texts(app, pages):
+    """Pages as Sphinx writes them for a terminal: with their tables, without markup."""
+    builder = TextBuilder(app, app.env)
+    builder.default_translator_class = PlainText
+    builder.init()
+    for page in pages:
+        doctree = app.env.get_and_resolve_doctree(page, builder)
+        yield TextWriter(builder).write(doctree, StringOutput(encoding="unicode"))
 
 
 def write(app, exception):
     if exception is not None or app.builder.format != "html":
         return
     brief = Path(app.confdir, "llms.md").read_text(encoding="utf-8")
-    base = app.config.html_baseurl.rstrip("/")
-    full = f"- [The guide as text, with all signatures]({base}/llms-full.txt)"
-    listed = "\n".join([*links(app), full])
+    found = sorted(app.env.found_docs)
+    pages = [page for page in FIRST if page in found]
+    pages += [page for page in found if page.startswith("guide/") and page not in [*pages, "guide/index"]]
+    base = app.config.html_baseurl and app.config.html_baseurl.rstrip("/") + "/"
+    links = [f"- [{app.env.titles[page].astext()}]({base}{page}.html)" for page in [*pages, "api"]]
+    links.append(f"- [The guide as text, with all signatures]({base}llms-full.txt)")
+    listed = "\n".join(links)
     Path(app.outdir, "llms.txt").write_text(f"{brief}\n## Pages\n\n{listed}\n", encoding="utf-8")
-    pages = [page for page in FIRST if page in app.env.found_docs]
-    pages += sorted(page for page in app.env.found_docs if page.startswith("guide/") and page not in pages)
-    texts = [Path(app.env.doc2path(page)).read_text(encoding="utf-8") for page in pages]
-    parts = [brief, *texts, "Signatures\n==========", *signatures()]
+    parts = [brief, *texts(app, pages), "Signatures\n==========", *signatures()]
     Path(app.outdir, "llms-full.txt").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

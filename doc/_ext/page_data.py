@@ -5,7 +5,6 @@ import inspect
 import re
 from html import escape, unescape
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from docutils import nodes
 
@@ -56,10 +55,9 @@ def _module_of(name, root):
 def add_to_context(app, pagename, templatename, context, doctree):
     context.setdefault("metatags", "")
     if pagename == "404":
-        context["metatags"] += _base(app.config.html_baseurl)
+        context["metatags"] += _base(app.config.html_context["site_folder"])
     text = OF_PAGES_WITHOUT_TEXT.get(pagename) or (doctree and description(doctree))
     if doctree is not None:
-        context["repository"] = app.config.html_context["repository"]
         context["source_file"] = source_file(pagename, Path(app.confdir).parent)
     if not text:
         return
@@ -71,9 +69,10 @@ def add_to_context(app, pagename, templatename, context, doctree):
         "og:title": title,
         "og:description": text,
         "og:type": "website",
-        "og:url": f"{app.config.html_baseurl.rstrip('/')}/{pagename}.html",
         "og:site_name": app.config.html_title,
     }
+    if app.config.html_baseurl:
+        properties["og:url"] = f"{app.config.html_baseurl.rstrip('/')}/{pagename}.html"
     for name, content in properties.items():
         context["metatags"] += f'<meta property="{name}" content="{escape(content)}" />\n'
 
@@ -83,9 +82,9 @@ def _plain(title):
     return unescape(re.sub("<[^>]+>", "", title))
 
 
-def _base(url):
+def _base(folder):
     """A server shows the page of missing pages in any folder: files are found from the root of the site."""
-    folder = urlsplit(url).path.rstrip("/") + "/"
+    folder = folder.rstrip("/") + "/"
     return (
         '<script>if (location.protocol !== "file:" && !location.pathname.endsWith("/404.html")) '
         f"document.write('<base href=\"{folder}\">')</script>\n"
