@@ -6,6 +6,8 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 SPHINX_ARGS ?=
 BENCH_ARGS ?=
+# The gate leaves it empty: nothing may be missing there.
+CHECK_ARGS ?= --allow-missing
 CLANG ?= clang
 HOSTILE_CASES ?= 200000
 SANITIZE_CASES ?= 20000
@@ -138,11 +140,11 @@ bench: $(VENV)/.kernels $(VENV)/.extra-bench
 
 doc: $(VENV)/.kernels $(VENV)/.extra-doc
 	$(BIN)/python -m sphinx -W --keep-going -b html $(SPHINX_ARGS) doc doc/_build/html
-	$(BIN)/python .ci/check_site.py doc/_build/html
+	$(BIN)/python .ci/check_site.py $(CHECK_ARGS) doc/_build/html
 	@echo "The documentation is in doc/_build/html/index.html"
 
 check-doc: $(VENV)/.extra-doc
-	$(BIN)/python .ci/check_site.py doc/_build/html
+	$(BIN)/python .ci/check_site.py $(CHECK_ARGS) doc/_build/html
 
 dev: $(VENV)/.kernels $(addprefix $(VENV)/.extra-,plot datasets dask test browser lint doc)
 	@echo "Ready: the package is installed editable in $(VENV), try 'make test'."

@@ -1,7 +1,7 @@
 """The check of the built documentation finds each fault, in a site of two pages that has one."""
 
 import importlib.util
-import shutil
+from pathlib import Path
 
 import pytest
 
@@ -41,17 +41,18 @@ def site(tmp_path):
     return write
 
 
-PLACEHOLDER = "OWN" + "ER"
+def check(folder):
+    return check_site.check(folder, check_site.html_files(folder), spelling=False)
 
 
 def faults(folder):
-    return [what for _, _, what in check_site.check(folder, spelling=False)]
+    return [what for _, _, what in check(folder)]
 
 
 def test_a_site_without_faults_has_none(site):
-    body = f"""
+    body = """
     <a href="other.html#here">there</a> <a href="#top" id="top">here</a> <a href="mailto:a@b.org">mail</a>
-    <a href="https://docs.python.org/3/">docs</a> <a href="https://github.com/{PLACEHOLDER}/sktopic">source</a>
+    <a href="https://docs.python.org/3/">docs</a> <a href="https://github.com/owner/sktopic">source</a>
     <img src="style.css" alt="Five topics as bars"> <img src="data:image/png;base64,AA" alt="A topic">
     <code>:doc:`x` ``y`` \\alpha</code> <pre>**kwargs and `a`_</pre> 2**31 - 1, f(**options), |B|, p(z | w)"""
     assert faults(site(body)) == []
@@ -66,6 +67,8 @@ def test_a_site_without_faults_has_none(site):
         ('<a href="http://docs.python.org/3/">x</a>', "no https address: http://docs.python.org/3/"),
         ('<a href="https://no such/">x</a>', "no https address: https://no such/"),
         ('<a href="https://example.com/a">x</a>', "a placeholder: https://example.com/a"),
+        ('<a href="https://github.com/OWNER/a">x</a>', "a placeholder: https://github.com/OWNER/a"),
+        ('<p id="twice">one</p><p id="twice">two</p>', "the id of another element: twice"),
         ('<img src="style.css">', "a picture whose text says too little (''): style.css"),
         ('<img src="style.css" alt="bars">', "a picture whose text says too little ('bars'): style.css"),
         (
@@ -91,14 +94,14 @@ def test_a_fault_is_found(site, body, fault):
 
 
 def test_page_and_line_are_named(site):
-    found = check_site.check(site('<p>\n<a href="missing.html">x</a></p>'), spelling=False)
+    found = check(site('<p>\n<a href="missing.html">x</a></p>'))
     assert found == [("index.html", 9, "leads nowhere: missing.html")]
 
 
 def test_pages_have_titles_descriptions_and_ways_to_them(site):
     assert set(faults(site(head=""))) == {"no title", "no description"}
     navigation = '<nav><a href="index.html">Start</a></nav>'
-    found = check_site.check(site(navigation=navigation), spelling=False)
+    found = check(site(navigation=navigation))
     assert found == [("other.html", 1, "not reached from the navigation")]
 
 
@@ -115,25 +118,80 @@ def test_words_are_looked_up():
     assert misspelt("By D. M. Bleix in 2003, of rows/corpuss, see readme.md") == []
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
-def test_searches_that_find_another_page_are_named(site, monkeypatch):
-    """In what Sphinx's search is asked for, and how results are read: only the search is another."""
-    monkeypatch.setattr(check_site, "chromium", lambda: None)
-    folder = site()
-    (folder / "_static").mkdir()
-    (folder / "_static" / "language_data.js").write_text("")
-    (folder / "_static" / "searchtools.js").write_text("""
-    const Search = {
-      _parseQuery: (query) => [query],
-      setIndex: (index) => (Search._index = index),
-      _performSearch: (query) => Search._index[query].map((page) => [page]),
-    };""")
-    (folder / "searchindex.js").write_text('Search.setIndex({"save": ["d", "c", "b", "b", "a"], "load": []})')
-    words = folder / "search_words.txt"
-    words.write_text("# comment\nsave: a b c\nsave: d\nload: a\n")
-    found, left_out = check_site.wrong_searches(folder, words, [])
-    assert found == [
-        ("search_words.txt", 3, "'save' finds a, b, c, not d"),
-        ("search_words.txt", 4, "'load' finds nothing, not a"),
+def test_what_is_missing_is_a_fault_unless_allowed(site, monkeypatch, capsys):
+    monkeypatch.setattr(check_site, "missing", lambda: [("Chromium or playwright", "no search was run")])
+    for arguments, code in [([], 1), (["--allow-missing"], 0)]:
+        monkeypatch.setattr("sys.argv", ["check_site", str(site()), *arguments])
+        assert check_site.main() == code
+        assert "Chromium or playwright is missing: no search was run" in capsys.readouterr().out
+
+
+def test_searches_that_find_another_place_are_named(tmp_path):
+    words = tmp_path / "search_words.txt"
+    words.write_text("# comment\nsave: how#save\nload: saving\nname: naming\n")
+    results = [["how", "saving", "how#save"], ["how", "saving#load"], []]
+    assert list(check_site.wrong_results(words, list(check_site.searches(words)), results)) == [
+        ("search_words.txt", 2, "'save' finds how, saving, not how#save"),
+        ("search_words.txt", 4, "'name' finds nothing, not naming"),
     ]
-    assert left_out == ["Chromium or playwright is missing: no page was opened"]
+
+
+def test_a_query_stands_in_one_line(tmp_path):
+    pytest.importorskip("sphinx")
+    search_words = imported(ROOT / "doc" / "_ext" / "search_words.py")
+    file = tmp_path / "search_words.txt"
+    file.write_text("# comment\nsave: a b\nload: c\n")
+    assert search_words.read(file) == {"save": ["a", "b"], "load": ["c"]}
+    file.write_text("save: a\nsave: b\n")
+    with pytest.raises(Exception, match="'save' twice"):
+        search_words.read(file)
+
+
+INDEX = {
+    "docnames": ["guide/how_to", "research/tables"],
+    "filenames": ["guide/how_to.rst", "research/tables.rst"],
+    "titles": ["How do I", "Tables"],
+    "alltitles": {"How do I": [[0, None]], "Tables": [[1, None]], "Save a model": [[0, "save-a-model"]]},
+    "indexentries": {"store": [[0, "save-a-model", True]]},
+    "terms": {"tabl": [0, 1], "model": [0, 1], "speed": 1},
+    "titleterms": {},
+    "objects": {},
+    "objnames": {},
+}
+# What Sphinx puts beside its search, in short.
+BESIDE = """
+const stopwords = new Set(["a", "do", "how", "i", "of"]), _ready = () => {}, _ = (text) => text;
+class Stemmer { stemWord(word) { return word.replace(/e?s$/, ""); } }"""
+SEARCHED = """
+([index, queries]) => { Search.setIndex(index); return queries.map((query) => {
+  const found = Search.find(query);
+  return [found.hits.map((hit) => hit[0] + hit[2]), found.hits[0]?.[1], describe(found)];
+}); }"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not check_site.chromium():
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=check_site.chromium(), args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def test_searches_ask_for_most_words(browser):
+    sphinx = pytest.importorskip("sphinx.search", reason="Sphinx is not installed")
+    static = Path(sphinx.__file__).parent.parent / "themes" / "basic" / "static"
+    page = browser.new_page()
+    page.set_content("<p></p>")
+    page.add_script_tag(content=BESIDE)
+    for script in (static / "searchtools.js", ROOT / "doc" / "_static" / "search.js"):
+        page.add_script_tag(content=script.read_text(encoding="utf-8"))
+    queries = ["save a model", "how do I store models", "speed of quokkas", "quokkas", "store speed"]
+    section, whole, other, none, parts = page.evaluate(SEARCHED, [INDEX, queries])
+    assert section[:2] == [["guide/how_to#save-a-model", "research/tables"], "Save a model - How do I"]
+    assert whole[0][0] == "guide/how_to#save-a-model"
+    assert other[0] == ["research/tables"] and 'No page has "quokkas"' in other[2]
+    assert none[0] == [] and none[2].startswith("Nothing found")
+    assert parts[2].startswith("No page has all of these words")

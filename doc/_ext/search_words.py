@@ -1,68 +1,86 @@
-"""Searches that have to find their page: lines of `doc/search_words.txt` become entries of the search index.
+"""Lines of `doc/search_words.txt` become entries of the search index, in which all entries lead to sections.
 
-The built site gets the file with labels replaced by pages, for `.ci/check_site.py`.
+The built site gets the file with labels replaced by pages and anchors, for `.ci/check_site.py`.
 """
 
-from collections import defaultdict
 from pathlib import Path
 
+from docutils import nodes
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 
 FILE = "search_words.txt"
 
 
-def lines(app):
+def read(path):
     """Queries, each with the labels or pages (`/guide/lda`) it should find."""
-    for line in Path(app.confdir, FILE).read_text(encoding="utf-8").splitlines():
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
             query, _, targets = line.partition(": ")
-            yield query.strip(), targets.split()
-
-
-def places(env, targets):
-    """Pages and anchors. What does not exist is named by the check of the site."""
-    labels = env.domains.standard_domain.labels | {
-        name: (*place, "") for name, place in env.domains.standard_domain.anonlabels.items()
-    }
-    for target in targets:
-        if target.startswith("/"):
-            yield target[1:], ""
-        else:
-            yield labels[target][:2] if target in labels else (f"missing-label:{target}", "")
-
-
-def by_page(app, env):
-    found = defaultdict(list)
-    for query, targets in lines(app):
-        for page, anchor in places(env, targets):
-            found[page].append((query, anchor))
+            if query in found:
+                raise ExtensionError(
+                    f"{path.name} has {query!r} twice: all it should find stands in one line"
+                )
+            found[query] = targets.split()
     return found
 
 
+def sections(doctree):
+    """For each anchor of a section its first one, which search results use; none for the whole page."""
+    found = {}
+    for section in doctree.findall(nodes.section):
+        first = section["ids"][0] if found else ""
+        found |= dict.fromkeys(section["ids"], first)
+    return found
+
+
+def place(env, target):
+    """Page and anchor. What does not exist is named by the check of the site."""
+    if target.startswith("/"):
+        return target[1:], ""
+    standard = env.domains.standard_domain
+    found = standard.labels.get(target) or standard.anonlabels.get(target)
+    if found is None:
+        return f"missing-label:{target}", ""
+    return found[0], sections(env.get_doctree(found[0])).get(found[1], found[1])
+
+
 def pages_to_write(app, env):
-    env.search_words = by_page(app, env)
-    return [page for page in env.search_words if page in env.found_docs]
+    queries = read(Path(app.confdir, FILE))
+    env.search_words = {query: [place(env, each) for each in targets] for query, targets in queries.items()}
+    return sorted({page for places in env.search_words.values() for page, _ in places} & env.found_docs)
 
 
 def add_entries(app, doctree, docname):
+    """An entry of the index that says the same as a query is no main one any more, and so comes after it."""
+    queries, found = app.env.search_words, sections(doctree)
+    for index in doctree.findall(addnodes.index):
+        index["entries"] = [
+            (kind, text, found.get(anchor, anchor), "" if text.lower() in queries else main, key)
+            for kind, text, anchor, main, key in index["entries"]
+        ]
     entries = [
-        ("single", query, anchor, "main", None) for query, anchor in app.env.search_words.get(docname, [])
+        ("single", query, anchor, "main", None)
+        for query, places in queries.items()
+        for page, anchor in places
+        if page == docname
     ]
     if entries:
         doctree.append(addnodes.index(entries=entries))
 
 
-def write_pages(app, exception):
+def write_places(app, exception):
     if exception is None and app.builder.format == "html":
-        text = "".join(
-            f"{query}: {' '.join(page for page, _ in places(app.env, targets))}\n"
-            for query, targets in lines(app)
-        )
-        Path(app.outdir, FILE).write_text(text, encoding="utf-8")
+        lines = [
+            f"{query}: {' '.join(f'{page}#{anchor}' if anchor else page for page, anchor in places)}\n"
+            for query, places in app.env.search_words.items()
+        ]
+        Path(app.outdir, FILE).write_text("".join(lines), encoding="utf-8")
 
 
 def setup(app):
     app.connect("env-updated", pages_to_write)
     app.connect("doctree-resolved", add_entries)
-    app.connect("build-finished", write_pages)
+    app.connect("build-finished", write_places)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
