@@ -153,7 +153,7 @@ INDEX = {
     "titles": ["How do I", "Tables"],
     "alltitles": {"How do I": [[0, None]], "Tables": [[1, None]], "Save a model": [[0, "save-a-model"]]},
     "indexentries": {"store": [[0, "save-a-model", True]]},
-    "terms": {"tabl": [0, 1], "model": [0, 1], "speed": 1},
+    "terms": {"table": [0, 1], "model": [0, 1], "speed": 1},
     "titleterms": {},
     "objects": {},
     "objnames": {},
@@ -161,7 +161,7 @@ INDEX = {
 # What Sphinx puts beside its search, in short.
 BESIDE = """
 const stopwords = new Set(["a", "do", "how", "i", "of"]), _ready = () => {}, _ = (text) => text;
-class Stemmer { stemWord(word) { return word.replace(/e?s$/, ""); } }"""
+class Stemmer { stemWord(word) { return word.replace(/s$/, ""); } }"""
 SEARCHED = """
 ([index, queries]) => { Search.setIndex(index); return queries.map((query) => {
   const found = Search.find(query);
