@@ -122,6 +122,17 @@ function describe({ hits, unknown, complete }) {
   return hits.length > MOST_HITS ? `The ${MOST_HITS} best of ${hits.length} results.` : `Results: ${hits.length}.`;
 }
 
+/* Of a whole page, what it says of itself; Sphinx would show the navigation above its text. */
+const excerptOf = Search.makeSearchSummary;
+Search.makeSearchSummary = (html, words, anchor) => {
+  if (anchor) return excerptOf(html, words, anchor);
+  const about = new DOMParser().parseFromString(html, "text/html").querySelector("meta[name=description]");
+  const excerpt = document.createElement("p");
+  excerpt.className = "context";
+  excerpt.textContent = about ? about.content : "";
+  return excerpt;
+};
+
 Search.query = (query) => {
   const [, terms, , highlighted] = Search._parseQuery(query);
   const found = Search.find(query);
