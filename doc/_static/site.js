@@ -5,13 +5,13 @@ function markCut(box) {
   box.classList.toggle("cut-right", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
 }
 
-// Names may break before a capital and after an underscore: StreamingVariational-LDA, not StreamingVariationalL-DA.
+// Names may break before a capital and after a sign: StreamingVariational-LDA, not StreamingVariationalL-DA.
 function allowBreaks(element) {
   const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const found = [];
   while (texts.nextNode()) found.push(texts.currentNode);
   for (const text of found) {
-    const parts = text.data.split(/(?<=[a-z]{4})(?=[A-Z])|(?<=[a-z][._])(?=[a-z])/);
+    const parts = text.data.split(/(?<=[a-z]{4})(?=[A-Z])|(?<=[a-z][._])(?=[a-z])|(?<=\w[(=])(?=["\w])/);
     if (parts.length > 1) {
       text.replaceWith(...parts.flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part])));
     }
@@ -33,7 +33,8 @@ document.addEventListener("DOMContentLoaded", () => {
     box.addEventListener("scroll", () => markCut(box), { passive: true });
     sizes.observe(box);
   }
-  all(".bd-article :is(h1, h2, h3, .sig-name, table:not(.stack) td:first-child), .page-toc a, .prev-next-title").forEach(allowBreaks);
+  const names = "h1, h2, h3, .sig-name, th, td:first-child, .stack td:nth-child(2)";
+  all(`.bd-article :is(${names}), .page-toc a, .prev-next-title`).forEach(allowBreaks);
   all(".bd-article img:not(a img)").forEach(linkToFile);
 });
 
