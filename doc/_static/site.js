@@ -34,8 +34,9 @@ document.addEventListener("DOMContentLoaded", () => {
     sizes.observe(box);
   }
   const names = "h1, h2, h3, .sig-name, th, td:first-child, .stack td:nth-child(2)";
-  all(`.bd-article :is(${names}), .page-toc a, .prev-next-title`).forEach(allowBreaks);
-  all(".bd-article img:not(a img)").forEach(linkToFile);
+  all(`.bd-article :is(${names}), .prev-next-title`).forEach(allowBreaks);
+  [...all(".page-toc a")].filter((link) => !link.textContent.trim().includes(" ")).forEach(allowBreaks);
+  all(".bd-article img:not(a img, .sphx-glr-thumbcontainer img)").forEach(linkToFile);
 });
 
 // sphinx_copybutton makes its buttons when the page is there, without a name that is read aloud.
