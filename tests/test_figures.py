@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import pkgutil
 import re
+import textwrap
 
 import pytest
 
@@ -67,12 +68,16 @@ def test_no_other_sentence_has_a_speed(page):
 
 
 def test_every_estimator_is_among_those_to_choose_from_with_a_measurement():
+    """In the table of the page, or in what the page says of it."""
     page = "doc/guide/choose.rst"
+    in_table = {row["model"] for row in rows("pages/choose")}
     terms = re.findall(r"^:class:`~sktopic\.\w+\.(\w+)`.*\n((?:    .*\n)+)", (ROOT / page).read_text(), re.M)
     assert {name for name, _ in terms} == {name for name in dir(sktopic) if name.endswith(("LDA", "HDP"))}
     patterns = [pattern_of(sentence) for its_page, sentence, *_ in SENTENCES if its_page == page]
     for name, definition in terms:
-        assert any(re.search(pattern, " ".join(definition.split()) + " ") for pattern in patterns), name
+        assert name in in_table or any(
+            re.search(pattern, " ".join(definition.split()) + " ") for pattern in patterns
+        ), name
 
 
 def test_the_chart_of_estimators_is_that_of_its_script():
@@ -87,6 +92,24 @@ def test_the_chart_of_estimators_is_that_of_its_script():
     for _, section, names in draw.QUESTIONS:
         text = page.partition(f".. _choose-{section}:\n")[2].partition("\n.. _")[0]
         assert all(f".{name}`" in text for name in names), section
+
+
+def test_the_front_page_has_the_snippet_of_the_readme():
+    text = (ROOT / "README.md").read_text()
+    page = (ROOT / "doc" / "index.rst").read_text()
+    of_page = re.search(r"^( *)\.\. code-block:: python\n.*\n\n((?:(?:\1 {4}.*)?\n)+)", page, re.M)[2]
+    assert textwrap.dedent(of_page).strip() == re.search(r"^```python\n(.*?)\n```", text, re.M | re.S)[1]
+
+
+def test_the_front_page_promises_what_the_readme_does():
+    promises, of_page = (
+        re.findall(r"^- \*\*.*(?:\n  .*)*", (ROOT / page).read_text(), re.M)
+        for page in ("README.md", "doc/index.rst")
+    )
+    without_links = [re.sub(r"[ \n]+\(:doc:`[^`]*`\)", "", promise) for promise in of_page]
+    assert [" ".join(promise.replace("``", "`").split()) for promise in without_links] == [
+        " ".join(promise.split()) for promise in promises
+    ]
 
 
 def test_the_front_page_compares_libraries_as_the_readme_does():

@@ -28,6 +28,22 @@ def texts():
     return [{"corpus": name, **row} for name in ("nips", "arxiv") for row in read(f"split_merge_hdp_{name}")]
 
 
+def models():
+    """Of this library, for LDA and HDPs: score and seconds on KOS; HDPs with the topics of their first start."""
+    lda = [
+        {
+            "model": row["model"],
+            "score": fixed(row["score, nats per word"]),
+            "seconds": significant(row["seconds of training"]),
+            "topics": "100",
+        }
+        for row in read("peers_family")
+        if " " not in row["model"]
+    ]
+    hdp = [{**row, "topics": row["kos"].split(" / ")[0]} for row in models_with_topics()]
+    return lda + [row for row in hdp if row["model"].endswith("HDP")]
+
+
 def gained(found):
     """Of "0.1 (0.0 to 0.2)"."""
     return with_range(*found.rstrip(")").partition(" (")[::2], sign=True)
@@ -57,6 +73,11 @@ TABLES = {
         models_with_topics,
         plain("model", "score", "seconds")
         | plain(f"topics at the start, or at most = {START}", "topics in the end = kos"),
+        by=lambda row: -float(row["score"]),
+    ),
+    "choose": select(
+        models,
+        plain("model", "score, nats per word = score", "seconds of training = seconds", "topics"),
         by=lambda row: -float(row["score"]),
     ),
     "hdp_samplers": select(

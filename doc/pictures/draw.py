@@ -1,6 +1,6 @@
-"""Makes the pictures in this folder, and what the snippets of the tutorial print.
+"""Makes the pictures in this folder, and what snippets print on the pages that show it.
 
-    python doc/pictures/draw.py [explorer] [choose] [tutorial]
+    python doc/pictures/draw.py [explorer] [choose] [index] [getting_started] [tutorial] [number_of_topics]
 
 `explorer` needs Chromium and playwright: SKTOPIC_BROWSER names the browser, else it is looked for. Texts are
 the docstrings of the packages that are installed, so that topics differ a little between versions.
@@ -8,6 +8,7 @@ the docstrings of the packages that are installed, so that topics differ a littl
 
 import argparse
 import contextlib
+import functools
 import io
 import os
 import re
@@ -181,22 +182,24 @@ def arrow(start, end):
     return f'<path d="M{x:g},{y:g} L{tip}"/>\n<polygon class="head" points="{tip} {corners}"/>'
 
 
-# What the tutorial shows: each snippet is a step.
+# What snippets print and draw, of the pages that show it.
+
+# A snippet that others go on from, which may be in a column of a grid.
+STEP = re.compile(r"^( *)\.\. code-block:: python\n\1    :class: preamble\n\n((?:(?:\1 {4}.*)?\n)+)", re.M)
 
 
-def tutorial():
-    """What each step prints, and its variable `figure`."""
+def show(name):
+    """What each step of a page prints, and its variable `figure`, by the number of the step."""
     import matplotlib as mpl
 
     mpl.use("Agg")
-    results = FOLDER / "tutorial"
+    results = FOLDER / Path(name).name
     results.mkdir(exist_ok=True)
-    page = (DOC / "tutorial.rst").read_text(encoding="utf-8")
-    steps = re.findall(r"^\.\. code-block:: python\n    :class: preamble\n\n((?:(?: {4}.*)?\n)+)", page, re.M)
+    page = (DOC / f"{name}.rst").read_text(encoding="utf-8")
     namespace = {}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("error")
-        for number, step in enumerate(steps, 1):
+        for number, (_, step) in enumerate(STEP.findall(page), 1):
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(textwrap.dedent(step), namespace)
             if printed.getvalue():
@@ -207,7 +210,9 @@ def tutorial():
                 optimised(png.getvalue(), results / f"{number}.png")
 
 
-PICTURES = {"explorer": explorer, "choose": choose, "tutorial": tutorial}
+PAGES = "index", "getting_started", "tutorial", "guide/number_of_topics"
+PICTURES = {"explorer": explorer, "choose": choose}
+PICTURES |= {Path(name).name: functools.partial(show, name) for name in PAGES}
 
 if __name__ == "__main__":
     main()
