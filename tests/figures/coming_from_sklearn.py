@@ -6,7 +6,7 @@ PAGE = "doc/guide/coming_from_sklearn.rst"
 
 SENTENCES = [
     (
-        "scikit-learn's online LDA took {} seconds to a held-out score of {} nats per word, "
+        "scikit-learn's online LDA took {} seconds for five passes to a held-out score of {} nats per word, "
         "and :class:`OnlineEMLDA` {} seconds to {}",
         seconds_and_scores,
         "scikit-learn, online, 5 passes",

@@ -12,7 +12,7 @@ SENTENCES = [
         "128",
     ),
     (
-        "128 workers have a predicted efficiency of {} on 1000 million tokens, of {} on 10,000 million "
+        "128 workers have a predicted efficiency of {} on 1,000 million tokens, of {} on 10,000 million "
         "and of {} on 100,000 million.",
         efficiencies,
         "1e+09",

@@ -4,17 +4,21 @@ from .uncertainty import coverages
 
 PAGE = "doc/guide/uncertainty.rst"
 
+
+def percentages(question):
+    """From means and from draws, with 10 words a document."""
+    return [f"{100 * float(coverage):.0f}" for coverage in coverages(question, "10")]
+
+
 SENTENCES = [
     (
-        "the true slope in {} of the cases from means and in {} from draws;",
-        coverages,
+        "cases do so in {} percent from means and {} percent from draws.",
+        percentages,
         "proportion as response",
-        "10",
     ),
     (
-        "with proportions as predictors, in {} from means and in {} from draws",
-        coverages,
+        "the other way round: {} percent from means, {} percent from draws",
+        percentages,
         "proportion as predictor",
-        "10",
     ),
 ]
