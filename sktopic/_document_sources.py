@@ -285,7 +285,7 @@ class BlockDocuments(Documents):
                 with _naming(0):
                     first = self._check(block)
                 self._summary.include(first)
-                self._source = chain([first], blocks)
+                self._source = chain([block], blocks)  # as it was given: what is read is checked then
                 return self
             raise _no_blocks()
         return self

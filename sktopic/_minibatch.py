@@ -253,7 +253,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         else:
             self._checked()
             self._check_continuation()
-            documents = self._documents(X).weighted(sample_weight)
+            documents = self._documents(X).weighted(sample_weight).begin()  # what is refused changes nothing
             with updating(self):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()

@@ -215,6 +215,11 @@ def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
         DaskTopicModel(MODEL, **LANES).fit(dask.delayed(X))
 
 
+def test_more_lanes_than_can_be_planned_are_refused():
+    with pytest.raises(ValueError, match=r"'n_lanes' parameter .* int in the range \[1, 4096\]. Got 4097"):
+        here(n_lanes=4097)
+
+
 def test_callbacks_are_refused():
     model = clone(MODEL)
     model._skl_callbacks = [object()]

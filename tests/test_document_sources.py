@@ -296,6 +296,14 @@ def test_a_bad_block_is_named_and_loses_nothing(block, message):
     model.partial_fit(X)
 
 
+def test_a_bad_first_block_does_not_let_a_model_adopt_its_parameters():
+    model = clone(MODEL).set_params(doc_topic_prior="auto").fit(X)
+    before = pickle.dumps(vars(model.set_params(doc_topic_prior=None)))
+    with pytest.raises(ValueError, match=r"block 0 of X: .*1D array"):
+        model.partial_fit(row for row in X[:2].toarray())
+    assert pickle.dumps(vars(model)) == before
+
+
 def test_lists_of_other_matrices_are_blocks_too(corpus):
     pandas = pytest.importorskip("pandas")
     expected = clone(MODEL).fit([X[:2000], X[2000:]])
@@ -304,6 +312,7 @@ def test_lists_of_other_matrices_are_blocks_too(corpus):
     frames = [pandas.DataFrame(block, columns=[f"w{i}" for i in range(25)]) for block in dense]
     named = clone(MODEL).fit(frames)
     assert_array_equal(named.components_, expected.components_)
+    assert clone(MODEL).partial_fit(iter(frames)).partial_fit(iter(frames)).feature_names_in_[0] == "w0"
     with pytest.raises(ValueError, match="block 1 of X: The feature names should match"):
         named.partial_fit([frames[0], frames[1].rename(columns=str.upper)])
     with pytest.raises(ValueError, match=r"X has corpora on disk; .* corpus.blocks\(\)\)\) makes one"):

@@ -29,7 +29,7 @@ def texts():
 
 
 def models():
-    """Of this library, for LDA and HDPs: score and seconds on KOS; HDPs with the topics of their first start."""
+    """Of this library, for LDA and HDPs: score and seconds on KOS; HDPs with topics of their first start."""
     lda = [
         {
             "model": row["model"],

@@ -5,6 +5,7 @@ import os
 import tempfile
 from contextlib import contextmanager
 from copy import copy
+from numbers import Integral
 from typing import Any, Self
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sktopic._base import AT_LEAST_ONE
-from sktopic._compat import HasMethods, StrOptions
+from sktopic._compat import HasMethods, Interval, StrOptions
 from sktopic._lanes import begin, check_lanes, head_of
 from sktopic._optional import import_dask
 from sktopic._progress import show_progress
@@ -29,6 +30,8 @@ from sktopic.lda._shard_tasks import check_shards
 
 # Parameters that are for mini-batches in lanes, and what they are where they are not given.
 SETTINGS_OF_LANES = {"n_lanes": 8, "merge_every": "auto", "delta_dtype": "float64"}
+# More than clusters have threads. Each is planned before training begins, with or without documents.
+MOST_LANES = 4096
 # Models in scratch folders are there as long as this process, since arrays that are computed later read them.
 _served: dict[str, Folder] = {}
 
@@ -48,7 +51,7 @@ class DaskTopicModel(BaseEstimator):
         StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size is that of a lane. Tasks run
         in one thread each, whatever its n_jobs. Or CollapsedGibbsLDA: its shards are swept side by side and
         merged after each sweep, which is what its own fit does, to the last bit.
-    n_lanes : int, default=8
+    n_lanes : int from 1 to 4096, default=8
         Lanes, at least as many as the cluster has threads that are to be at work. CollapsedGibbsLDA has its
         n_shards instead.
     merge_every : int or "auto", default="auto"
@@ -118,7 +121,7 @@ class DaskTopicModel(BaseEstimator):
 
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "transform"])],
-        "n_lanes": [AT_LEAST_ONE],
+        "n_lanes": [Interval(Integral, 1, MOST_LANES, closed="both")],
         "merge_every": [AT_LEAST_ONE, StrOptions({"auto"})],
         "checkpoint": [str, os.PathLike, None],
         "checkpoint_every": [AT_LEAST_ONE],
