@@ -132,7 +132,7 @@ def load_docstrings(
                 docs.update(_docs_of_module(module))
             versions[package] = importlib.import_module(package).__version__
 
-    first = {}  # of docstrings that several names have, such as those of inherited methods
+    first: dict[str, str] = {}  # of docstrings that several names have, such as those of inherited methods
     for name in sorted(docs, key=lambda name: (name.count("."), name)):
         first.setdefault(docs[name], name)
 
