@@ -188,10 +188,11 @@ def test_searches_ask_for_most_words(browser):
     page.add_script_tag(content=BESIDE)
     for script in (static / "searchtools.js", ROOT / "doc" / "_static" / "search.js"):
         page.add_script_tag(content=script.read_text(encoding="utf-8"))
-    queries = ["save a model", "how do I store models", "speed of quokkas", "quokkas", "store speed"]
-    section, whole, other, none, parts = page.evaluate(SEARCHED, [INDEX, queries])
+    queries = ["save a model", "how do I store models", "speed of quokkas", "quokkas", "store speed", "?!"]
+    section, whole, other, none, parts, signs = page.evaluate(SEARCHED, [INDEX, queries])
     assert section[:2] == [["guide/how_to#save-a-model", "research/tables"], "Save a model - How do I"]
     assert whole[0][0] == "guide/how_to#save-a-model"
     assert other[0] == ["research/tables"] and 'No page has "quokkas"' in other[2]
     assert none[0] == [] and none[2].startswith("Nothing found")
     assert parts[2].startswith("No page has all of these words")
+    assert signs == [[], None, "Type a word to search for."]

@@ -116,6 +116,7 @@ function once(hits) {
 
 function describe({ hits, unknown, complete }) {
   const quoted = unknown.map((word) => `"${word}"`).join(", ");
+  if (!hits.length && !quoted) return "Type a word to search for.";
   if (!hits.length) return `Nothing found: no page has ${quoted}. Try another word for it.`;
   if (unknown.length) return `No page has ${quoted}: these have other words of the query.`;
   if (!complete) return "No page has all of these words: those with most come first.";
