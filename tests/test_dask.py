@@ -220,6 +220,11 @@ def test_more_lanes_than_can_be_planned_are_refused():
         here(n_lanes=4097)
 
 
+def test_batches_may_be_larger_than_any_corpus():
+    fitted = [here(clone(MODEL).set_params(batch_size=2**n), X=X[:50]) for n in (70, 71)]
+    assert_array_equal(fitted[0].components_, fitted[1].components_)
+
+
 def test_callbacks_are_refused():
     model = clone(MODEL)
     model._skl_callbacks = [object()]
