@@ -30,7 +30,7 @@ from sktopic.lda._shard_tasks import check_shards
 
 # Parameters that are for mini-batches in lanes, and what they are where they are not given.
 SETTINGS_OF_LANES = {"n_lanes": 8, "merge_every": "auto", "delta_dtype": "float64"}
-# More than clusters have threads. Each is planned before training begins, with or without documents.
+# Each is planned before training begins, with or without documents: so many take seconds.
 MOST_LANES = 4096
 # Models in scratch folders are there as long as this process, since arrays that are computed later read them.
 _served: dict[str, Folder] = {}
