@@ -215,6 +215,12 @@ def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
         DaskTopicModel(MODEL, **LANES).fit(dask.delayed(X))
 
 
+def test_proportions_of_float32_are_as_precise_as_their_type():
+    model = DaskTopicModel(MODEL, client=False, **LANES).fit(X[:50])
+    theta = model.transform([dask.delayed(X[:50].astype(np.float32))]).compute()
+    assert theta.dtype == np.float64 and np.abs(theta.sum(axis=1) - 1).max() < 1e-12
+
+
 def test_more_lanes_than_can_be_planned_are_refused():
     with pytest.raises(ValueError, match=r"'n_lanes' parameter .* int in the range \[1, 4096\]. Got 4097"):
         here(n_lanes=4097)

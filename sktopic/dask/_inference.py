@@ -103,6 +103,8 @@ def proportions_of_block(block, served, dtype, block_id):
     X = checked_block(block, block_id[0], type(model).__name__, model.n_features_in_)
     if not X.shape[0]:
         return np.empty((0, model.n_components_), dtype=dtype)
+    if X.dtype == np.float32:  # proportions are as precise as what was promised before blocks were read
+        X = X.astype(dtype, copy=False)
     return model.transform(X).astype(dtype, copy=False)
 
 
