@@ -7,21 +7,27 @@ Each fault is printed with the page and its line; the exit code is 1 if there ar
 - use each id once,
 - load nothing from a network, show no picture without a text that says what is seen, and no markup that
   Sphinx or the browser left as it was,
-- have a title and a description, be reached from the navigation, and be free of misspelt words.
+- have a title and a description, be reached from the navigation, and be free of misspelt words,
+- open in Chromium without an error of a script, and without being wider than the window of a desktop or a
+  phone: all pages but those of generated/, which are made alike, from a server, one of each folder as a file.
 
-Searches of `doc/search_words.txt` must find their pages first or second. They run in Chromium, by playwright,
-which opens the pages, too. Where that or the packages for spelling are missing, the check fails, unless
---allow-missing is given.
+Searches of `doc/search_words.txt` must find their pages first or second. Chromium is started by playwright;
+SKTOPIC_BROWSER names it, else it is looked for. Where it or the packages for spelling are missing, the check
+fails, unless --allow-missing is given.
 """
 
 import argparse
+import contextlib
 import functools
 import gzip
+import http.server
 import importlib.util
 import json
+import os
 import re
 import shutil
 import sys
+import threading
 from collections import defaultdict, namedtuple
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -59,6 +65,7 @@ LOADED = {  # attributes of elements whose address the browser fetches
 LOADED_LINKS = {"stylesheet", "preload", "prefetch", "modulepreload", "icon", "shortcut icon", "preconnect"}
 FETCH = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""")
 N_RESULTS = 2
+WIDTHS = 1300, 400  # of windows, in pixels
 
 Link = namedtuple("Link", "address line in_navigation")
 Load = namedtuple("Load", "address line")
@@ -108,8 +115,8 @@ class Reader(HTMLParser):
         if tag == "link" and values.get("rel") in LOADED_LINKS:
             page.loads.append(Load(values.get("href") or "", line))
         for name in LOADED.get(tag, ()):
-            if values.get(name):
-                page.loads.append(Load(values[name], line))
+            listed = (values.get(name) or "").split(",") if name == "srcset" else [values.get(name)]
+            page.loads.extend(Load(part.split()[0], line) for part in listed if part and part.strip())
         page.loads.extend(Load(address, line) for address in FETCH.findall(values.get("style") or ""))
 
     def handle_endtag(self, tag):
@@ -185,7 +192,7 @@ def wrong_loads(path, page, site):
             continue
         if is_elsewhere(address):
             yield line, f"loaded from a network: {address}"
-        elif not target(path, address.split()[0], site)[0].is_file():
+        elif not target(path, address, site)[0].is_file():
             yield line, f"not there to be loaded: {address}"
 
 
@@ -261,7 +268,33 @@ def searches(file):
 
 
 def chromium():
-    return next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+    known = map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])
+    return os.environ.get("SKTOPIC_BROWSER") or next(filter(None, known), None)
+
+
+@contextlib.contextmanager
+def server_of(site):
+    """Address of a server that runs in the block."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *of_request):
+            pass  # each request would be printed
+
+    serve = functools.partial(Handler, directory=site)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@contextlib.contextmanager
+def browser_page():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield browser.new_page()
+        browser.close()
 
 
 SEARCH = """
@@ -269,27 +302,30 @@ SEARCH = """
 """
 
 
-def opened(files, search=None, queries=()):
-    """What pages ask a network for when the browser opens them, and what the page of searches finds."""
-    from playwright.sync_api import sync_playwright
+def wrong_when_opened(page, root, names):
+    """Faults that show when the browser's page opens pages of the site, which begin with this address."""
+    met, local = [], (root, "data:", "blob:", "about:")
+    page.on("pageerror", lambda error: met.append(f"error of a script: {error}"))
+    page.on(
+        "request",
+        lambda request: request.url.startswith(local) or met.append(f"asks a network for {request.url}"),
+    )
+    for name in names:
+        page.goto(f"{root}/{name}")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            needed = page.evaluate("document.documentElement.scrollWidth")
+            if needed > width:
+                met.append(f"{needed} pixels wide in a window of {width}")
+        yield from ((name, 1, what) for what in dict.fromkeys(met))
+        met.clear()
 
-    asked, results = [], []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("request", lambda request: asked.append((page.url, request.url)))
-        for file in files:
-            page.goto(file.as_uri())
-        if search:
-            page.goto(search.as_uri())
-            results = page.evaluate(SEARCH, list(queries))
-        browser.close()
-    local = ("file:", "data:", "blob:", "about:")
-    return [(where, what) for where, what in asked if not what.startswith(local)], results
 
-
-def wrong_results(file, rows, results):
-    """Rows are those of `searches`. A page is found by any of its sections, too."""
+def wrong_results(page, root, file):
+    """A page is found by any of its sections, too."""
+    rows = list(searches(file))
+    page.goto(f"{root}/search.html")
+    results = page.evaluate(SEARCH, [query for _, query, _ in rows])
     for (line, query, wanted), found in zip(rows, results, strict=True):
         first = found[:N_RESULTS]
         for place in wanted:
@@ -299,12 +335,15 @@ def wrong_results(file, rows, results):
 
 def check_in_browser(site, files):
     """Faults of pages that are opened, and of searches."""
-    words = site / "search_words.txt"
-    rows = list(searches(words))
-    files = [path for path in files if path.parent.name != "generated"]  # made alike, and many
-    asked, results = opened(files, site / "search.html", [query for _, query, _ in rows])
-    faults = [(Path(urlsplit(where).path).name, 0, f"asks a network for {what}") for where, what in asked]
-    return faults + list(wrong_results(words, rows, results))
+    looked_at = [path for path in files if path.parent.name != "generated"]
+    one_of_each_folder = {path.parent: path for path in looked_at}.values()
+    faults = []
+    with server_of(site) as address:
+        for root, some in ((address, looked_at), (site.as_uri(), one_of_each_folder)):
+            with browser_page() as page:
+                faults += wrong_when_opened(page, root, [path.relative_to(site).as_posix() for path in some])
+                faults += wrong_results(page, root, site / "search_words.txt")
+    return list(dict.fromkeys(faults))
 
 
 def missing():

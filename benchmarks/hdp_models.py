@@ -121,7 +121,8 @@ def write_scores(study):
 def score_cell(found):
     scores, seconds = ([end[name] for end in found] for name in ("score", "seconds"))
     spread = f" ± {np.ptp(scores) / 2:.3f}" if len(found) > 1 else ""
-    return f"{np.mean(scores):.3f}{spread} ({np.median(seconds):.0f} s)"
+    middle = np.median(seconds)
+    return f"{np.mean(scores):.3f}{spread} ({middle:.{0 if middle >= 9.95 else 1}f} s)"
 
 
 def write_topics(study):

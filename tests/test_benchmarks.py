@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from .pages import written_pages
+
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 RUNS = sorted(FOLDER.glob("runs/*.jsonl"))
@@ -210,8 +212,8 @@ def test_short_tables_are_those_of_the_published_tables_and_on_a_page(script, st
     assert set(re.findall(r"/benchmarks/pages/(\w+\.csv)", pages)) == written.keys()
 
 
-def test_tables_of_the_research_pages_fit_on_a_screen(study):
-    for page in (study.ROOT / "doc" / "research").glob("*.rst"):
+def test_tables_of_the_pages_fit_on_a_screen(study):
+    for page in written_pages():
         for name in re.findall(r"^ +:file: (/\S+\.csv)$", page.read_text(), re.M):
             with (study.ROOT / "doc" / name.lstrip("/")).open(newline="") as file:
                 head, *rows = csv.reader(file)

@@ -77,5 +77,5 @@ def spread(cell):
 
 def bracketed(cell):
     """Of "-7.613 ± 0.006 (1 s)": two decimals, and what is in the brackets."""
-    found = re.fullmatch(r"(\S+)(?: ± \S+)? \((\d+)( s)?\)", cell)
+    found = re.fullmatch(r"(\S+)(?: ± \S+)? \(([\d.]+)( s)?\)", cell)
     return f"{fixed(found[1])} ({found[2]}{(found[3] or '').replace(' ', chr(0xA0))})" if found else NONE

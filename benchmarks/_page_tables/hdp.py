@@ -1,6 +1,10 @@
 """Hierarchical Dirichlet processes."""
 
+import inspect
 import re
+
+import sktopic.hdp
+import sktopic.lda
 
 from .formats import NONE, bracketed, fixed, significant, spread, whole, with_range
 from .shapes import cell, columns, pivot, plain, read, select, wide
@@ -18,7 +22,7 @@ def models_with_topics():
     for row in read("hdp_models"):
         if row["model"] in ("tomotopy", "gensim") or "," not in row["model"]:
             found = topics[row["model"]]
-            score, seconds = re.fullmatch(r"(\S+) \((\d+).*", bracketed(row["kos"])).groups()
+            score, seconds = re.fullmatch(r"(\S+) \(([\d.]+).*", bracketed(row["kos"])).groups()
             rows.append({**found, "score": score, "seconds": seconds})
     return rows
 
@@ -26,6 +30,12 @@ def models_with_topics():
 def texts():
     """Two files of one study."""
     return [{"corpus": name, **row} for name in ("nips", "arxiv") for row in read(f"split_merge_hdp_{name}")]
+
+
+def passes(name):
+    """By default."""
+    estimator = getattr(sktopic.lda, name, None) or getattr(sktopic.hdp, name)
+    return inspect.signature(estimator).parameters["max_iter"].default
 
 
 def models():
@@ -41,7 +51,8 @@ def models():
         if " " not in row["model"]
     ]
     hdp = [{**row, "topics": row["kos"].split(" / ")[0]} for row in models_with_topics()]
-    return lda + [row for row in hdp if row["model"].endswith("HDP")]
+    ours = lda + [row for row in hdp if row["model"].endswith("HDP")]
+    return [{**row, "passes": passes(row["model"])} for row in ours]
 
 
 def gained(found):
@@ -77,7 +88,7 @@ TABLES = {
     ),
     "choose": select(
         models,
-        plain("model", "score, nats per word = score", "seconds of training = seconds", "topics"),
+        plain("model", "score, nats per word = score", "passes", "seconds of training = seconds", "topics"),
         by=lambda row: -float(row["score"]),
     ),
     "hdp_samplers": select(

@@ -66,7 +66,7 @@ TABLES = {
     ),
     "map_methods": pivot(
         settings_of_two,
-        plain("score, batches of = method"),
+        plain("score by size of batch = method"),
         "name",
         cell(fixed, SCORE),
         [f"{name}, {size}" for name in ("NIPS", "Enron", "arXiv") for size in (5000, 500)],

@@ -8,7 +8,9 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
+from sphinx.util import logging
 
+logger = logging.getLogger(__name__)
 FILE = "search_words.txt"
 
 
@@ -36,20 +38,24 @@ def sections(doctree):
 
 
 def place(env, target):
-    """Page and anchor. What does not exist is named by the check of the site."""
-    if target.startswith("/"):
-        return target[1:], ""
+    """Page and anchor; None, with a warning, where there is no such page or label."""
     standard = env.domains.standard_domain
     found = standard.labels.get(target) or standard.anonlabels.get(target)
+    if target.startswith("/") and target[1:] in env.found_docs:
+        return target[1:], ""
     if found is None:
-        return f"missing-label:{target}", ""
+        logger.warning("%s names %s, which is no page or label", FILE, target)
+        return None
     return found[0], sections(env.get_doctree(found[0])).get(found[1], found[1])
 
 
 def pages_to_write(app, env):
     queries = read(Path(app.confdir, FILE))
-    env.search_words = {query: [place(env, each) for each in targets] for query, targets in queries.items()}
-    return sorted({page for places in env.search_words.values() for page, _ in places} & env.found_docs)
+    env.search_words = {
+        query: [found for each in targets if (found := place(env, each))]
+        for query, targets in queries.items()
+    }
+    return sorted({page for places in env.search_words.values() for page, _ in places})
 
 
 def add_entries(app, doctree, docname):

@@ -94,9 +94,8 @@ Search.find = (query) => {
     const score = (0.8 * part + 0.2 * titled) * weightOfPage(index.docnames[page]);
     add(page, index.titles[page], "", null, score, SearchResultKind.text);
   }
-  const names = new Set(plain(query));
-  for (const name of names)
-    for (const hit of Search.performObjectSearch(name, names))
+  for (const name of new Set(plain(query)))
+    for (const hit of Search.performObjectSearch(name, new Set()))
       if (hit[4] > Scorer.objNameMatch) add(index.docnames.indexOf(hit[0]), hit[1], hit[2].slice(1), hit[3], 0.85, hit[6]);
 
   hits.sort((one, other) => other[4] - one[4] || one[1].localeCompare(other[1]));
@@ -118,9 +117,9 @@ function describe({ hits, unknown, complete }) {
   const quoted = unknown.map((word) => `"${word}"`).join(", ");
   if (!hits.length && !quoted) return "Type a word to search for.";
   if (!hits.length) return `Nothing found: no page has ${quoted}. Try another word for it.`;
-  if (unknown.length) return `No page has ${quoted}: these have other words of the query.`;
-  if (!complete) return "No page has all of these words: those with most come first.";
-  return hits.length > MOST_HITS ? `The ${MOST_HITS} best of ${hits.length} results.` : `Results: ${hits.length}.`;
+  const shown = hits.length > MOST_HITS ? `The ${MOST_HITS} best of ${hits.length} results` : `Results: ${hits.length}`;
+  if (unknown.length) return `No page has ${quoted}. ${shown} for the other words.`;
+  return complete ? `${shown}.` : `No page has all of these words. ${shown}, those with most words first.`;
 }
 
 /* Of a whole page, what it says of itself; Sphinx would show the navigation above its text. */

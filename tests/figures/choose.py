@@ -1,5 +1,6 @@
 """Figures in sentences of doc/guide/choose.rst; those of most estimators are in its table."""
 
+from .lda_comparison import behind_at_equal_time
 from .moment_matching import one_pass_against_one_pass
 from .tables import moment_matching, over_default
 
@@ -12,6 +13,7 @@ def seconds_of_one_pass():
 
 
 SENTENCES = [
+    ("none by more than {} nats with 100 topics, or {} with 20.", behind_at_equal_time),
     ("from one pass over a stream: {} microseconds a token.", moment_matching, "DDM"),
     ("with fewer approximations, at {} to {} microseconds a token.", moment_matching, "TDM"),
     ("and takes {} times as long as the default.", over_default, "V-OEM++"),

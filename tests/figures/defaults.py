@@ -70,7 +70,7 @@ def most_lost_by_thirty_passes_now():
 
 SENTENCES = [
     ("gains more than {} nats per word on average over five corpora.", most_gained_by_one_parameter),
-    ("loses {} with 100 topics and {} with 1000.", lost_by_one_over_the_number),
+    ("loses {} with 100 topics and {} with 1,000.", lost_by_one_over_the_number),
     ("the score is within {} nats of the best number of passes,", lost_after_thirty),
     ("leave fewer topics empty, and score {} to {} nats higher.", gained_by_a_start_from_documents),
     (

@@ -12,7 +12,7 @@ def seconds_of_hdps():
     figures = []
     for model in ("HybridHDP", "OnlineVariationalHDP"):
         (row,) = rows("hdp_models", model)
-        score, seconds = re.fullmatch(r"(\S+).* \((\d+) s\)", row["kos"]).groups()
+        score, seconds = re.fullmatch(r"(\S+).* \(([\d.]+) s\)", row["kos"]).groups()
         figures += [f"{float(score):.2f}", seconds]
     for model in ("HybridHDP", "OnlineEMLDA"):
         columns = {"largest_number_of_topics": "1000", "batch_size": "100"}
@@ -116,7 +116,8 @@ def moves_chains_and_truncation():
     for table in found.values():
         for name, digits in (("topics in use", 0), ("topics that hold 99 %", 0), ("score", 3)):
             figures += span([float(row[name]) for row in table], digits)
-    figures.append(min(chain["passes or sweeps"] for chain in found["CollapsedGibbsHDP"]))
+    fewest = min(int(chain["passes or sweeps"]) for chain in found["CollapsedGibbsHDP"])
+    figures.append(f"{fewest:,}")
     fixed = rows("hdp_topics_intervals", "kos", "HybridHDP", **{"topics_at_the_start_(or_at_most)": "300"})
     return [*figures, *(first(fixed[0][name]) for name in ("score", "topics that hold 99 %"))]
 
@@ -186,7 +187,7 @@ SENTENCES = [
     ),
     (
         "reaches {} nats per hidden word in {} s on one core, :class:`OnlineVariationalHDP` {} in {} s. In "
-        "two passes with batches of 100 documents and at most 1000 topics, :class:`HybridHDP` reaches {} in "
+        "two passes with batches of 100 documents and at most 1,000 topics, :class:`HybridHDP` reaches {} in "
         "{} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
         seconds_of_hdps,
     ),
@@ -196,7 +197,7 @@ SENTENCES = [
         "oHDP-SM, paper",
     ),
     (
-        "with moves {} from 100 topics and {} from 300, without them {} from 300 and {} from 1000,",
+        "with moves {} from 100 topics and {} from 300, without them {} from 300 and {} from 1,000,",
         scores_on,
         "nips",
         ("oHDP-SM, paper", "100"),
@@ -213,12 +214,12 @@ SENTENCES = [
         ("oHDP", "300"),
     ),
     (
-        "ahead by {} to {} nats, except in batches of 1000 documents: {} behind on NIPS, where they leave "
+        "ahead by {} to {} nats, except in batches of 1,000 documents: {} behind on NIPS, where they leave "
         "four updates, and {} on KOS with at most 50 topics.",
         lead_over_mean_field,
     ),
     (
-        "it gains {} to {} nats from 50 topics to 200, and from 200 to 1000 it loses {} to {}: a larger "
+        "it gains {} to {} nats from 50 topics to 200, and from 200 to 1,000 it loses {} to {}: a larger "
         "truncation than 200 topics does not help there.",
         gains_by_truncation,
     ),

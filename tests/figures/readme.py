@@ -1,5 +1,6 @@
 """Figures in sentences of README.md, and what doc/index.rst has of it too."""
 
+import math
 import re
 
 from .tables import TABLES, entry
@@ -23,9 +24,10 @@ def training_of_peers():
 
 
 def times_as_fast():
-    """To the score that each of them ends with, rounded to two digits."""
+    """To the score that each of them ends with: the least and the most, rounded down to one digit."""
     ratios = [entry("peers", "ratio or difference", "kos", "100", SECONDS, peer) for peer in PEERS]
-    return [f"{float(f'{ratio:.2g}'):.0f}" for ratio in ratios]
+    units = [10 ** math.floor(math.log10(of(ratios))) for of in (min, max)]
+    return [str(int(of(ratios) / unit) * unit) for of, unit in zip((min, max), units)]
 
 
 def one_pass():
@@ -53,7 +55,7 @@ ROWS = [
 # What both pages say below the table.
 BELOW = [
     ("blog entries (KOS) on one core, {}{}{}: sktopic", day),
-    ("the score of each of the three {}, {} and {} times as fast.", times_as_fast),
+    ("the score of each of the three {} to {} times as fast.", times_as_fast),
     (
         "One pass over 98,000 abstracts from arXiv takes scikit-learn's online LDA {} seconds and sktopic "
         "{}, and sktopic's score is {} nats per word better.",

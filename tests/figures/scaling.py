@@ -87,7 +87,7 @@ SENTENCES = [
         "32",
     ),
     (
-        "128 workers have an efficiency of {} on 1000 million tokens, of {} on 10,000 million and of {} on "
+        "128 workers have an efficiency of {} on 1,000 million tokens, of {} on 10,000 million and of {} on "
         "100,000 million.",
         efficiencies,
         "1e+09",

@@ -52,7 +52,7 @@ def topics_of_truncations(corpus):
     fixed = rows("hdp_topics_intervals", corpus, "HybridHDP")
     means = [[first(cell) for cell in row.values()] for row in fixed]
     best, most = max(means, key=lambda row: float(row[6])), means[-1]
-    return [best[2], best[6], most[2], *most[4:7]]
+    return [best[2], best[6], f"{int(most[2]):,}", *most[4:7]]
 
 
 def bounds_of_numbers():
@@ -76,11 +76,11 @@ def chains_on_kos():
 SENTENCES = [
     ("on KOS chains from 20 and from 300 topics end with {} and {}.", chains_on_kos),
     (
-        "scores {}, {} and {} on KOS with at most 100, 300 and 1000 topics, and {}, {} and {} on NIPS.",
+        "scores {}, {} and {} on KOS with at most 100, 300 and 1,000 topics, and {}, {} and {} on NIPS.",
         scores_of_learned_concentrations,
     ),
     (
-        "From 300 to 1000 topics it gains {} nats on Reuters, {} on 20 Newsgroups and {} on the Enron "
+        "From 300 to 1,000 topics it gains {} nats on Reuters, {} on 20 Newsgroups and {} on the Enron "
         "inboxes.",
         gains_by_topics,
     ),
