@@ -556,7 +556,7 @@ def test_fractional_counts_agree_between_float32_and_float64(estimator):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 def test_counts_of_the_caller_are_not_changed(estimator, container, dtype):
     # Quarters of entries are whole numbers.
-    counts = CONTAINERS[container]((X * 4).astype(dtype))
+    counts = CONTAINERS[container]((X[:20] * 4).astype(dtype))
 
     def parts(counts):
         if isinstance(counts, np.ndarray):
@@ -602,7 +602,7 @@ def test_fit_transform_and_score_do_not_depend_on_n_jobs(estimator):
         assert_same_model(new(estimator, n_jobs=n_jobs).fit(X), fitted(estimator))
 
 
-@every_estimator
+@every_class
 def test_fit_transform_and_score_do_not_depend_on_the_backend(estimator):
     """Processes get what is large memory-mapped, and therefore read-only."""
     assert_same_model_with(estimator, "loky", max_nbytes=100)
@@ -611,7 +611,6 @@ def test_fit_transform_and_score_do_not_depend_on_the_backend(estimator):
 @every_loop
 def test_fit_transform_and_score_do_not_depend_on_the_kind_of_workers(estimator):
     assert_same_model_with(estimator, "threading")
-    assert_same_model_with(estimator, "loky")
 
 
 @every_estimator

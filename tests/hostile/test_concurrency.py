@@ -121,7 +121,7 @@ def read_in_threads(name, n_rounds):
 
 @every_estimator
 def test_threads_that_ask_one_model_get_the_answers_of_one_thread(name):
-    in_child(read_in_threads, name, min(300, share(0.01)))
+    in_child(read_in_threads, name, min(300, share(0.005)))
 
 
 def fit_side_by_side(name, n_rounds):
@@ -139,7 +139,7 @@ def fit_side_by_side(name, n_rounds):
 
 @every_estimator
 def test_threads_that_train_models_of_their_own_do_not_meet(name):
-    in_child(fit_side_by_side, name, min(300, share(0.005)))
+    in_child(fit_side_by_side, name, min(300, share(0.003)))
 
 
 FIRST_IMPORTS = """
@@ -181,7 +181,7 @@ def test_first_imports_and_fits_in_threads():
     """Of a process that has imported nothing of the package."""
     modules = ["sktopic", *(f"sktopic.{name}" for name in sktopic._MODULES)]
     command = [sys.executable, "-W", "error", "-c", FIRST_IMPORTS, *modules]
-    for _ in range(min(100, share(0.003))):
+    for _ in range(min(100, share(0.001))):
         subprocess.run(command, check=True, timeout=120)
 
 
