@@ -76,7 +76,7 @@ ax.set_title("Topics with similar words are joined first")
 plt.show()
 
 # %%
-# The matrix has the topics in the same order: dark squares along the diagonal
+# The matrix has the topics in the same order: squares along the diagonal
 # are groups of topics that could be one, with
 # :meth:`~sktopic.lda.OnlineEMLDA.merge_topics`.
 
