@@ -47,7 +47,7 @@ help:
 	@echo "make sanitize  tests of kernels and hostile tests, with kernels that AddressSanitizer watches"
 	@echo "make races     tests of teams and threads, with kernels that ThreadSanitizer watches"
 	@echo "make clang     tests of kernels, with kernels that $(CLANG) has compiled"
-	@echo "make aarch64   the same on another machine, which qemu imitates (Debian, root the first time)"
+	@echo "make aarch64   the same on another machine, which qemu emulates (Debian, root the first time)"
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
 	@echo "make lint      check style and types: ruff, cython-lint, codespell, mypy, stubtest"
 	@echo "make doc       build the documentation into doc/_build/html, warnings are errors, and check it"

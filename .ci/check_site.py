@@ -9,7 +9,7 @@ Each fault is printed with the page and its line; the exit code is 1 if there ar
   Sphinx or the browser left as it was,
 - have a title and a description, be reached from the navigation, and be free of misspelt words,
 - open in Chromium without an error of a script, and without being wider than the window of a desktop or a
-  phone: all pages but those of generated/, which are made alike, from a server, one of each folder as a file.
+  phone: all pages from a server (of generated/, which are made alike, one), and one of each folder as a file.
 
 Searches of `doc/search_words.txt` must find their pages first or second. Chromium is started by playwright;
 SKTOPIC_BROWSER names it, else it is looked for. Where it or the packages for spelling are missing, the check
@@ -283,8 +283,10 @@ def server_of(site):
     serve = functools.partial(Handler, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
 
 
 @contextlib.contextmanager
@@ -310,6 +312,7 @@ def wrong_when_opened(page, root, names):
         "request",
         lambda request: request.url.startswith(local) or met.append(f"asks a network for {request.url}"),
     )
+    page.on("response", lambda answer: answer.status < 400 or met.append(f"not there: {answer.url}"))
     for name in names:
         page.goto(f"{root}/{name}")
         for width in WIDTHS:
@@ -335,13 +338,18 @@ def wrong_results(page, root, file):
 
 def check_in_browser(site, files):
     """Faults of pages that are opened, and of searches."""
-    looked_at = [path for path in files if path.parent.name != "generated"]
-    one_of_each_folder = {path.parent: path for path in looked_at}.values()
+    one_of_each_folder = {path.parent: path for path in files}.values()
+    looked_at = [path for path in files if path.parent.name != "generated" or path in one_of_each_folder]
     faults = []
     with server_of(site) as address:
-        for root, some in ((address, looked_at), (site.as_uri(), one_of_each_folder)):
+        for root, some in (
+            (address, looked_at),
+            (site.as_uri(), {*one_of_each_folder, site / "search.html"}),
+        ):
             with browser_page() as page:
-                faults += wrong_when_opened(page, root, [path.relative_to(site).as_posix() for path in some])
+                faults += wrong_when_opened(
+                    page, root, sorted(path.relative_to(site).as_posix() for path in some)
+                )
                 faults += wrong_results(page, root, site / "search_words.txt")
     return list(dict.fromkeys(faults))
 

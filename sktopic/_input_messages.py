@@ -56,12 +56,22 @@ def explaining(X, owner, n_features=None):
             raise ValueError(
                 f"{error} It has {n_features} rows: if these are the words, give its transpose, X.T."
             ) from None
+        if _has_other_width(X, n_features):
+            raise ValueError(
+                f"{error} Count words with the vectorizer of the training, or bring a data frame to its "
+                "columns by sktopic.features.align_features."
+            ) from None
         raise
 
 
 def _is_transposed(X, n_features):
     shape = getattr(X, "shape", ())
     return len(shape) == 2 and shape[0] == n_features != shape[1]
+
+
+def _has_other_width(X, n_features):
+    shape = getattr(X, "shape", ())
+    return n_features is not None and len(shape) == 2 and shape[1] != n_features
 
 
 def _kind_of(X):
@@ -172,8 +182,9 @@ class CorpusSummary:
             )
         elif n_components is not None and n_documents < n_components > n_tokens / LEAST_TOKENS:
             warnings.warn(
-                f"{owner} has n_components={n_components}, but X has {n_documents} documents of "
-                f"{n_tokens:.0f} words in all, fewer than {LEAST_TOKENS} for each topic: take fewer topics, "
+                f"{owner} has n_components={n_components}, but X has {n_documents} "
+                f"document{'s' if n_documents != 1 else ''} of {n_tokens:.0f} words in all, fewer than "
+                f"{LEAST_TOKENS} for each topic: take fewer topics, "
                 "or more documents.",
                 CountsWarning,
                 stacklevel=2,

@@ -42,6 +42,12 @@ def after_pipeline(model, X):
     """Return what `last_step` does, and X as that step sees it."""
     before, model = _opened(model)
     for steps in before:
+        if hasattr(steps[0], "build_analyzer") and hasattr(X, "shape") and len(X.shape) == 2:
+            raise ValueError(
+                f"X is a matrix ({type(X).__name__}), but the pipeline begins with a "
+                f"{type(steps[0]).__name__}, which takes texts: give these, or take the model alone, "
+                "pipeline[-1]."
+            )
         X = steps.transform(X)
     return model, X
 

@@ -150,7 +150,9 @@ def test_transposed_matrix_is_recognised_where_the_number_of_words_is_known():
             function(COUNTS.T)
     with pytest.raises(ValueError, match=expected):
         document_completion(fitted, COUNTS.T)
-    with pytest.raises(ValueError, match=r"as input\.$"):
+    with pytest.raises(
+        ValueError, match=r"as input\. Count words with .* sktopic\.features\.align_features\.$"
+    ):
         fitted.transform(COUNTS[:, 1:])
 
 

@@ -74,6 +74,15 @@ def test_pipeline_that_ends_in_a_topic_model(texts):
     assert pipeline.get_feature_names_out().tolist() == [f"onlineemlda{i}" for i in range(8)]
 
 
+def test_counts_in_the_place_of_texts_are_named(texts):
+    train, *_ = texts
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(2, max_iter=1, random_state=0)).fit(train)
+    with pytest.raises(
+        ValueError, match=r"begins with a CountVectorizer, which takes texts: .* pipeline\[-1\]"
+    ):
+        perplexity(pipe, pipe[0].transform(train))
+
+
 def test_text_without_known_words_passes_the_pipeline(texts):
     pipeline = make_pipeline(make_vectorizer(), make_model(8)).fit(texts[0])
     assert_allclose(pipeline.transform(["", "xyzzy"]), 1 / 8)

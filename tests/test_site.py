@@ -197,17 +197,21 @@ def test_searches_ask_for_most_words():
     sphinx = pytest.importorskip("sphinx.search", reason="Sphinx is not installed")
     static = Path(sphinx.__file__).parent.parent / "themes" / "basic" / "static"
     queries = ["save a model", "how do I store models", "speed of quokkas", "quokkas", "store speed", "?!"]
-    queries.append("SparseLDA save")
+    queries += ["SparseLDA save", "sktopic.lda.SparseLDA()", "how do I", "of"]
     with check_site.browser_page() as page:
         page.set_content("<p></p>")
         page.add_script_tag(content=BESIDE)
         for script in (static / "searchtools.js", ROOT / "doc" / "_static" / "search.js"):
             page.add_script_tag(content=script.read_text(encoding="utf-8"))
-        section, whole, other, none, parts, signs, name = page.evaluate(SEARCHED, [INDEX, queries])
+        section, whole, other, none, parts, signs, *named, titled, common = page.evaluate(
+            SEARCHED, [INDEX, queries]
+        )
     assert section[:2] == [["guide/how_to#save-a-model", "research/tables"], "Save a model - How do I"]
     assert whole[0][0] == "guide/how_to#save-a-model"
     assert other[0] == ["research/tables"] and 'No page has "quokkas"' in other[2]
     assert none[0] == [] and none[2].startswith("Nothing found")
     assert parts[2].startswith("No page has all of these words")
-    assert signs == [[], None, "Type a word to search for."]
-    assert "research/tables#sktopic.lda.SparseLDA" in name[0]
+    assert "research/tables#sktopic.lda.SparseLDA" in named[0][0]
+    assert named[1][0] == ["research/tables#sktopic.lda.SparseLDA"]
+    assert titled[0] == ["guide/how_to"] and titled[2].startswith("Every page has such words")
+    assert signs == common == [[], None, "Type a word to search for, one that not every page has."]

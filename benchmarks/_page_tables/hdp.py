@@ -88,7 +88,13 @@ TABLES = {
     ),
     "choose": select(
         models,
-        plain("model", "score, nats per word = score", "passes", "seconds of training = seconds", "topics"),
+        plain(
+            "model",
+            "score, nats per word = score",
+            "passes or sweeps = passes",
+            "seconds of training = seconds",
+            "topics",
+        ),
         by=lambda row: -float(row["score"]),
     ),
     "hdp_samplers": select(

@@ -6,6 +6,7 @@
 "use strict";
 
 const MOST_HITS = 20;
+const EXCERPT = 240; // characters
 const ALIKE = 0.5; // least agreement of a title or entry with the query, from 0 to 1
 
 // Where two pages answer as well, the one that more readers want comes first.
@@ -19,10 +20,8 @@ const stemmer = new Stemmer();
 
 /* The words of a text that tell something, and how Sphinx's index has them. */
 const plain = (text) => splitQuery(text.toLowerCase());
-const telling = (text) => {
-  const all = plain(text), some = all.filter((word) => !stopwords.has(word));
-  return [...new Set(some.length ? some : all)];
-};
+const isCommon = (text) => plain(text).every((word) => stopwords.has(word));
+const telling = (text) => [...new Set(plain(text).filter((word) => isCommon(text) || !stopwords.has(word)))];
 const stemsOf = (text) => [...new Set(telling(text).map((word) => stemmer.stemWord(word)))];
 
 const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
@@ -64,9 +63,9 @@ function understand(query, { pages, weights }) {
 Search.find = (query) => {
   const index = Search._index;
   const read = (Search._read ||= readIndex(index));
-  const asked = understand(query, read);
+  const asked = understand(query, read), common = isCommon(query);
   const known = asked.filter(({ meant }) => meant.length);
-  const unknown = asked.filter(({ meant }) => !meant.length).map(({ word }) => word);
+  const unknown = asked.filter(({ meant }) => !meant.length && !common).map(({ word }) => word);
   const sought = total(known.map(({ weight }) => weight));
   const shared = (has) => total(known.filter(({ meant }) => meant.some(has)).map(({ weight }) => weight));
 
@@ -85,7 +84,7 @@ Search.find = (query) => {
     const shown = id ? `${title} - ${index.titles[page]}` : title;
     if (best >= ALIKE) add(page, shown, id, null, 1 + best * weight, SearchResultKind.title);
   }
-  const found = new Set(known.flatMap(({ meant }) => meant.flatMap((word) => [...read.pages.get(word)])));
+  const found = new Set((common ? [] : known).flatMap(({ meant }) => meant.flatMap((word) => [...read.pages.get(word)])));
   let complete = false;
   for (const page of found) {
     const part = shared((word) => read.pages.get(word).has(page)) / sought;
@@ -94,13 +93,20 @@ Search.find = (query) => {
     const score = (0.8 * part + 0.2 * titled) * weightOfPage(index.docnames[page]);
     add(page, index.titles[page], "", null, score, SearchResultKind.text);
   }
-  for (const name of new Set(plain(query)))
-    for (const hit of Search.performObjectSearch(name, new Set()))
-      if (hit[4] > Scorer.objNameMatch) add(index.docnames.indexOf(hit[0]), hit[1], hit[2].slice(1), hit[3], 0.85, hit[6]);
+  for (const name of namesIn(query))
+    for (const [page, full, anchor, about, , , kind] of Search.performObjectSearch(name, new Set()))
+      if (`.${full.toLowerCase()}`.endsWith(`.${name}`))
+        add(index.docnames.indexOf(page), full, anchor.slice(1), about, name.includes(".") ? 2 : 0.85, kind);
 
   hits.sort((one, other) => other[4] - one[4] || one[1].localeCompare(other[1]));
-  return { hits: once(hits), unknown, complete };
+  return { hits: once(hits), unknown, complete, common };
 };
+
+/* What may be a name of the library, as it is pasted: sktopic.lda.OnlineEMLDA.fit(), or partial-fit. */
+function namesIn(query) {
+  const pasted = query.toLowerCase().split(/[^\w.-]+/).map((name) => name.replace(/-/g, "_").replace(/^\.+|\.+$/g, ""));
+  return new Set([...plain(query), ...pasted].filter(Boolean));
+}
 
 /* Any number of sections of a page that answer, but the page itself, or a name on it, only if none does. */
 function once(hits) {
@@ -113,23 +119,24 @@ function once(hits) {
   });
 }
 
-function describe({ hits, unknown, complete }) {
+function describe({ hits, unknown, complete, common }) {
   const quoted = unknown.map((word) => `"${word}"`).join(", ");
-  if (!hits.length && !quoted) return "Type a word to search for.";
+  if (!hits.length && !quoted) return "Type a word to search for, one that not every page has.";
   if (!hits.length) return `Nothing found: no page has ${quoted}. Try another word for it.`;
   const shown = hits.length > MOST_HITS ? `The ${MOST_HITS} best of ${hits.length} results` : `Results: ${hits.length}`;
   if (unknown.length) return `No page has ${quoted}. ${shown} for the other words.`;
+  if (common) return `Every page has such words. ${shown}.`;
   return complete ? `${shown}.` : `No page has all of these words. ${shown}, those with most words first.`;
 }
 
-/* Of a whole page, what it says of itself; Sphinx would show the navigation above its text. */
-const excerptOf = Search.makeSearchSummary;
+/* What a page says of itself, or how a section begins; Sphinx would show headings, navigation and code as one text. */
 Search.makeSearchSummary = (html, words, anchor) => {
-  if (anchor) return excerptOf(html, words, anchor);
-  const about = new DOMParser().parseFromString(html, "text/html").querySelector("meta[name=description]");
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const first = anchor && page.getElementById(anchor.slice(1))?.closest("section, dl")?.querySelector("p:not(.admonition-title)");
+  const text = first ? first.textContent : page.querySelector("meta[name=description]")?.content || "";
   const excerpt = document.createElement("p");
   excerpt.className = "context";
-  excerpt.textContent = about ? about.content : "";
+  excerpt.textContent = text.length > EXCERPT ? text.slice(0, EXCERPT).replace(/\s\S*$/, " ...") : text;
   return excerpt;
 };
 

@@ -85,6 +85,8 @@ for topic in proportions.argsort()[::-1][:2]:
 # are predicted: the mean logarithm of their probability, so more is better.
 # The same with one topic, which means word frequencies alone, is what to beat.
 
-single = make_pipeline(words, OnlineEMLDA(n_components=1)).fit(texts)
+single = make_pipeline(words, OnlineEMLDA(n_components=1, random_state=0)).fit(
+    texts
+)
 print(f"30 topics: {pipe.score(new_texts):.2f} nats per word")
 print(f"one topic: {single.score(new_texts):.2f}")

@@ -27,9 +27,9 @@ class HybridHDP(LaneModel, SplitMergeSampler):
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
     topic that many documents use is more probable in the next. Choose it where topics are of very different
     sizes. By default at most n_components topics are used. Topics without tokens lose their weight, but
-    similar topics are not merged: n_components_, the number in use, is no estimate of their true number; that
-    of `CollapsedGibbsHDP` is. With split_merge=True n_components is only the start, on which the number that
-    is found after some passes hardly depends.
+    similar topics are not merged: n_components_, the number in use, is no estimate of how many the posterior
+    has; that of `CollapsedGibbsHDP` is. With split_merge=True n_components is only the start, on which the
+    number that is found after some passes hardly depends where the concentrations are given.
 
     Read more in :doc:`/guide/hdp`.
 
