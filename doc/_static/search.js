@@ -21,7 +21,10 @@ const stemmer = new Stemmer();
 /* The words of a text that tell something, and how Sphinx's index has them. */
 const plain = (text) => splitQuery(text.toLowerCase());
 const isCommon = (text) => plain(text).every((word) => stopwords.has(word));
-const telling = (text) => [...new Set(plain(text).filter((word) => isCommon(text) || !stopwords.has(word)))];
+const telling = (text) => {
+  const all = plain(text);
+  return [...new Set(isCommon(text) ? all : all.filter((word) => !stopwords.has(word)))];
+};
 const stemsOf = (text) => [...new Set(telling(text).map((word) => stemmer.stemWord(word)))];
 
 const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
