@@ -5,11 +5,17 @@ import re
 
 # Raised in a change of the library after which an estimator finds something else; 1 for all others.
 VERSIONS = {
-    "OnlineEMLDA": 4,
-    "OnlineEMLDA with another prior": 3,
-    "OnlineEMLDA with a decay": 2,
-    "OnlineEMHDP": 2,
-    "HybridHDP": 3,
+    "OnlineEMLDA": 5,
+    "OnlineEMLDA with another prior": 4,
+    "OnlineEMLDA with a decay": 3,
+    "boosted OnlineEMLDA": 2,
+    "OnlineEMHDP": 3,
+    "OnlineEMHDP in one pass": 2,
+    "HybridHDP": 4,
+    "HybridLDA": 2,
+    "LangevinLDA": 2,
+    "OnlineOPELDA": 2,
+    "StreamingGibbsLDA": 2,
 }
 
 # A run uses the estimators that its key names. By study, what other names stand for, and under None what a
@@ -68,7 +74,6 @@ ESTIMATORS = {
         "VarGibbs": ("HybridLDA",),
         "SGS": ("StreamingGibbsLDA",),
         "LDS": ("LangevinLDA",),
-        # What OnlineEMHDP finds in one pass has not changed.
         "G-OEM HDP": ("OnlineEMHDP in one pass",),
         "VarGibbs HDP": ("TruncationFreeHDP",),
     },

@@ -291,9 +291,19 @@ class DocumentBatch:
         topics.fill(-1)
         return topics
 
-    def content_keys(self, key):
-        """The stream key of each document, from the key and its words and counts alone."""
-        return content_keys(key, self.indptr, self.words[self.cell_word], self.cell_count)
+    def content_keys(self, key, word_numbers=None):
+        """The stream key of each document, from the key and its words and counts alone.
+
+        word_numbers : (n_columns,) what stands for the words of the columns; None: the columns
+        """
+        words = self.words if word_numbers is None else word_numbers[self.words].astype(np.int32)
+        return content_keys(key, self.indptr, words[self.cell_word], self.cell_count)
+
+    def documents_of_words(self):
+        """How many documents have each word, by weight: ndarray of shape (n_words,)."""
+        if self.sample_weight is None:
+            return np.diff(self.word_indptr)
+        return np.bincount(self.cell_word, weights=self.cell_weight(), minlength=self.n_words)
 
     def weighted_counts(self):
         """The counts of the cells, times the weights of their documents."""
@@ -340,10 +350,13 @@ class DocumentReader:
     ----------
     X : CSR matrix or array from as_documents
     sample_weight : ndarray of shape (n_documents,), float64, or None, for ones
+    word_numbers : ndarray of shape (n_columns,), integers, or None
+        Numbers of the words of the columns in the vocabulary of the model, ascending. If None, they are those
+        of the columns.
     """
 
-    def __init__(self, X, sample_weight=None):
-        self._X, self._sample_weight = X, sample_weight
+    def __init__(self, X, sample_weight=None, word_numbers=None):
+        self._X, self._sample_weight, self._word_numbers = X, sample_weight, word_numbers
         self._local_word = np.empty(X.shape[1], dtype=np.int32)
         self._local_word.fill(-1)
 
@@ -354,6 +367,10 @@ class DocumentReader:
         if arrays is None:
             arrays = self._gathered(canonical_counts(X[rows]), np.arange(len(rows)))
         return DocumentBatch(*arrays, self._weights_of(rows))
+
+    def keys(self, batch, key):
+        """The stream key of each document of a batch that was read here, from its words and counts."""
+        return batch.content_keys(key, self._word_numbers)
 
     def total_weight(self, rows):
         """As how many documents those of the rows count."""

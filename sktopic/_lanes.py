@@ -360,9 +360,8 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64,
                     statistics.decay(rule.kept(rho, is_first))
                 continue
             key, in_order = model._key(FIT_KEY, update.number), np.arange(X.shape[0])
-            reader = DocumentReader(as_documents(X))
-            position = lane * batch_size % 2**62  # which kernels number with 64 bits
-            counts = model._batch_counts(reader, in_order, key, update, workers, position)
+            reader = DocumentReader(as_documents(X), word_numbers=words)
+            counts = model._batch_counts(reader, in_order, key, update, workers)
             rule(statistics, counts, rho, is_first, workers)
             is_first = False
             if prior is not None:

@@ -17,7 +17,7 @@ from sktopic._documents import GROUP_SIZE
 from sktopic._editing import EditableTopics
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._interrupt import complete_or_undone
-from sktopic._kernels._rng import combine_keys, position_keys
+from sktopic._kernels._rng import combine_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._statistics import TopicWordStatistics
@@ -253,7 +253,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         else:
             self._checked()
             self._check_continuation()
-            documents = self._documents(X).weighted(sample_weight).begin()  # what is refused changes nothing
+            documents = self._weighted(self._documents(X), sample_weight).begin()  # errors change nothing
             with updating(self):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()
@@ -281,12 +281,16 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         """
 
         def select(documents):
-            documents = documents.weighted(sample_weight)
+            documents = self._weighted(documents, sample_weight)
             if check is not None:
                 check(documents)
             return documents
 
         return self._begin_anew(X, select, streamed=streamed)
+
+    def _weighted(self, documents, sample_weight):
+        """Return the Documents with their weights; ValueError where the settings allow none."""
+        return documents.weighted(sample_weight)
 
     @property
     def _statistics(self):
@@ -464,15 +468,15 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         discards = batch_counts.n_tokens > rule.negligible and rule.discards(self._rho(update), is_first)
         return batch_counts.expected.work() + (self._statistics.size if discards else 0)
 
-    def _batch_counts(self, reader, rows, key, update, workers, position=0):
+    def _batch_counts(self, reader, rows, key, update, workers):
         """The BatchCounts of some documents; of a large batch, summed over groups.
 
-        position : that of the first of them in the update
+        The stream of a document is named by the update and by the document's words and counts. So a document
+        of weight 2 adds what two copies of it add, and the order of a batch does not matter.
         """
         if len(rows) <= GROUP_SIZE or self._reads_whole_batches:
             batch = reader.batch(rows)
-            keys = position_keys(key, position, len(rows))
-            counts = self._document_step(batch, keys, update, workers)
+            counts = self._document_step(batch, reader.keys(batch, key), update, workers)
             return BatchCounts(counts, batch.words, batch.total_weight, batch.total_tokens)
         n_words = len(self._store)  # of a lane, fewer than n_features_in_
         dense = DenseCounts(n_words, self._n_trained, self._wants_prior_statistics)
@@ -480,8 +484,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         for first in range(0, len(rows), GROUP_SIZE):
             group = rows[first : first + GROUP_SIZE]
             batch = reader.batch(group)
-            keys = position_keys(key, position + first, len(group))
-            dense.include(self._document_step(batch, keys, update, workers), batch.words, workers)
+            counts = self._document_step(batch, reader.keys(batch, key), update, workers)
+            dense.include(counts, batch.words, workers)
             n_tokens += batch.total_tokens
         words = np.arange(n_words, dtype=np.int32)
         return BatchCounts(dense, words, reader.total_weight(rows), n_tokens)
@@ -491,8 +495,7 @@ class WeightedMinibatchModel(MinibatchTopicModel):
     """Base class of those in which a document may count as several, or as part of one.
 
     The weight of a document multiplies what its document step has found: its expected counts, and what it
-    tells of a prior. So a method is one of these where copies of the document would add the same, at least
-    in expectation.
+    tells of a prior. So a method is one of these where copies of the document in the same batch add the same.
     """
 
     @trains

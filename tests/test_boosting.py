@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from sktopic._document_steps import GibbsStep
 from sktopic._documents import DocumentReader, canonical_counts
-from sktopic._kernels._rng import combine_each, combine_keys, position_keys
+from sktopic._kernels._rng import combine_each, combine_keys
 from sktopic._minibatch import FIT_KEY
 from sktopic._parallel import Workers
 from sktopic._prior import MAX_ITER, TOL
@@ -104,7 +104,7 @@ def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between():
     with Workers(1) as workers:
         for t, first in enumerate(range(0, len(X), SIZE), start=1):
             batch, rho = reader.batch(np.arange(first, first + SIZE)), (1.0 + t) ** -model.learning_decay
-            keys = position_keys(combine_keys(seed, FIT_KEY, t - 1), 0, SIZE)
+            keys = batch.content_keys(combine_keys(seed, FIT_KEY, t - 1))
             present = s / CORPUS if t == 1 else s
             if t == 1:
                 s = s * batch.lengths.mean() / s.sum()

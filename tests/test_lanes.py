@@ -174,7 +174,7 @@ def test_a_round_follows_the_formula(learning_decay, monkeypatch):
         update = _lanes._update(twin, head.n_updates + step)
         key, reader = twin._key(FIT_KEY, update.number), DocumentReader(batch)
         with Workers(None) as workers:
-            found = twin._batch_counts(reader, np.arange(SIZE), key, update, workers, lane * SIZE)
+            found = twin._batch_counts(reader, np.arange(SIZE), key, update, workers)
             counts = _lanes.BatchCounts(found.expected, found.words, 1.0, 1.0)
             empty = _lanes.TopicWordStatistics.empty(N_WORDS, 5)
             empty.add(counts.expected, counts.words, 1.0, workers)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from .formats import NONE, change, fixed, significant, supported, whole, with_range
-from .shapes import CORPUS_NAMES, cell, columns, plain, read, select
+from .shapes import CORPUS_NAMES, cell, columns, pivot, plain, read, select
 
 MEASURES = {
     "seconds to it, median of 5": "seconds to the peer's score",
@@ -145,6 +145,13 @@ TABLES = {
             "log loss": cell(with_range, "log loss", "interval of the log loss", without=3),
         }
         | columns(significant, "seconds to make them = seconds of features"),
+    ),
+    "document_streams": pivot(
+        "document_streams",
+        plain("method"),
+        "corpus",
+        cell(supported, "difference", "95 percent interval from", "to", sign=True),
+        ["pairs of words", "KOS", "Reuters", "20 Newsgroups"],
     ),
     "older_runs": older_runs,
     "uncertainty": answers,

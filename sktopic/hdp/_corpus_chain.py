@@ -28,11 +28,11 @@ SAMPLED_TOGETHER = 1 << 19
 
 
 def can_be_kept(documents):
-    """Whether Documents have few enough tokens, and no weights."""
+    """Whether Documents have few enough tokens."""
     n_tokens = 0.0
-    for X, weights in documents.weighted_blocks():
+    for X in documents.blocks():
         n_tokens += np.clip(X.data, 1.0, LARGEST_COUNT).sum()
-        if weights is not None or n_tokens > MOST_TOKENS:
+        if n_tokens > MOST_TOKENS:
             return False
     return True
 

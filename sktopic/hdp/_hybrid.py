@@ -63,8 +63,8 @@ class HybridHDP(LaneModel, SplitMergeSampler):
         Whether a topic that fell out of use may be used again: topic_concentration is then shared out among
         all n_components topics. Otherwise it belongs to topics beyond those, and the topic stays unused.
     split_merge : bool, default=False
-        Whether topics are born, split, merged and dropped, so that their number is found (see Notes); needs
-        sampler='collapsed'.
+        Whether topics are born, split, merged and dropped, so that their number is found (see Notes). If
+        True, `sampler` must be 'collapsed', and training takes no ``sample_weight``.
     topic_word_prior : float or None, default=None
         Pseudo-count of every word in every topic, >= 0, added when topics are read; it gives words that
         training has not seen a probability above zero. None is ``min(0.1, 2 / n_components)``. With

@@ -144,8 +144,6 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
     other off what is left; the last one has all that is behind it, and where tokens are drawn to it the batch
     is sampled anew with twice as many columns. What draws give one of them in a batch makes one topic,
     whatever documents they are in, and it begins with that weight. A batch with births copies the statistics.
-    The ``sample_weight`` of a document does not make draws to new topics more probable, where copies of it
-    would.
 
     Departures from the paper, which adds every topic that a token is drawn to, and reserves nothing for new
     ones: there births end once the learned parameters of the proportions sum to doc_concentration.

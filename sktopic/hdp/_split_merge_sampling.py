@@ -103,6 +103,14 @@ class SplitMergeSampler(MinibatchHDP):
         if not self.split_merge:
             super()._check_continuation()
 
+    def _weighted(self, documents, sample_weight):
+        if self.split_merge and sample_weight is not None:
+            raise ValueError(
+                "sample_weight must be None with split_merge=True, whose moves give each copy of a document "
+                "topics of its own. Repeat the rows of X, or set split_merge=False."
+            )
+        return super()._weighted(documents, sample_weight)
+
     # Updates
 
     @property
@@ -116,13 +124,13 @@ class SplitMergeSampler(MinibatchHDP):
         counts = self._sampled(partial(step, assignments=topic), batch, prior, keys, update, workers)
         return DrawnCounts(counts, batch, topic)
 
-    def _batch_counts(self, reader, rows, key, update, workers, position=0):
+    def _batch_counts(self, reader, rows, key, update, workers):
         chain = update.memory.get(CHAIN)
         if chain is not None and not update.is_first_visit:
             n_sweeps = self.doc_burn_in + self.doc_sweeps
             visit = chain.visit(reader, rows, self._statistics, self._chain_settings(), n_sweeps, key)
             return BatchCounts(visit, visit.words, len(rows), float(len(visit.z)))
-        counts = super()._batch_counts(reader, rows, key, update, workers, position)
+        counts = super()._batch_counts(reader, rows, key, update, workers)
         return counts if chain is None else replace(counts, expected=replace(counts.expected, rows=rows))
 
     def _global_work(self, batch_counts, update):

@@ -68,7 +68,7 @@ class TableStep:
         """Tables of the words that are drawn so often that they pay for one: their numbers and parts."""
         n_words, n_topics = topics.rows.shape
         of_word = np.full(n_words, -1, dtype=np.int32)
-        n_draws = (self.burn_in + self.sweeps) * np.diff(batch.word_indptr)
+        n_draws = (self.burn_in + self.sweeps) * batch.documents_of_words()
         words = np.flatnonzero(self.sparse & (n_draws >= MANY_DRAWS)).astype(np.int32)
         of_word[words] = np.arange(len(words))
         threshold = np.empty((len(words), n_topics))

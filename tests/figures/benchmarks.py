@@ -42,6 +42,26 @@ def with_more_sweeps():
     return [least, most, faster]
 
 
+def copies_in_a_batch_of_pairs():
+    row = rows("document_streams", "pairs of words")[0]
+    return [f"{100 * float(row['share of documents that are repeated in a batch']):.0f}"]
+
+
+def change_with_copies_that_draw_alike():
+    """The largest one on pairs, where none is significantly lower."""
+    found = rows("document_streams", "pairs of words")
+    assert all(float(row["to"]) >= 0.0 for row in found)
+    return [f"{max(float(row['difference']) for row in found):.2f}"]
+
+
+def copies_on_corpora():
+    """The largest share of copies in a batch, in percent, where no change is significant."""
+    found = [row for row in rows("document_streams") if row["corpus"] != "pairs of words"]
+    assert all(float(row["95 percent interval from"]) <= 0.0 <= float(row["to"]) for row in found)
+    most = max(float(row["share of documents that are repeated in a batch"]) for row in found)
+    return [f"{np.ceil(1000 * most) / 10:.1f}"]
+
+
 def of_features(*columns):
     """Of each kind, in the order of the sentence."""
     kinds = "OnlineEMLDA", "TruncatedSVD of tf-idf", "NMF of tf-idf", "scikit-learn's LDA, online"
@@ -78,6 +98,19 @@ def best_accuracy_and_all_words():
 
 
 SENTENCES = [
+    (
+        "In a batch of 50 pairs of words, {} percent of the documents have a copy.",
+        copies_in_a_batch_of_pairs,
+    ),
+    (
+        "There the score is up to {} nats higher than with independent draws, and for no method is it "
+        "significantly lower.",
+        change_with_copies_that_draw_alike,
+    ),
+    (
+        "at most {} percent of the documents of a batch have a copy, and no change of score is significant.",
+        copies_on_corpora,
+    ),
     (
         "has the score of 400 sweeps of tomotopy's LDA after {} seconds. tomotopy takes {} seconds, "
         "which is {} times as long.",
