@@ -74,7 +74,7 @@ DIFFERS = {
     },
     "test_common": {
         "test_estimators": "Of all checks those of weights fail where batches hold ten documents: copies of "
-        "a document fill batches otherwise than its weight does, and are sampled independently.",
+        "a document fill batches otherwise than its weight does.",
         "test_check_param_validation": "The private table of constraints, which families share, has "
         "parameters that an estimator lacks; bad values are errors.",
     },
