@@ -10,6 +10,7 @@ The functions are pure and know nothing of who calls them where. The rows of wor
 which needs the others; what is not of words is in a small `Head`.
 """
 
+import json
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -24,6 +25,7 @@ from sktopic._documents import MOST_WORDS, DocumentReader, as_documents
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import add_rows, take_changes
 from sktopic._minibatch import FIT_KEY, INITIAL_KEY, Update, WeightedMinibatchModel
+from sktopic._model_files import described, digest_of_text
 from sktopic._parallel import Workers
 from sktopic._prior import PriorStatistics
 from sktopic._statistics import TopicWordStatistics, no_average
@@ -32,6 +34,13 @@ from sktopic._topic_word_prior import is_matrix
 
 # Parts of the vocabulary: sums over words are of the words of parts, then of parts, whatever the shards are.
 N_WORD_PARTS = 64
+# No sum of numbers of documents or tokens comes near this.
+TOO_LARGE = 1e100
+# Relative rounding errors of statistics, which are differences in part.
+ROUNDING = 1e-9
+# Parameters in which the model that merges may differ from those of lanes: each lane is given its batch_size,
+# and of random_state the seed is left.
+NOT_OF_AN_UPDATE = {"n_jobs", "verbose", "random_state", "batch_size"}
 
 
 class LaneModel(WeightedMinibatchModel):
@@ -130,6 +139,32 @@ class Head:
         return self.state["n_batch_iter_"]
 
     @property
+    def fitted(self):
+        """The attributes that training has set, by name, without the rows of words."""
+        kind = self.kind
+        declared = {**kind._fitted_arrays, **kind._optional_arrays, **kind._fitted_values}
+        return {name: self.state[name] for name in declared if name != "_store" and name in self.state}
+
+    @property
+    def identity(self):
+        """What tells this state of a model from all others: dict of numbers, strings and digests by name."""
+        state = self.state
+        parameters = {
+            name: state[name] for name in self.kind._get_param_names() if name not in NOT_OF_AN_UPDATE
+        }
+        names = state.get("feature_names_in_")
+        return {
+            "class": self.kind.__name__,
+            "n_features": self.n_features,
+            "feature_names_in_": None if names is None else digest_of_text("\0".join(map(str, names))),
+            "number of topics": self.n_topics,
+            "seed": self.seed,
+            "number of updates": self.n_updates,
+            **described(parameters),
+            "fitted state": digest_of_text(json.dumps(described(self.fitted), sort_keys=True)),
+        }
+
+    @property
     def wants_row_sums(self):
         """Whether each merge ends with `learn_from_rows`: the same for all heads of a model."""
         return self.model(None)._learns_topic_word_prior
@@ -142,15 +177,15 @@ class LaneSums:
     Attributes
     ----------
     lane : number of the lane
-    number : updates of the model before the round
-    n_updates : those that the lane has made
+    of : the identity of the Head that it began with
+    n_updates : updates that the lane has made
     n_documents, n_tokens : of its documents
     totals : (n_topics,) sums over words of what it adds
     prior : PriorStatistics of its documents, where the model learns from these; or None
     """
 
     lane: int
-    number: int
+    of: dict
     n_updates: int
     n_documents: int
     n_tokens: float
@@ -327,7 +362,7 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64,
     rows : (n_rows, n_topics) of these at least, as the last merge left them; not changed
     batches : csr_arrays of documents, whose columns are positions in words; one, in the first round of all
     lane : number of the lane
-    batch_size : documents of a batch, at most; the same for all lanes
+    batch_size : documents of a batch, at most
     dtype : float64 or float32, to which what is added is rounded
     at : (n_words,) where in rows those of the words are; None: they are these, in their order
 
@@ -368,7 +403,7 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64,
                 prior = prior.plus(counts.expected.prior_statistics())
             n_tokens += counts.n_tokens
     added, totals, n_added = _added(statistics, rows, at, np.dtype(dtype))
-    summary = LaneSums(lane, number, len(batches), n_documents, n_tokens, totals, prior)
+    summary = LaneSums(lane, head.identity, len(batches), n_documents, n_tokens, totals, prior)
     return LaneUpdate(summary, words, _smaller(added, n_added))
 
 
@@ -415,8 +450,7 @@ def merge_heads(head, summaries, is_first_visit=True):
     n_updates = lanes[0].n_updates if lanes else 0
     if [summary.lane for summary in lanes] != list(range(len(lanes))) or n_updates < 1:
         raise ValueError(f"the lanes {[s.lane for s in lanes]} are no round: each from 0 on is needed, once.")
-    if {(summary.number, summary.n_updates) for summary in lanes} != {(head.n_updates, n_updates)}:
-        raise ValueError("the lanes are of different rounds: all are to begin with the same model, as long.")
+    _check_one_round(lanes, head.identity)
     model = head.model(np.ones((1, head.n_topics)))
     rule, update = model._statistics_update(), _update(model, head.n_updates, n_updates, is_first_visit)
     n_documents, n_tokens = (sum(getattr(s, name) for s in lanes) for name in ("n_documents", "n_tokens"))
@@ -441,6 +475,29 @@ def merge_heads(head, summaries, is_first_visit=True):
         statistics.multiply(statistics.scale[0])
         statistics.scale[0] = 1.0
     return Head.of(model, rho if is_told and model._learns_topic_word_prior else None), merge
+
+
+def check_same_model(summary, identity):
+    """Raise ValueError for LaneSums of another model than the one of an identity."""
+    for name, value in identity.items():
+        if summary.of.get(name) != value:
+            raise ValueError(
+                f"the update of lane {summary.lane} is of another model: {name} is "
+                f"{summary.of.get(name)!r:.80} there and {value!r:.80} here. Merge it into the model "
+                "that was given to local_update."
+            )
+
+
+def _check_one_round(lanes, identity):
+    """Raise ValueError for LaneSums of different rounds."""
+    first = lanes[0]
+    for summary in lanes:
+        check_same_model(summary, identity)
+        if summary.n_updates != first.n_updates:
+            raise ValueError(
+                f"the lanes are of different rounds: lane {summary.lane} has n_updates={summary.n_updates}, "
+                f"lane {first.lane} has n_updates={first.n_updates}. Give all lanes of a round the same."
+            )
 
 
 def _summed(statistics):

@@ -7,6 +7,7 @@ of parameters, ``parameters/NAME``. What JSON cannot say of a parameter is an ob
 the ranges of parameters leave no others.
 """
 
+import hashlib
 import os
 import platform
 import stat
@@ -190,6 +191,32 @@ def _encoded_random_state(random_state):
     if name != "MT19937":
         raise TypeError(f"it is a RandomState over {name}; one over MT19937, the default, is allowed")
     return [inner["key"].tolist(), inner["pos"], state["has_gauss"], state["gauss"]]
+
+
+# Digests
+
+
+def described(values):
+    """What tells values (a dict) from others, by name: as JSON has them, and digests of arrays."""
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = _encoded(value)
+        except TypeError:
+            array = np.asarray(value)
+            if array.dtype.hasobject:
+                raise
+            found[name] = _digest(array.tobytes())
+    return found
+
+
+def digest_of_text(text):
+    """A name for a text that no other has."""
+    return _digest(text.encode("utf-8", "surrogatepass"))
+
+
+def _digest(content):
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 # Reading

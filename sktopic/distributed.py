@@ -5,7 +5,7 @@ A round begins with a model that all lanes share. Each lane treats mini-batches 
 change nothing, and the same arguments give the same bits wherever they run.
 """
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TypeVar, cast
 
 import numpy as np
@@ -13,10 +13,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from sktopic import _lanes
-from sktopic._lanes import LaneModel, LaneUpdate
+from sktopic._documents import check_sparse_structure
+from sktopic._lanes import ROUNDING, TOO_LARGE, LaneModel, LaneSums, LaneUpdate
+from sktopic._prior import PriorStatistics
 from sktopic._typing import MatrixLike
 
 Model = TypeVar("Model", bound=LaneModel)
+# Updates of a lane between two merges: each takes a moment, also without documents.
+MOST_UPDATES = 2**16
+# The same where numbers were rounded to float32.
+SINGLE_ROUNDING = 1e-6
 
 __all__ = ["LaneUpdate", "local_update", "merge_updates", "start_model"]
 
@@ -91,13 +97,14 @@ def local_update(
         Word counts of the lane's documents: at most ``n_updates * batch_size``, cut into batches in their
         order.
     lane : int
-        Number of the lane, from 0 on. With its batch_size it says which random numbers documents get: no two
-        lanes of a round have the same.
-    n_updates : int, default=1
-        Mini-batches before the merge, the same for all lanes; 1 before the first merge of a model, which
-        replaces its random start.
+        Number of the lane, from 0 on. Updates are merged in this order, so no two lanes of a round may have
+        the same.
+    n_updates : int from 1 to 65536, default=1
+        Number of mini-batches before the merge, the same for all lanes. A lane with too few documents ends
+        with updates without documents. Must be 1 before the first merge of a model, which replaces its
+        random start.
     batch_size : int or None, default=None
-        Documents of a batch; None: that of the model.
+        Number of documents per mini-batch. If None, that of the model.
     dtype : {'float64', 'float32'}, default='float64'
         What is added to the statistics is rounded to this.
 
@@ -109,14 +116,14 @@ def local_update(
     Raises
     ------
     ValueError
-        For more documents than fit, other numbers than these, or X that is no valid count matrix.
+        If a parameter is out of range, if there are more documents than fit, or if X is not a valid count
+        matrix.
     """
     if dtype not in ("float64", "float32"):
-        raise ValueError(f"dtype={dtype!r}: 'float64' and 'float32' are allowed.")
-    batch_size = model.batch_size if batch_size is None else batch_size
-    for name, value, least in (("lane", lane, 0), ("n_updates", n_updates, 1), ("batch_size", batch_size, 1)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name}={value!r}: an integer from {least} on is allowed.")
+        raise ValueError(f"dtype={dtype!r} is invalid: must be 'float64' or 'float32'.")
+    lane = _checked_integer("lane", lane, 0)
+    n_updates = _checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
+    batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
     head = _lanes.head_of(model)
     X = sp.csr_array(model._validate_documents(X, reset=False))
     if X.shape[0] > n_updates * batch_size:
@@ -124,8 +131,9 @@ def local_update(
             f"X has {X.shape[0]} samples; n_updates={n_updates} with batch_size={batch_size} are for "
             f"{n_updates * batch_size} at most."
         )
-    batches = [X[i * batch_size : (i + 1) * batch_size] for i in range(n_updates)]
-    words, batches = _lanes.narrowed(batches)
+    n_batches = -(-X.shape[0] // batch_size)
+    words, batches = _lanes.narrowed([X[i * batch_size : (i + 1) * batch_size] for i in range(n_batches)])
+    batches += [batches[0][:0]] * (n_updates - n_batches)
     rows = _lanes.rows_of(model, words)
     return _lanes.local_update(head, words, rows, batches, lane, batch_size, np.dtype(dtype))
 
@@ -139,7 +147,8 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
         That was given to `local_update`. It is not changed.
     updates : list of LaneUpdate
         Of all lanes that had documents, in any order: they are merged in the order of their numbers, which
-        are 0, 1, and so on.
+        are 0, 1, and so on. They are checked before anything is merged. A pickle can run code before that:
+        unpickle only what your own workers sent.
     is_first_visit : bool, default=True
         Whether the documents may be new to the model. The doc_concentration of `HybridHDP` is learned from
         new documents alone: say False in a second pass.
@@ -152,9 +161,12 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
     Raises
     ------
     ValueError
-        If a lane is missing or there twice, or if the updates are of another model or of different rounds.
+        If a lane is missing or there twice, if the updates are of another model or of different rounds, or if
+        one is damaged. The message names the lane.
     """
     head = _lanes.head_of(model)
+    expected = head, head.identity, bool(head.model(None)._wants_prior_statistics)
+    updates = [_checked_update(update, *expected) for update in updates]
     updates = sorted(updates, key=lambda update: update.summary.lane)
     head, merge = _lanes.merge_heads(head, [update.summary for update in updates], is_first_visit)
     n_features = head.n_features
@@ -163,3 +175,106 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
     if head.wants_row_sums:
         head = _lanes.learn_from_rows(head, [_lanes.row_sums(head, 0, n_features, rows)])
     return cast(Model, _lanes.finish(head, [rows]))
+
+
+def _checked_integer(name, value, least, most=None, advice=""):
+    """Return an integer parameter as int; ValueError for any other value."""
+    fits = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    if not fits or (most is not None and value > most):
+        allowed = f"from {least} on" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name}={value!r:.80} is invalid: must be an integer {allowed}. {advice}".rstrip())
+    return int(value)
+
+
+# What arrives from lanes may be damaged, or of another program: kernels trust what is checked here
+
+
+def _checked_update(update, head, identity, wants_prior):
+    """Return a LaneUpdate whose parts fit together and fit the head; ValueError for others."""
+    if not isinstance(update, LaneUpdate):
+        raise ValueError(f"updates has {update!r:.80}: each must be a LaneUpdate from local_update.")
+    summary = update.summary
+    if not isinstance(summary, LaneSums) or type(summary.of) is not dict:
+        raise ValueError("updates has one that does not say of which lane and model it is.")
+    _checked_integer("the lane of an update", summary.lane, 0)
+    _lanes.check_same_model(summary, identity)
+    try:
+        _check_summary(summary, head.n_topics, wants_prior)
+        return LaneUpdate(summary, update.words, _checked_rows(update, head))
+    except ValueError as error:
+        raise ValueError(
+            f"the update of lane {summary.lane} is damaged: {error!s:.800}. Call local_update again for this "
+            "lane."
+        ) from error
+
+
+def _check_summary(summary, n_topics, wants_prior):
+    _checked_integer("n_updates", summary.n_updates, 1, MOST_UPDATES)
+    n_documents = _checked_integer("n_documents", summary.n_documents, 0, 2**63 - 1)
+    n_tokens = summary.n_tokens
+    _check_number("n_tokens", n_tokens, TOO_LARGE)
+    if n_tokens > 0.0 and n_documents == 0:
+        raise ValueError(f"it has {n_tokens} tokens, but no documents")
+    prior = summary.prior
+    if isinstance(prior, PriorStatistics) != wants_prior or not (wants_prior or prior is None):
+        raise ValueError(
+            f"its prior statistics are {type(prior).__name__}, which the model does not learn from"
+        )
+    if wants_prior:
+        _check_array("log_theta", prior.log_theta, np.float64, (n_topics,), least=-TOO_LARGE)
+        _check_array("topic_gains", prior.topic_gains, np.float64, (n_topics,))
+        _check_number("total_gain", prior.total_gain, TOO_LARGE)
+        _check_number("the n_documents of the prior statistics", prior.n_documents, n_documents)
+        if (prior.n_documents > 0) != (n_tokens > 0.0):
+            raise ValueError(f"it has {n_tokens} tokens, in {prior.n_documents} documents")
+
+
+def _checked_rows(update, head):
+    """Return what an update adds to the rows of its words, checked; a sparse one is made anew."""
+    summary, words, added = update.summary, update.words, update.added
+    _check_array("words", words, np.int64, (None,), most=head.n_features - 1)
+    if np.any(np.diff(words) <= 0):
+        raise ValueError("its words do not ascend")
+    shape = len(words), head.n_topics
+    if sp.issparse(added):
+        if added.format != "csr" or added.shape != shape:
+            raise ValueError(f"added is {added.format} of shape {added.shape}, where csr {shape} is needed")
+        for part in (added.data, added.indices, added.indptr):
+            if not isinstance(part, np.ndarray) or part.ndim != 1:
+                raise ValueError("the arrays of added are none of a sparse matrix")
+        added = check_sparse_structure(added)
+        added = sp.csr_array((added.data, added.indices, added.indptr), shape=shape)
+        if not added.has_canonical_format:
+            raise ValueError("added has topics of a word twice, or not ascending")
+    entries, of_entries = (added.data, (None,)) if sp.issparse(added) else (added, shape)
+    dtype = np.float32 if getattr(entries, "dtype", None) == np.float32 else np.float64
+    most = max(1.0, summary.n_tokens)
+    slack = ROUNDING * (head.state["_store_totals"].max() + most)
+    _check_array("added", entries, dtype, of_entries, least=-slack, most=None)  # bounded by its sums
+    _check_array("totals", summary.totals, np.float64, shape[1:], least=-slack * max(1, len(words)))
+    if sp.issparse(added):  # whose own sums are of single precision
+        sums = np.bincount(added.indices, weights=added.data, minlength=head.n_topics)
+    else:
+        sums = added.sum(axis=0, dtype=np.float64)
+    totals = summary.totals
+    if not np.all(np.abs(sums - totals) <= SINGLE_ROUNDING * np.abs(totals) + slack):
+        raise ValueError("its totals are not the sums of what it adds")
+    if totals.sum() > (1.0 + SINGLE_ROUNDING) * most + slack:
+        raise ValueError(f"it adds {totals.sum():g} to the topics, for {summary.n_tokens:g} tokens")
+    return added
+
+
+def _check_array(name, array, dtype, shape, least=-ROUNDING, most=TOO_LARGE):
+    """Raise ValueError for another type or size (None is any), or for numbers out of a range."""
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
+        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise ValueError(f"{name} is {found}, where an array of {np.dtype(dtype)} is needed")
+    if len(array.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape)):
+        raise ValueError(f"{name} has shape {array.shape}, where {shape} is needed")
+    if not array.min(initial=0) >= least or (most is not None and not array.max(initial=0) <= most):  # or NaN
+        raise ValueError(f"{name} has numbers from {array.min()} to {array.max()}")
+
+
+def _check_number(name, value, most):
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 <= value <= most:
+        raise ValueError(f"{name} is {value!r:.40}, where a number from 0 to {most:g} is needed")

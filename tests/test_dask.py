@@ -143,8 +143,13 @@ def test_checkpoints_of_other_models_or_documents_are_refused(tmp_path):
     content = bytearray(last.read_bytes())
     content[len(content) // 2] ^= 1
     last.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"{last.name} in .* is damaged"):
+    with pytest.raises(
+        ValueError, match=rf"{last.name} in .* is damaged.* Delete the files {last.stem}\* to"
+    ):
         here(X=X[:1000], resume=True, **files)
+    for file in (tmp_path / "a").glob(f"{last.stem}*"):
+        file.unlink()
+    assert_same_state(state(here(X=X[:1000], resume=True, **files)), state(here(X=X[:1000])))
 
 
 def test_what_has_no_files_yet_is_an_empty_folder():

@@ -1,6 +1,8 @@
 """Lanes: mini-batches side by side, merged into what plain updates make of them."""
 
 import pickle
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -314,6 +316,16 @@ def test_an_update_is_sparse_where_that_is_smaller():
     assert isinstance(dense.added, np.ndarray)
 
 
+def test_many_numbers_of_single_precision_are_merged():
+    """Their sums, by which updates are checked, are of double precision."""
+    rng = np.random.RandomState(0)
+    many = sp.csr_array(rng.poisson(0.02, (40, 20_000)) * (1 + rng.rand(40, 20_000)))
+    start = start_model(StreamingGibbsLDA(8, random_state=0, batch_size=40), many.shape[1], 40)
+    update = local_update(start, many, lane=0, dtype="float32")
+    assert sp.issparse(update.added)
+    assert_allclose(merge_updates(start, [update])._store.sum(), many.sum(), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("model", "error", "message"),
     [
@@ -350,7 +362,7 @@ def test_wrong_arguments_are_refused():
         local_update(model, X[:20], lane=0, n_updates=2)
     with pytest.raises(ValueError, match="X has 11 samples; n_updates=1 with batch_size=10 are for 10"):
         local_update(model, X[:11], lane=0)
-    with pytest.raises(ValueError, match="lane=-1: an integer from 0 on"):
+    with pytest.raises(ValueError, match="lane=-1 is invalid: must be an integer from 0 on"):
         local_update(model, X[:10], lane=-1)
     with pytest.raises(ValueError, match="dtype='float16'"):
         local_update(model, X[:10], lane=0, dtype="float16")
@@ -359,12 +371,70 @@ def test_wrong_arguments_are_refused():
         with pytest.raises(ValueError, match="are no round"):
             merge_updates(model, some)
     merged = merge_updates(model, updates)
-    with pytest.raises(ValueError, match="of different rounds"):
+    with pytest.raises(
+        ValueError, match="lane 0 is of another model: number of updates is 0 there and 1 here"
+    ):
         merge_updates(merged, updates)
     with pytest.raises(ValueError, match="frozen topics have no rule"):
         local_update(merged.freeze_topics([0]), X[:10], lane=0)
     with pytest.raises(ValueError, match="n_shards=65"):
         _lanes.word_bounds(N_WORDS, 65)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"random_state": 4}, "seed is"),
+        ({"n_components": 6}, "number of topics is 6 there and 5 here"),
+        ({"learning_offset": 9.0}, "learning_offset is 9.0 there and 1.0 here"),
+        ({"cls": HybridLDA}, "class is 'HybridLDA' there and 'OnlineEMLDA' here"),
+        ({"n_features": 30}, "n_features is 30 there and 25 here"),
+        ({"feature_names": [f"w{i}" for i in range(25)]}, "feature_names_in_ is"),
+        ({"documents": 7}, "fitted state is"),
+    ],
+    ids=lambda change: next(iter(change)) if isinstance(change, dict) else "",
+)
+def test_updates_of_another_model_are_refused(change, message):
+    def model_and_update(documents=0, cls=OnlineEMLDA, n_features=N_WORDS, feature_names=None, **params):
+        given = {"n_components": 5, "random_state": 3, "batch_size": 300, **params}
+        start = start_model(cls(**given), n_features, N_DOCUMENTS, feature_names)
+        counts = sp.csr_array(X[documents:])
+        counts.resize(counts.shape[0], n_features)
+        with warnings.catch_warnings(action="ignore"):  # of scikit-learn, that counts have no names
+            model = merge_updates(start, [local_update(start, counts, lane=0)])
+            return model, local_update(model, counts, lane=0)
+
+    (model, own), (_, other) = model_and_update(), model_and_update(**change)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=f"lane 0 is of another model: {message}"):
+        merge_updates(model, [other])
+    assert pickle.dumps(model) == before
+    elsewhere = pickle.loads(before).set_params(n_jobs=2, batch_size=7)  # which say nothing of the model
+    assert_same_bits(
+        merge_updates(elsewhere, [own]).set_params(n_jobs=None, batch_size=300), merge_updates(model, [own])
+    )
+
+
+def test_lanes_of_a_round_make_the_same_number_of_updates():
+    model = Rounds(MODELS["gibbs"]).run().model
+    updates = [local_update(model, X[:20], lane=i, n_updates=n) for i, n in enumerate((2, 3))]
+    with pytest.raises(ValueError, match="of different rounds: lane 1 has n_updates=3"):
+        merge_updates(model, updates)
+
+
+def test_updates_without_documents_only_forget():
+    """And their number has an end."""
+    model = Rounds(MODELS["streaming gibbs"]).run().model
+    with pytest.raises(
+        ValueError, match="n_updates=1000000000 is invalid: must be an integer from 1 to 65536"
+    ):
+        local_update(model, X[:8], lane=0, n_updates=10**9)
+    begin = time.process_time()
+    update = local_update(model, X[:8], lane=0, n_updates=65536)
+    merged = merge_updates(model, [update])
+    assert time.process_time() - begin < 10.0
+    assert merged.n_batch_iter_ == model.n_batch_iter_ + 65536
+    assert_allclose(merged._store, 0.0, atol=1e-300)  # decay=0.9
 
 
 def test_concentrations_are_learned_from_documents_that_are_new():

@@ -4,15 +4,16 @@ A checkpoint is some files of arrays, such as the rows of each shard of words, a
 which says what it is a checkpoint of. Where that is missing, the others are no checkpoint.
 """
 
-import hashlib
 import json
 import re
+from contextlib import contextmanager
 from uuid import uuid4
 
 import numpy as np
 
-from sktopic._lanes import Head, finish, rows_of, word_bounds
-from sktopic._model_files import _decoded, _encoded
+from sktopic._fitted_arrays import NUMBER, check_fitted_values
+from sktopic._lanes import N_WORD_PARTS, TOO_LARGE, Head, finish, rows_of, word_bounds
+from sktopic._model_files import _decoded, _encoded, described
 from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import Whole, loaded_state, n_shards_of, rows_name
 
@@ -24,18 +25,6 @@ NAME = re.compile(r"merge-(\d{8})\.checkpoint")
 WITHOUT_EFFECT = {"n_jobs", "verbose"}
 # What a checkpoint says of the documents.
 OF_DOCUMENTS = {"documents", "n_documents", "n_features"}
-
-
-def described_parameters(estimator):
-    """What tells the parameters of an estimator from others: values, and digests of arrays."""
-    described = {}
-    for name, value in sorted(estimator.get_params(deep=False).items()):
-        if name in WITHOUT_EFFECT:
-            continue
-        if isinstance(value, np.ndarray):
-            value = hashlib.blake2b(np.ascontiguousarray(value), digest_size=16).hexdigest()
-        described[name] = _encoded(value)
-    return described
 
 
 class Heads:
@@ -50,13 +39,14 @@ class Heads:
 
     def __init__(self, folder, estimator, identity):
         self._folder = folder
-        parameters = described_parameters(estimator).items()
-        described = {
+        parameters = estimator.get_params(deep=False)
+        given = described({name: parameters[name] for name in sorted(parameters.keys() - WITHOUT_EFFECT)})
+        of = {
             "class": type(estimator).__name__,
-            **{f"parameter {k}": v for k, v in parameters},
+            **{f"parameter {name}": value for name, value in given.items()},
             **identity,
         }
-        self._identity = json.loads(json.dumps(described))
+        self._identity = json.loads(json.dumps(of))
 
     def numbers(self):
         """Rounds after which there are checkpoints, ascending."""
@@ -65,8 +55,8 @@ class Heads:
 
     def write(self, number, header, arrays):
         """Complete a checkpoint by its head, and delete older ones, of which the heads go first."""
-        described = {"format": FORMAT, "schema": SCHEMA, "of": self._identity, **header}
-        self._folder.write_arrays(_head_name(number), described, arrays)
+        header = {"format": FORMAT, "schema": SCHEMA, "of": self._identity, **header}
+        self._folder.write_arrays(_head_name(number), header, arrays)
         kept = tuple(map(prefix_of, self.numbers()[-KEPT:]))
         for name in sorted(self._folder.names(), key=lambda name: NAME.fullmatch(name) is None):
             if name.startswith("merge-") and not name.startswith(kept):
@@ -89,15 +79,28 @@ class Heads:
                 "another folder to start anew."
             )
         with self.open(numbers[-1]) as archive:
-            if archive.header["format"] != FORMAT or archive.header["schema"] != SCHEMA:
+            schema, found = archive.header.get("schema"), archive.header.get("of")
+            if archive.header.get("format") != FORMAT or type(schema) is not int or schema != SCHEMA:
                 raise ValueError("it is no checkpoint that this version reads")
-            found = archive.header["of"]
+            if type(found) is not dict:
+                raise ValueError(f"it says that it is of {found!r:.40}")
         self._check_identity(found, _head_name(numbers[-1]))
         return numbers[-1]
 
-    def open(self, number):
-        """Open the head of a checkpoint."""
-        return self._folder.open_arrays(_head_name(number))
+    @contextmanager
+    def open(self, number, keys=None, arrays=None):
+        """Open the head of a checkpoint; a ValueError of the block names the file.
+
+        keys, arrays : the names that the header, besides those of all, and the arrays have to have; or None
+        """
+        with self._folder.open_arrays(_head_name(number)) as archive:
+            for found, wanted in (
+                (archive.header.keys() - {"format", "schema", "of"}, keys),
+                (archive.declared.keys(), arrays),
+            ):
+                if wanted is not None and found != wanted:
+                    raise ValueError(f"it lacks, or should not have, {sorted(found ^ wanted)[:5]!r:.200}")
+            yield archive
 
     def _check_identity(self, found, name):
         if found == self._identity:
@@ -135,8 +138,7 @@ class Checkpoints:
 
     def _write_head(self, head, bounds, number):
         arrays, values = {}, {}
-        for name in _fitted_names(head.kind) & head.state.keys():
-            value = head.state[name]
+        for name, value in head.fitted.items():
             if isinstance(value, np.ndarray):
                 arrays[name] = value
             else:
@@ -144,18 +146,20 @@ class Checkpoints:
         header = {"bounds": [list(words) for words in bounds], "fitted": values, "rho": head.rho}
         self._heads.write(number, header, arrays)
 
-    def read(self, start, resume):
+    def read(self, start, resume, check):
         """Return the head of the last checkpoint, bounds of its shards, and its number; or None.
 
         start : the Head before the first update, of the same model
         resume : see Heads.last
+        check : function of a head and a number that raises ValueError if they do not belong together
         """
         number = self._heads.last(resume)
         if number is None:
             return None
-        with self._heads.open(number) as archive:
-            head = Head(start.kind, {**start.state, **_fitted(archive, start.kind)}, archive.header["rho"])
-            bounds = [tuple(words) for words in archive.header["bounds"]]
+        with self._heads.open(number, {"bounds", "fitted", "rho"}) as archive:
+            head = _head(archive, start)
+            bounds = _bounds(archive.header["bounds"], head.n_features)
+            check(head, number)
             missing = {rows_name(prefix_of(number), i) for i in range(len(bounds))} - {*self._folder.names()}
             if missing:
                 raise ValueError(f"it lacks {min(missing)}")
@@ -187,7 +191,7 @@ class Checkpoints:
 class InMemory:
     """In the place of Checkpoints where all tasks run in this process, and nothing asks for files."""
 
-    def read(self, start, resume):
+    def read(self, start, resume, check):
         """There is no checkpoint to go on with."""
 
     def write(self, tasks, state, number):
@@ -241,18 +245,49 @@ def _head_name(number):
     return f"{prefix_of(number)}.checkpoint"
 
 
-def _fitted(archive, kind):
-    """What training had set; ValueError for what the class does not declare."""
+def _head(archive, start):
+    """The Head that an archive stands for, checked as a model file is; start : that of the same model."""
+    kind, header, arrays = start.kind, archive.header, archive.declared.keys()
+    if header["rho"] is not None or type(header["fitted"]) is not dict:
+        raise ValueError("its rho is not null, or its fitted values are no JSON object")
+    needed = kind._fitted_arrays.keys() - {"_store"}
+    unlike = (header["fitted"].keys() ^ kind._fitted_values.keys()) | (needed - arrays)
+    unlike |= arrays - needed - kind._optional_arrays.keys()
+    if unlike:
+        raise ValueError(f"it lacks, or should not have, {sorted(unlike)[:5]!r:.200}")
     declared = kind._fitted_arrays | kind._optional_arrays
-    state = {key: _decoded(value) for key, value in archive.header["fitted"].items()}
-    unknown = (state.keys() | archive.declared.keys()) - _fitted_names(kind)
-    if unknown or not archive.declared.keys() <= declared.keys():
-        raise ValueError("it has values that the model does not")
-    return {**state, **{key: archive.array(key, np.dtype(declared[key][0])) for key in archive.declared}}
+    found = {name: _decoded(value) for name, value in header["fitted"].items()}
+    found |= {name: archive.array(name, np.dtype(declared[name][0])) for name in arrays}
+    head = Head(kind, {**start.state, **found})
+    # Rows are files of their own: zeros that take no memory stand for them.
+    model = head.model(np.broadcast_to(0.0, (start.n_features, found["_store_totals"].size)))
+    check_fitted_values(model)
+    model._checked()
+    _check_numbers(model, found)
+    if model.n_features_in_ != start.n_features:
+        raise ValueError(f"it has {model.n_features_in_} words, where {start.n_features} are needed")
+    model._check_continuation()
+    return head
 
 
-def _fitted_names(kind):
-    """Attributes that training sets, without the rows of words."""
-    return (kind._fitted_arrays.keys() | kind._optional_arrays.keys() | kind._fitted_values.keys()) - {
-        "_store"
-    }
+def _check_numbers(model, found):
+    """Raise ValueError for numbers that no training leaves, from which it could not go on."""
+    for name, value in found.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            if not np.all(np.abs(value) <= TOO_LARGE):  # nor NaN
+                raise ValueError(f"{name} has numbers that are too large, or not finite")
+        elif model._fitted_values.get(name) is NUMBER and not 0 <= value <= TOO_LARGE:
+            raise ValueError(f"{name} is {value!r:.40}")
+    if not (model._store_totals.min() >= 0.0 and model.doc_topic_prior_.min(initial=1.0) > 0.0):
+        raise ValueError("_store_totals or doc_topic_prior_ has numbers that are not positive")
+    if model._store_scale[0] != 1.0:
+        raise ValueError(f"_store_scale is {model._store_scale[0]}, where 1 is needed")
+
+
+def _bounds(found, n_features):
+    """Bounds of shards of words, as tuples; ValueError for any that `word_bounds` does not return."""
+    if type(found) is list and 1 <= len(found) <= N_WORD_PARTS:
+        bounds = word_bounds(n_features, len(found))
+        if found == [list(words) for words in bounds]:
+            return bounds
+    raise ValueError(f"its shards of words are {found!r:.80}")

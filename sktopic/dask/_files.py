@@ -13,6 +13,7 @@ import numpy as np
 
 from sktopic._array_archive import ArrayArchive, write_archive
 from sktopic._files import write_file
+from sktopic._lanes import ROUNDING, TOO_LARGE
 from sktopic._optional import import_fsspec
 
 
@@ -115,10 +116,12 @@ class Folder:
         try:
             with self.open(name) as file:
                 yield ArrayArchive(file)
-        except KeyError as error:
-            raise ValueError(f"{name} in {self.address} is damaged: it has no {error}") from error
         except ValueError as error:
-            raise ValueError(f"{name} in {self.address} is damaged: {error}") from error
+            reason = str(error).rstrip(".")
+            raise ValueError(
+                f"{name} in {self.address} is damaged: {reason:.800}. Delete the files {name[:14]}* to "
+                "continue from the checkpoint before them, or all files of the folder to start anew."
+            ) from error
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{self.address} has no file {name}") from error
 
@@ -131,7 +134,18 @@ def write_rows(folder: Folder, name: str, rows: np.ndarray) -> None:
 def read_rows(folder: Folder, name: str, shape: tuple[int, int]) -> np.ndarray:
     """Read such a file; ValueError for rows of another shape."""
     with folder.open_arrays(name) as archive:
-        rows = archive.array("rows", np.dtype(np.float64))
+        (rows,) = read_only(archive, {"rows": np.dtype(np.float64)})
         if rows.shape != shape:
             raise ValueError(f"it has rows of shape {rows.shape}, where {shape} is needed")
+        largest = rows.max(initial=0.0)
+        if not (largest <= TOO_LARGE and rows.min(initial=0.0) >= -ROUNDING * largest):  # as NaN is not
+            raise ValueError("it has negative numbers, too large ones, or some that are not finite")
         return rows
+
+
+def read_only(archive, dtypes):
+    """Read the arrays of an archive that has to have just these, each of its dtype (dict by name)."""
+    if archive.declared.keys() != dtypes.keys() or archive.header:
+        names = sorted(archive.declared.keys() ^ dtypes.keys() | archive.header.keys())
+        raise ValueError(f"it lacks, or should not have, {names[:5]!r:.200}")
+    return [archive.array(name, dtype) for name, dtype in dtypes.items()]

@@ -162,7 +162,8 @@ class DaskTopicModel(BaseEstimator):
         ------
         ValueError
             If a parameter is out of range or has no rule for lanes; if a block of X holds no valid counts,
-            which the message names; if a checkpoint is of another model or of other documents, or damaged.
+            which the message names; if a checkpoint is of another model or of other documents, or damaged,
+            where the message names the file.
         RuntimeError
             If scheduler or workers are gone, and do not come back.
         """
@@ -174,11 +175,10 @@ class DaskTopicModel(BaseEstimator):
                 return self._fit_in_shards(documents, tasks, folder)
             start = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
             files = self._checkpoints(folder, documents)
-            found = files.read(start, self.resume)
+            plan = self._plan(estimator, documents, int(estimator.max_iter))
+            found = files.read(start, self.resume, plan.check)
             head, _, n_done = found or (start, None, 0)
-            seed = head.seed if estimator.shuffle else None
-            plan = self._plan(estimator, documents, int(estimator.max_iter), seed)
-            plan.check(head, n_done)
+            plan.seed = head.seed if estimator.shuffle else None
 
             def start():
                 return begin_state(tasks, head) if found is None else files.state(tasks, None)
@@ -229,7 +229,7 @@ class DaskTopicModel(BaseEstimator):
             def start():
                 return begin_state(tasks, head) if fitted is None else files.given_state(tasks, head, fitted)
 
-            plan = self._plan(estimator, documents, 1, None, head.n_updates, is_fit=False)
+            plan = self._plan(estimator, documents, 1, head.n_updates, is_fit=False)
             model = self._run(tasks, plan, start, 0, files)
         if fitted is not None and hasattr(fitted, "feature_names_in_"):
             model.feature_names_in_ = fitted.feature_names_in_
@@ -328,9 +328,9 @@ class DaskTopicModel(BaseEstimator):
             estimator.set_params(n_jobs=1)
         return estimator
 
-    def _plan(self, estimator, documents, n_epochs, seed, n_done=0, is_fit=True):
+    def _plan(self, estimator, documents, n_epochs, n_done=0, is_fit=True):
         settings = int(self.n_lanes), self.merge_every, self.delta_dtype, int(estimator.batch_size)
-        return Plan(documents, *settings, n_epochs, seed, n_done, is_fit)
+        return Plan(documents, *settings, n_epochs, n_done, is_fit)
 
     def _checkpoints(self, folder, documents):
         if folder is None:

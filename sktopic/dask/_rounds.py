@@ -65,15 +65,16 @@ class Plan:
     documents : Documents
     n_lanes, merge_every, delta_dtype : of DaskTopicModel
     batch_size, n_epochs : of the estimator
-    seed : of the model, or None: documents are visited in their order
     n_done : updates of the model before
     is_fit : whether the model counts its passes
+
+    Attributes
+    ----------
+    seed : of the model, whose documents are visited in random orders; or None: in their own order
     """
 
-    def __init__(
-        self, documents, n_lanes, merge_every, delta_dtype, batch_size, n_epochs, seed, n_done, is_fit
-    ):
-        self.n_lanes, self._seed, self._documents, self._deal = n_lanes, seed, documents, None
+    def __init__(self, documents, n_lanes, merge_every, delta_dtype, batch_size, n_epochs, n_done, is_fit):
+        self.n_lanes, self.seed, self._documents, self._deal = n_lanes, None, documents, None
         self._sizes = sizes = [
             b - a for a, b in pairwise(documents.n_documents * i // n_lanes for i in range(n_lanes + 1))
         ]
@@ -93,7 +94,7 @@ class Plan:
     def _deal_of(self, epoch):
         """The Deal of an epoch, which is kept until the next."""
         if self._deal is None or self._deal.epoch != epoch:
-            key = None if self._seed is None else combine_keys(self._seed, SHUFFLE_KEY, epoch)
+            key = None if self.seed is None else combine_keys(self.seed, SHUFFLE_KEY, epoch)
             self._deal = Deal(self._documents, self.n_lanes, key, epoch)
         return self._deal
 
@@ -105,8 +106,13 @@ class Plan:
 
     def check(self, head, n_done):
         """Raise ValueError if a head after n_done rounds cannot be one of this plan."""
-        if n_done > len(self.rounds) or head.n_updates != self.n_updates[n_done]:
-            raise ValueError("the checkpoint is of another schedule of merges, as other versions have it.")
+        if n_done > len(self.rounds):
+            raise ValueError(f"it is of {n_done} merges, where {len(self.rounds)} are all")
+        if head.n_updates != self.n_updates[n_done]:
+            raise ValueError(
+                f"it has {head.n_updates} updates after {n_done} merges, where {self.n_updates[n_done]} are "
+                "needed; other versions may merge at other times"
+            )
 
     def n_documents(self, round_):
         """Documents of all lanes in a round."""

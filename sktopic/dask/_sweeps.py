@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from sktopic._block_order import BLOCK_SIZE, blocks_of
+from sktopic._prior import LARGEST, check_prior
 from sktopic._progress import NOT_SHOWN
 from sktopic._token_counts import column_sums, in_order
 from sktopic.dask._blocks import PIECES_OF_TASK
 from sktopic.dask._checkpoints import Heads, prefix_of
 from sktopic.dask._cluster import Steps
-from sktopic.dask._files import read_rows, write_rows
+from sktopic.dask._files import read_only, read_rows, write_rows
 from sktopic.dask._state import n_shards_of
 from sktopic.lda import _shard_tasks as shard_tasks
 from sktopic.lda._collapsed_gibbs import PRIOR_ITERATIONS
@@ -288,12 +289,34 @@ class Sampler:
         number = self._heads.last(resume)
         if number is None:
             return None
-        with self._heads.open(number) as archive:
+        keys = {"seed", "n_draws", "topic_word_prior"}
+        with self._heads.open(number, keys, {"prior", "trace"}) as archive:
             header = archive.header
             prior, trace = (archive.array(name, np.dtype(np.float64)) for name in ("prior", "trace"))
+            self._check_head(number, header, prior, trace)
             self._chain = replace(self._chain, seed=header["seed"])
             priors, n_draws = Priors(prior, header["topic_word_prior"]), header["n_draws"]
         return self._loaded(number, n_draws, priors, trace)
+
+    def _check_head(self, number, header, prior, trace):
+        """Raise ValueError for what no ChainState after so many sweeps has."""
+        estimator, seed, beta = self._estimator, header["seed"], header["topic_word_prior"]
+        if not 0 < number <= int(estimator.max_iter):
+            raise ValueError(f"it is of {number} sweeps, where {estimator.max_iter} are all")
+        if type(seed) is not int or not 0 <= seed < 2**31:
+            raise ValueError(f"its seed is {seed!r:.40}")
+        if type(beta) is not float or not 0.0 < beta <= LARGEST:
+            raise ValueError(f"its topic_word_prior is {beta!r:.40}")
+        if prior.ndim != 1:  # not a number for all topics
+            raise ValueError(f"its prior has shape {prior.shape}")
+        check_prior(prior, self._chain.n_components, "prior")
+        draws = estimator._draw_sweeps
+        n_draws = sum(sweep <= number for sweep in draws) if len(draws) > 1 else 0
+        if type(header["n_draws"]) is not int or header["n_draws"] != n_draws:
+            raise ValueError(f"its n_draws is {header['n_draws']!r:.40}, where {n_draws} is needed")
+        n_traced = number // int(estimator.evaluate_every) if estimator.evaluate_every else 0
+        if trace.shape != (n_traced,) or not np.isfinite(trace).all():
+            raise ValueError(f"its trace is not one of {n_traced} numbers")
 
     def _loaded(self, number, n_draws, priors, trace):
         """The ChainState of a checkpoint, whose counts follow from the topics of tokens."""
@@ -351,9 +374,8 @@ def write_topics(folder, name, chain, shard, state):
 def read_topics(folder, name, chain, shard):
     """Give tokens the topics that were written; returns what `place_tokens` does."""
     number = topic_type(chain.n_components)
+    names = "z", *shard.topics.of_order
+    dtypes = {key: np.dtype(np.int32) if key == "n_entries" else number for key in names}
     with folder.open_arrays(name) as archive:
-        arrays = {
-            key: archive.array(key, np.dtype(np.int32) if key == "n_entries" else number)
-            for key in archive.declared
-        }
+        arrays = dict(zip(dtypes, read_only(archive, dtypes)))
         return shard_tasks.place_tokens(chain, shard, **arrays)

@@ -23,9 +23,11 @@ class DocumentTopics:
     Attributes
     ----------
     changing : names of the arrays that sweeps change; the others belong to the documents
+    of_order : names of the arrays of `order`
     """
 
     changing: ClassVar[tuple[str, ...]]
+    of_order: ClassVar[tuple[str, ...]] = ()
 
     @property
     def state(self):
@@ -58,6 +60,7 @@ class TopicLists(DocumentTopics):
     hint: np.ndarray
 
     changing = "entries", "entry_weight", "n_entries", "hint"
+    of_order = "n_entries", "topics"
 
     @classmethod
     def of(cls, batch, n_topics):
@@ -121,6 +124,8 @@ class TopicLists(DocumentTopics):
         kept = {name: array.copy() for name, array in self.order.items()}
         if not np.array_equal(order["n_entries"], kept["n_entries"]):
             raise ValueError("the documents have other numbers of topics than their tokens")
+        if order["topics"].shape != kept["topics"].shape:
+            raise ValueError(f"the topics of documents have shape {order['topics'].shape}")
         document = np.repeat(np.arange(len(self.n_entries)), self.n_entries)
         if not np.array_equal(*(np.sort(each["topics"] + (document << 32)) for each in (order, kept))):
             raise ValueError("the documents have other topics than their tokens")

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._constraints import SHARED
 from sktopic._document_steps import TrainingStep
-from sktopic._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME
+from sktopic._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME, damaged
 from sktopic._lanes import LaneModel
 from sktopic._prior import (
     PRIOR_INERTIA,
@@ -76,6 +76,13 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
                 "shares of topics are equal and their sum stays. Choose doc_topic_prior='auto', or another "
                 "prior_update."
             )
+
+    def _checked(self):
+        super()._checked()
+        rule, n = self._prior_rule, len(self._prior_averages)
+        if rule is not None and n != self.n_components_ + (rule == "gamma"):
+            raise damaged(self, f"_prior_averages has {n} numbers, for {self.n_components_} topics")
+        return self
 
     def _initialize(self, n_features, seed):
         self._statistics = self._initial_statistics(n_features, seed, self.average)
