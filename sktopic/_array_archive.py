@@ -18,6 +18,7 @@ import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -215,45 +216,49 @@ def digest_of(array):
     return digest.hexdigest()
 
 
-def parse_json(text):
-    """The dict that bytes of JSON stand for: without what the standard does not have, or allows twice."""
+def parse_json(text, name=HEADER, not_finite=False):
+    """The dict that bytes of JSON stand for: without what the standard does not have, or allows twice.
+
+    name : of the file, for messages
+    not_finite : whether NaN and infinity are allowed, as Python writes them
+    """
     try:
         parsed = json.loads(
             text.decode("utf-8"),
-            object_pairs_hook=_unique,
-            parse_float=_finite,
-            parse_int=_short,
-            parse_constant=_refuse_constant,
+            object_pairs_hook=partial(_unique, name),
+            parse_float=partial(_finite, name),
+            parse_int=partial(_short, name),
+            parse_constant=float if not_finite else partial(_refuse_constant, name),
         )
     except RecursionError:
-        raise ValueError(f"{HEADER} is nested too deeply") from None
+        raise ValueError(f"{name} is nested too deeply") from None
     if type(parsed) is not dict:
-        raise ValueError(f"{HEADER} is no JSON object")
+        raise ValueError(f"{name} is no JSON object")
     return parsed
 
 
-def _unique(pairs):
+def _unique(name, pairs):
     result = dict(pairs)
     if len(result) < len(pairs):
-        raise ValueError(f"{HEADER} has a key twice, among {[key[:40] for key, _ in pairs[:20]]}")
+        raise ValueError(f"{name} has a key twice, among {[key[:40] for key, _ in pairs[:20]]}")
     return result
 
 
-def _finite(text):
+def _finite(name, text):
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{HEADER} has a number that is too large: {text[:40]}")
+        raise ValueError(f"{name} has a number that is too large: {text[:40]}")
     return number
 
 
-def _short(text):
+def _short(name, text):
     if len(text) > MOST_DIGITS:
-        raise ValueError(f"{HEADER} has an integer of {len(text)} digits; at most {MOST_DIGITS} are allowed")
+        raise ValueError(f"{name} has an integer of {len(text)} digits; at most {MOST_DIGITS} are allowed")
     return int(text)
 
 
-def _refuse_constant(name):
-    raise ValueError(f"{HEADER} has {name}, which is no JSON")
+def _refuse_constant(name, constant):
+    raise ValueError(f"{name} has {constant}, which is no JSON")
 
 
 def declared_arrays(table):

@@ -35,6 +35,7 @@ from sktopic._corpus import (
     FILES,
     FORMAT,
     IDS,
+    LARGE,
     MATRIX,
     SCHEMA,
     Corpus,
@@ -42,7 +43,7 @@ from sktopic._corpus import (
     file_of,
     index_type,
 )
-from sktopic._documents import COUNT_TYPES, canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents import COUNT_TYPES, MOST_WORDS, canonical_counts, check_counts, check_sparse_structure
 from sktopic._files import exchange, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
 from sktopic._typing import MatrixLike
@@ -55,8 +56,15 @@ except ImportError:  # where the system itself lets nobody else write an open fi
 PROGRESS = "progress.json"
 # Seconds after which progress is kept.
 PROGRESS_INTERVAL = 2.0
-ARRAYS = {*MATRIX, DOC_IDS, ends_of(DOC_IDS)}
-DTYPES = [*COUNTS, index_type(0), ENDS]
+# Types of the arrays that grow.
+INDEX_TYPES = [index_type(0), index_type(LARGE)]
+DTYPES = {
+    "indptr": INDEX_TYPES,
+    "indices": INDEX_TYPES,
+    "data": COUNTS,
+    DOC_IDS: [BYTES, IDS],
+    ends_of(DOC_IDS): [ENDS],
+}
 # Entries of a block of a dense matrix.
 DENSE_BLOCK = 1 << 22
 # Bytes of the header of a .npy file with one dimension.
@@ -404,7 +412,7 @@ class _Writer:
         progress = self._read_progress()
         _empty(self._folder, {PROGRESS, *map(file_of, progress["lengths"])})
         for name, length in progress["lengths"].items():
-            self._arrays[name] = _GrowingArray.found(self._path(name), length)
+            self._arrays[name] = _GrowingArray.found(self._path(name), DTYPES[name], length)
         if self._arrays:
             self._check_width(progress["n_features"])
             self._pass_over_ids()
@@ -418,16 +426,13 @@ class _Writer:
         path = os.path.join(self._folder, PROGRESS)
         try:
             with open(path, "rb") as file:
-                progress = parse_json(file.read())
+                progress = parse_json(file.read(), PROGRESS)
         except FileNotFoundError:
             return {"lengths": {}}
-        lengths = progress.get("lengths")
-        if not (
-            isinstance(lengths, dict)
-            and set(MATRIX) <= lengths.keys() <= ARRAYS
-            and all(type(n) is int and n >= 0 for n in (progress.get("n_features"), *lengths.values()))
-        ):
-            raise ValueError(f"{path} is damaged; remove its folder.")
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error!s:.800}. Delete its folder.") from error
+        if not _is_progress(progress):
+            raise ValueError(f"{path} is damaged. Delete its folder.")
         return progress
 
     @property
@@ -537,6 +542,24 @@ class _Writer:
         write_file(os.path.join(self._folder, HEADER), lambda file: file.write(text))
 
 
+def _is_progress(progress):
+    """Whether a dict says how much of whole blocks is written."""
+    lengths = progress.get("lengths")
+    if type(lengths) is not dict or not set(MATRIX) <= lengths.keys() <= DTYPES.keys():
+        return False
+    if not all(type(n) is int and 0 <= n < 2**63 for n in (progress.get("n_features"), *lengths.values())):
+        return False
+    if not 1 <= progress["n_features"] <= MOST_WORDS:
+        return False
+    n_documents, ids = lengths["indptr"] - 1, ends_of(DOC_IDS) if ends_of(DOC_IDS) in lengths else DOC_IDS
+    return (
+        n_documents > 0
+        and lengths["indices"] == lengths["data"]
+        and (DOC_IDS in lengths) == (ids in lengths)
+        and lengths.get(ids, n_documents) == n_documents
+    )
+
+
 class _GrowingArray:
     """A .npy file of one dimension that grows; its header has the right length when it is finished."""
 
@@ -551,15 +574,16 @@ class _GrowingArray:
         return cls(path, file, dtype, 0)
 
     @classmethod
-    def found(cls, path, length):
-        """One that is there, of which so many items are kept."""
+    def found(cls, path, dtypes, length):
+        """One that is there, of one of some dtypes, of which so many items are kept."""
         file = open(path, "rb+")  # noqa: SIM115
-        np.lib.format.read_magic(file)
-        _, _, dtype = np.lib.format.read_array_header_1_0(file)
-        array = cls(path, file, dtype, length)
-        if dtype not in DTYPES or os.fstat(file.fileno()).st_size < array._end:
+        header = file.read(NPY_HEADER_BYTES)
+        shape = re.search(rb"\((\d{1,19}),\)", header)
+        headers = {npy_header(dtype, (int(shape[1]),)): dtype for dtype in dtypes} if shape else {}
+        array = cls(path, file, headers.get(header, BYTES), length)
+        if header not in headers or os.fstat(file.fileno()).st_size < array._end:
             file.close()
-            raise ValueError(f"{path} is not what an earlier call has written; remove its folder.")
+            raise ValueError(f"{path} is not what an earlier call has written. Delete its folder.")
         file.truncate(array._end)
         file.seek(array._end)
         return array

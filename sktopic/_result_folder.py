@@ -3,15 +3,19 @@
 import json
 import os
 import pickle
+import re
+import stat
 
 import joblib
 import scipy.sparse as sp
 
+from sktopic._array_archive import parse_json
 from sktopic._files import write_file
 
 # The file that says of which data the results are.
 ABOUT = "about.json"
 FORMAT = "results of sktopic"
+RESULT = re.compile(r"[0-9a-f]{40}\.json")
 
 
 class ResultFolder:
@@ -38,8 +42,12 @@ class ResultFolder:
         about = {"format": FORMAT, "data": digest(data)}
         if not os.path.isdir(self._path):
             os.mkdir(self._path)
-        found = self._read(ABOUT)
+        found = self._read(ABOUT, dict, "Give another folder.")
         if found is None:
+            if any(map(RESULT.fullmatch, os.listdir(self._path))):
+                raise ValueError(
+                    f"{self._path} has results, but no {ABOUT}, which says for which X. Give another folder."
+                )
             self._write(ABOUT, about)
         elif found != about:
             raise ValueError(
@@ -51,27 +59,31 @@ class ResultFolder:
         """Whether there is a folder."""
         return self._path is not None
 
-    def read(self, name):
-        """The result of a name, a dict; None if it is not there."""
-        return self._read(f"{name}.json") if self.keeps else None
+    def read(self, name, checked):
+        """The result of a name, as `checked` makes it of a dict; None if it is not there.
+
+        checked : function of a dict that raises ValueError if it is not a result
+        """
+        if not self.keeps:
+            return None
+        return self._read(f"{name}.json", checked, "Delete it to compute it again.")
 
     def write(self, name, result):
         """Keep a result, a dict that JSON can express; floats come back as they are, to the last bit."""
         if self.keeps:
             self._write(f"{name}.json", result)
 
-    def _read(self, name):
+    def _read(self, name, checked, advice):
         path = os.path.join(self._path, name)
         try:
-            with open(path, encoding="utf-8") as file:
-                found = json.load(file)
+            if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+                raise ValueError("it is no regular file")
+            with open(path, "rb") as file:
+                return checked(parse_json(file.read(), name, not_finite=True))
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise ValueError(f"{path} is damaged: {error}; remove it.") from error
-        if not isinstance(found, dict):
-            raise ValueError(f"{path} is damaged: it has no names; remove it.")
-        return found
+            raise ValueError(f"{path} is damaged: {error!s:.800}. {advice}") from error
 
     def _write(self, name, content):
         text = json.dumps(content, indent=1).encode("ascii")

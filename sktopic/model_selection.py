@@ -3,7 +3,8 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from sklearn.pipeline import Pipeline
 
 import sktopic
 from sktopic._compat import Interval, safe_indexing, validate_params
+from sktopic._documents import MOST_WORDS
 from sktopic._optional import import_pandas, import_pyplot
 from sktopic._plug_in import after_pipeline, column_names, last_step, plug_in_topics
 from sktopic._progress import show_progress
@@ -444,7 +446,7 @@ class _Cell:
 def _run(tasks, X, folder, n_jobs, verbose):
     """The cells of the tasks; those that the folder has are not computed again."""
     names = [task.name() for task in tasks] if folder.keeps else [None] * len(tasks)
-    cells = [_kept_cell(folder, name) for name in names]
+    cells = [folder.read(name, partial(_checked_cell, task.n_words)) for name, task in zip(names, tasks)]
     missing = [i for i, cell in enumerate(cells) if cell is None]
     jobs = (delayed(_run_task)(tasks[i], X, folder, names[i]) for i in missing)
     done = len(tasks) - len(missing)
@@ -456,14 +458,29 @@ def _run(tasks, X, folder, n_jobs, verbose):
     return cells
 
 
-def _kept_cell(folder, name):
-    found = folder.read(name)
-    if found is None:
-        return None
-    try:
-        return _Cell(**found)
-    except TypeError as error:
-        raise ValueError(f"{name}.json in the folder is damaged: {error}; remove it.") from error
+def _checked_cell(n_words, found):
+    """The _Cell of a dict from a file; ValueError for any that is not one of topics with so many words."""
+    names = {field.name for field in fields(_Cell)}
+    if found.keys() != names:
+        raise ValueError(f"it lacks, or should not have, {sorted(found.keys() ^ names)[:5]!r:.200}")
+    cell = _Cell(**found)
+    if type(cell.n_components) is not int or cell.n_components < 1:
+        raise ValueError(f"its n_components is {cell.n_components!r:.40}")
+    for name in ("score", "coherence", "seconds"):  # NaN where there is nothing to be measured
+        if type(getattr(cell, name)) is not float:
+            raise ValueError(f"its {name} is {getattr(cell, name)!r:.40}")
+    if not 0.0 <= cell.seconds < math.inf:
+        raise ValueError(f"its seconds are {cell.seconds}")
+    top = cell.top_words
+    if type(top) is not list or len(top) != cell.n_components:
+        raise ValueError(f"its top_words are not those of {cell.n_components} topics")
+    if any(type(words) is not list or len(words) != n_words for words in top):
+        raise ValueError(f"its top_words are not {n_words} of each topic")
+    kinds = {type(word) for words in top for word in words}
+    columns = kinds == {int} and all(0 <= word < MOST_WORDS for words in top for word in words)
+    if kinds != {str} and not columns:
+        raise ValueError("its top_words are neither words nor columns")
+    return cell
 
 
 def _run_task(task, X, folder, name):

@@ -1,6 +1,8 @@
 """How many topics: the curve measures what it says, and goes on where it stopped."""
 
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,10 +91,16 @@ def test_interrupted_curve_goes_on_from_its_folder(curve, fits, tmp_path):
     for change in ({"random_state": 1}, {"n_words": 3}, {"cv": 4}):
         with pytest.raises(KeyboardInterrupt):  # there is more to be computed
             topic_number_curve(LDA, X, folder=folder, **SETTINGS | change)
-    damaged = max(folder.iterdir())
-    damaged.write_text("{")
-    with pytest.raises(ValueError, match=f"{damaged.name} is damaged"):
+    (folder / "about.json").rename(tmp_path / "about.json")
+    with pytest.raises(ValueError, match=r"has results, but no about\.json"):
         topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
+    (tmp_path / "about.json").rename(folder / "about.json")
+    damaged = max(folder.iterdir())
+    for make in (lambda file: file.write_text("{"), getattr(os, "mkfifo", Path.mkdir)):
+        damaged.unlink()
+        make(damaged)
+        with pytest.raises(ValueError, match=f"{damaged.name} is damaged: .* Delete it to compute it again"):
+            topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
 
 
 def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
