@@ -6,6 +6,7 @@ and their results come back in order: so the bits do not depend on how many run 
 
 import os
 import threading
+import warnings
 from contextlib import contextmanager
 from functools import cache
 
@@ -82,7 +83,15 @@ class Workers:
 
     def __enter__(self):
         if self.n_jobs > 1:
-            self.team = Team(min(self.n_jobs, n_cores()) - 1)
+            wanted = min(self.n_jobs, n_cores())
+            self.team = Team(wanted - 1)
+            if self.team.size < wanted:
+                warnings.warn(
+                    f"n_jobs={self.n_jobs}: only {self.team.size} of {wanted} threads could be started. The "
+                    "results are the same. Use fewer jobs, or raise the limit of the system (ulimit -u).",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
             if self._remote:
                 self._joblib = Parallel(n_jobs=self.n_jobs).__enter__()
         return self

@@ -197,7 +197,7 @@ cdef class Team:
     Parameters
     ----------
     n_helpers : int
-        Threads beside the calling one.
+        Threads beside the calling one. If the system starts fewer, the team works with these: see `size`.
     """
 
     def __cinit__(self, int n_helpers=0):
@@ -215,7 +215,10 @@ cdef class Team:
             helper = &self.shared.helpers[i]
             helper.bed.lock = held_lock()
             helper.at_work = held_lock()
-            start_new_thread(_begin, (<size_t>self.shared, i))
+            try:
+                start_new_thread(_begin, (<size_t>self.shared, i))
+            except RuntimeError:  # the system allows no more threads, or has no memory for one
+                break
             self.shared.n_helpers += 1
 
     def __dealloc__(self):

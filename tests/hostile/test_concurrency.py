@@ -290,6 +290,31 @@ def test_grid_search_with_jobs_inside_jobs(name):
     assert np.isfinite(scores).all() and scores[0] == scores[1] == scores[2]
 
 
+# No threads
+
+
+def train_without_threads():
+    """Runs in a child process: all estimators, for a user who may start no more threads."""
+    alone = {name: [new(name).fit(X).partial_fit(X), new(name)] for name in ESTIMATORS}
+    if os.getuid() == 0:  # who has no limit
+        os.setuid(65534)
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+    with pytest.raises(RuntimeError, match="start new thread"):
+        threading.Thread(target=print).start()
+    for name, (expected, model) in alone.items():
+        note(name)
+        model.set_params(n_jobs=2)
+        with pytest.warns(RuntimeWarning, match="only 1 of 2 threads could be started"):
+            theta = model.fit(X).partial_fit(X).transform(X)
+        assert not differences(fitted_state(expected), fitted_state(model))
+        assert np.array_equal(expected.transform(X), theta)
+
+
+@pytest.mark.skipif(joblib.cpu_count() < 2, reason="there is one core")
+def test_without_more_threads_the_calling_one_does_the_work():
+    in_child(train_without_threads)
+
+
 # No memory
 
 

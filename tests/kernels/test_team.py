@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 
+from sktopic._kernels import _team
 from sktopic._kernels._interrupt import Stopped
 from sktopic._kernels._team import Team
 from tests.conftest import press_ctrl_c
@@ -95,6 +96,23 @@ def test_round_follows_round(n_helpers):
         assert team.map(abs, [(-n,) for n in range(i % 7)]) == list(range(i % 7))
         if i % 500 == 0:
             time.sleep(0.001)
+
+
+@alone
+@pytest.mark.parametrize("n_started", [0, 2])
+def test_threads_that_cannot_be_started_are_done_without(n_started, monkeypatch, count_threads):
+    def start(*arguments):
+        if len(started) == n_started:
+            raise RuntimeError("can't start new thread")
+        started.append(start_new_thread(*arguments))
+
+    before, started, start_new_thread = count_threads(), [], _team.start_new_thread
+    monkeypatch.setattr(_team, "start_new_thread", start)
+    team = Team(3)
+    assert team.size == 1 + n_started
+    assert team.map(abs, [(-1,)] * 8) == [1] * 8
+    team.close()
+    wait_for(lambda: count_threads() <= before)
 
 
 @alone
