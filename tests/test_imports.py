@@ -134,6 +134,32 @@ def test_importing_leaves_the_interpreter_without_the_gil():
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
+WITHOUT_DOCSTRINGS = """
+import numpy as np, sktopic
+from sktopic.datasets import load_docstrings
+
+assert False, "-OO removes assertions, too"
+X = np.random.default_rng(0).poisson(1.0, (12, 7))
+for name in sktopic.__all__:
+    estimator = getattr(sktopic, name)
+    if hasattr(estimator, "partial_fit"):
+        model = estimator(n_components=2).fit(X).partial_fit(X)
+        if not (np.isfinite(model.score(X)) and np.isfinite(model.transform(X)).all() and model._repr_html_()):
+            raise SystemExit(name)
+try:
+    load_docstrings()
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_all_works_where_python_removes_docstrings():
+    """But for the corpus of docstrings, which says so instead of being smaller."""
+    program = [sys.executable, "-OO", "-c", WITHOUT_DOCSTRINGS]
+    run = subprocess.run(program, check=True, capture_output=True, text=True)
+    assert "-OO or PYTHONOPTIMIZE=2" in run.stdout
+
+
 def test_names_that_are_not_there_are_no_attributes():
     with pytest.raises(AttributeError, match="module 'sktopic' has no attribute 'metric'"):
         _ = sktopic.metric

@@ -97,6 +97,8 @@ def load_docstrings(
     ------
     ValueError
         If `remove` holds an unknown name, or if no document has `min_words` words.
+    RuntimeError
+        If Python runs with ``-OO`` or ``PYTHONOPTIMIZE=2``, which remove most docstrings.
 
     Notes
     -----
@@ -122,6 +124,12 @@ def load_docstrings(
     if isinstance(remove, str) or not set(remove) <= set(_REMOVABLE):
         raise ValueError(f"remove must be a tuple of names among {_REMOVABLE}, got {remove!r}.")
 
+    if __doc__ is None:  # texts of compiled functions, and those that NumPy adds by calls, would be left
+        raise RuntimeError(
+            "load_docstrings finds no docstrings: Python runs with -OO or PYTHONOPTIMIZE=2, which remove them. "
+            "Run Python without this option."
+        )
+
     docs, modules = {}, set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -143,9 +151,7 @@ def load_docstrings(
         if text not in kept and len(_WORD.findall(text)) >= min_words:
             kept[text] = name
     if not kept:
-        raise ValueError(
-            f"No docstring has min_words={min_words} words; lower min_words, and run Python without -OO."
-        )
+        raise ValueError(f"No docstring has min_words={min_words} words; lower min_words.")
 
     pairs = sorted((name, text) for text, name in kept.items())
     labels = [_target_of(name, modules) for name, _ in pairs]
