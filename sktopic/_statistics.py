@@ -252,9 +252,9 @@ class TopicWordStatistics:
         self.store *= factor
         self.totals *= factor
 
-    def clear(self, topics):
-        """Let some topics have nothing."""
-        self.store[:, topics] = 0.0
+    def clear(self, topics, words=slice(None)):
+        """Let some topics have nothing; words: all that they have, if not every one, and a slice of topics."""
+        self.store[words, topics] = 0.0
         self.totals[topics] = 0.0
 
     def lean(self, topic_word_prior, entries, share, n_given=0):

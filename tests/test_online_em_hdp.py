@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 from scipy.stats import kstest
 
+from sktopic import _minibatch
 from sktopic._documents import DocumentReader
 from sktopic._kernels._rng import position_keys, uniforms
 from sktopic._parallel import Workers
@@ -227,6 +228,16 @@ def test_max_births_may_change_in_a_stream():
     assert n > 2
     model.set_params(max_births=0).partial_fit(X)
     assert len(model._alpha) == n == model._n_trained
+
+
+def test_an_update_without_births_copies_no_statistics(monkeypatch):
+    """However many words they are of: it changes rows of its own words."""
+    wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(len(X.indptr) - 1, 10_000))
+    # New topics have next to nothing, so that no token is drawn to one.
+    model = make_model(topic_concentration=1e-12, doc_concentration=1e-12).partial_fit(wide)
+    before = model._store
+    monkeypatch.setattr(_minibatch, "LONG_WORK", before.size)
+    assert model.partial_fit(wide)._store is before
 
 
 def test_a_model_grows_with_its_stream():

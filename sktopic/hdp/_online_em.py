@@ -321,7 +321,10 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
             n_spare = min(2 * n_spare, MOST_BIRTHS)
 
     def _global_work(self, batch_counts, update):
-        return super()._global_work(batch_counts, update) + 2 * self._statistics.size  # topics come
+        work, n_known = super()._global_work(batch_counts, update), len(self._alpha)
+        drawn = batch_counts.expected.drawn_topics().max(initial=-1)
+        more_spare = len(batch_counts.expected.prior) > self._n_trained
+        return work + (2 * self._statistics.size if drawn >= n_known or more_spare else 0)  # topics come
 
     def _update_topics(self, batch_counts, update, workers):
         self._have_spare(len(batch_counts.expected.prior) - len(self._alpha))
@@ -332,7 +335,7 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
             )
         tokens = self._statistics.tokens(batch_counts.n_documents / self._rho(update))  # of the batch
         drawn = batch_counts.expected.drawn_topics()
-        self._end_births(drawn[tokens[drawn] >= self.min_birth_tokens], update)
+        self._end_births(drawn[tokens[drawn] >= self.min_birth_tokens], batch_counts.words, update)
 
     def _update_prior(self, counts, rho):
         gains, batch = counts.prior_statistics().topic_gains, counts.batch
@@ -342,12 +345,15 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
         averaged = self._prior.averaged(gains[: len(self._alpha)], *batch.with_words(), rho)
         self._prior = averaged.bounded(most)
 
-    def _end_births(self, topics, update):
-        """Let those of these topics that were to come be born; forget the others."""
+    def _end_births(self, topics, words, update):
+        """Let those of these topics that were to come be born; forget the others.
+
+        words : the columns of X that the batch has, which alone have anything in the others
+        """
         n, n_spare = len(self._alpha), self._n_spare
         born = topics[topics >= n]
         if len(born) == 0 or self._prior.left(self.doc_concentration_) == 0.0:
-            self._statistics.clear(slice(n, None))
+            self._statistics.clear(slice(n, None), words)
             return
         shares, _ = self._shares(n_spare, update)
         self._prior = self._prior.with_born(shares[born - n])
