@@ -253,7 +253,7 @@ class TopicWordStatistics:
         self.totals *= factor
 
     def clear(self, topics, words=slice(None)):
-        """Let some topics have nothing; words: all that they have, if not every one, and a slice of topics."""
+        """Let some topics have nothing; words: those that have anything of them, if they are a slice."""
         self.store[words, topics] = 0.0
         self.totals[topics] = 0.0
 

@@ -166,7 +166,7 @@ def births(model, monkeypatch):
         counted.append(batch_counts)
         update_topics(self, batch_counts, update, workers)
 
-    def end_births(self, topics, update):
+    def end_births(self, topics, words, update):
         before, counts = self._alpha, counted[-1].expected
         left, n = self._prior.left(self.doc_concentration_), len(before)
         tokens = np.zeros((25, len(counts.prior)))
@@ -178,7 +178,7 @@ def births(model, monkeypatch):
         places = [k - n for k in found if k >= n]
         columns = self._store[:, n:][:, places].copy()
         shares = reference.shares(left, uniforms(birth_key(self), self._n_spare), self.topic_concentration)
-        original(self, topics, update)
+        original(self, topics, words, update)
         seen.append((before, self._alpha, left, places, shares[places]))
         if len(self._alpha) > n:
             assert_array_equal(self._store[:, n : len(self._alpha)], columns)

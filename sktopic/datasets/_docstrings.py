@@ -126,8 +126,8 @@ def load_docstrings(
 
     if __doc__ is None:  # texts of compiled functions, and those that NumPy adds by calls, would be left
         raise RuntimeError(
-            "load_docstrings finds no docstrings: Python runs with -OO or PYTHONOPTIMIZE=2, which remove them. "
-            "Run Python without this option."
+            "load_docstrings finds no docstrings: Python runs with -OO or PYTHONOPTIMIZE=2, which remove "
+            "them. Run Python without this option."
         )
 
     docs, modules = {}, set()
