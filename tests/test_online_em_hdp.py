@@ -234,7 +234,7 @@ def test_an_update_without_births_copies_no_statistics(monkeypatch):
     """However many words they are of: it changes rows of its own words."""
     wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(len(X.indptr) - 1, 10_000))
     # New topics have next to nothing, so that no token is drawn to one.
-    model = make_model(topic_concentration=1e-12, doc_concentration=1e-12).partial_fit(wide)
+    model = make_model(topic_concentration=1e-12).partial_fit(wide)
     before = model._store
     monkeypatch.setattr(_minibatch, "LONG_WORK", before.size)
     assert model.partial_fit(wide)._store is before
