@@ -4,6 +4,7 @@ import copy
 import html.parser
 import json
 import re
+import time
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ import sktopic
 from sktopic.datasets import make_bars
 from sktopic.inspection import explore, name_topics, topic_similarity
 from sktopic.inspection._marked_texts import find_words, units
-from sktopic.inspection._topic_map import topic_map
+from sktopic.inspection._topic_map import scaled, topic_map
 from sktopic.lda import OnlineEMLDA
 from tests.test_docstrings import NAMES
 
@@ -272,6 +273,33 @@ def test_words_are_found_in_texts(text, features, found):
 def test_words_are_found_by_what_they_are_called():
     assert [place[2] for place in find_words("Ponies ran", {"pony": 0}, lambda word: "pony")] == ["pony"] * 2
     assert units("a🎉\ud83d") == 4
+
+
+def lowered(points, distances):
+    """300 steps of SMACOF (Borg and Groenen, 2005, section 8.6), or fewer, from their definition."""
+    n, stresses = len(points), []
+    for step in range(301):
+        d = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
+        stresses.append(((d - distances) ** 2).sum() / (d**2).sum())
+        if step == 300 or (step > 1 and (stresses[-2] - stresses[-1]) < 1e-6):
+            return points
+        ratio = distances / (d + np.eye(n))
+        points = (ratio.sum(axis=1, keepdims=True) * points - ratio @ points) / n
+
+
+@pytest.mark.parametrize("n_topics", [3, 33, 100])
+def test_the_map_lowers_the_stress_as_printed(n_topics):
+    components = np.random.default_rng(0).dirichlet(np.full(500, 0.05), n_topics)
+    distances = 1 - topic_similarity(components)
+    points = np.random.default_rng(1).random((n_topics, 2))
+    np.testing.assert_allclose(scaled(points, distances), lowered(points, distances), rtol=0, atol=1e-9)
+
+
+def test_the_map_of_many_topics_is_made_in_seconds():
+    distances = 1 - topic_similarity(np.random.default_rng(0).dirichlet(np.full(500, 0.05), 800))
+    start = time.process_time()
+    topic_map(distances, np.full(800, 1 / 800))
+    assert time.process_time() - start < 3
 
 
 def test_the_map_has_the_distances_of_topics():

@@ -13,10 +13,11 @@ from sktopic.inspection._names import topic_labels
 from sktopic.inspection._related import topic_similarity
 from sktopic.inspection._time import interval_of_share, periods_of, share_of_tokens
 from sktopic.inspection._topic_map import topic_map
-from sktopic.inspection._topic_table import most_relevant
+from sktopic.inspection._topic_table import relevance_factors
 
 # Positions of the slider of relevance: 0, 0.05, ..., 1.
 LAMBDAS = np.linspace(0, 1, 21)
+EVERY = 5  # position that is looked at first
 MOST_WORDS = 20_000  # that can be searched for
 WORDS_AT_A_TIME = 1000
 TOPICS_OF_A_WORD = 3
@@ -207,12 +208,34 @@ def _one_for_each(values, name, n_documents):
 
 def _relevant_words(components, shares, n_words):
     """The n_words most relevant words of each topic at any position of the slider, most probable first."""
-    found = np.hstack([most_relevant(components, shares, weight, n_words) for weight in LAMBDAS])
+    p = shares @ components
+    factors = np.array([relevance_factors(p, weight) for weight in LAMBDAS])
     relevant = []
-    for topic, words in zip(components, found):
-        words = np.unique(words[topic[words] > 0])
+    for topic in components:
+        words = np.flatnonzero(_may_be_relevant(topic, factors[::EVERY], n_words))
+        with np.errstate(under="ignore"):  # of words that the topic has next to nothing of
+            words = np.unique(words[largest(topic[words] * factors[:, words], n_words)])
+        words = words[topic[words] > 0]
         relevant.append(words[np.argsort(-topic[words], kind="stable")])
     return relevant
+
+
+def _may_be_relevant(topic, factors, n_words):
+    """Whether each word may be one of the n_words most relevant ones at any position of the slider.
+
+    Between two positions the logarithm of the relevance is linear, and so between its values at both. It
+    stays linear where the relevance is divided by its largest value at each position, which changes no order.
+
+    topic : (n_features,) probabilities; factors : (n_positions, n_features), see relevance_factors
+    """
+    with np.errstate(under="ignore"):
+        relevance = topic * factors
+        most = relevance.max(axis=1, keepdims=True)
+        relevance /= np.where(most > 0.0, most, 1.0)
+    low, high = np.minimum(relevance[:-1], relevance[1:]), np.maximum(relevance[:-1], relevance[1:])
+    n_words = min(n_words, len(topic))
+    enough = np.partition(low, -n_words, axis=1)[:, [-n_words]]
+    return (high >= (1.0 - 1e-9) * enough).any(axis=0)
 
 
 def _documents_by_topic(proportions, lengths, n_documents):

@@ -1,8 +1,10 @@
 """Where topics are on a map: near to those of similar words, and apart from each other."""
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.spatial import KDTree
-from sklearn.manifold import smacof
+
+from sktopic._parallel import one_blas_thread
 
 # Share of the extent of the map, squared, that all circles together cover before they are pushed apart.
 COVERED = 0.2
@@ -10,6 +12,13 @@ SMALLEST_RADIUS, LARGEST_RADIUS = 0.008, 0.13
 GAP = 0.004
 SMALLEST_OVERLAP = 1e-6  # of what is pushed apart
 MOST_ROUNDS = 300
+# Scaling ends after so many steps, or with one that lowers the stress by less than this share of the squared
+# distances.
+MOST_STEPS, LEAST_GAIN = 300, 1e-6
+# Rows of distances that are computed at a time: they stay in the cache.
+ROWS_AT_A_TIME = 32
+# Stands for the distance of points that coincide.
+NO_DISTANCE = 1e-5
 # Angle between the directions in which coinciding topics are moved apart: no two are the same.
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
@@ -38,16 +47,59 @@ def plane(distances):
     centred = distances**2
     centred = centred - centred.mean(axis=0)
     centred = -(centred - centred.mean(axis=1, keepdims=True)) / 2
-    values, vectors = np.linalg.eigh(centred)
     points = np.zeros((n, 2))
     n_axes = min(n, 2)
-    points[:, :n_axes] = (vectors * np.sqrt(values.clip(0)))[:, ::-1][:, :n_axes]
+    values, vectors = eigh(centred, subset_by_index=[n - n_axes, n - 1])
+    points[:, :n_axes] = (vectors * np.sqrt(values.clip(0)))[:, ::-1]
     # Eigenvectors have either sign: the entry farthest from zero is made positive.
     farthest = points[np.abs(points).argmax(axis=0), [0, 1]]
     points *= np.where(farthest < 0, -1, 1)
     if n > 2 and distances.any():
-        points, _ = smacof(distances, init=points, n_init=1, max_iter=300, eps=1e-6, normalized_stress=False)
+        points = scaled(points, distances)
     return points - points.mean(axis=0)
+
+
+def scaled(points, distances):
+    """Points moved step by step (SMACOF), as ``sklearn.manifold.smacof`` moves them.
+
+    That goes over several arrays of all pairs in each step, and takes seven times as long.
+    """
+    stress = np.inf
+    with one_blas_thread():
+        for step in range(MOST_STEPS):
+            before, (moved, stress, squares) = stress, guttman_transform(points, distances)
+            if step > 1 and before - stress < LEAST_GAIN * squares:
+                break
+            points = moved
+    return points
+
+
+def guttman_transform(points, distances):
+    """Points moved so that their stress is lower, the stress before, and the sum of squared distances.
+
+    The stress is the sum of (d - distances) ** 2 over pairs, d being the distances of points, but for the sum
+    of distances ** 2, which never changes.
+    """
+    n = len(points)
+    lengths, ones = (points**2).sum(axis=1), np.ones(n)
+    # Their product has the squares of distances.
+    left, right = np.column_stack([points, lengths, ones]), np.column_stack([-2 * points, ones, lengths])
+    summands, sums, product = np.column_stack([points, ones]), np.zeros((n, 3)), 0.0
+    for first in range(0, n, ROWS_AT_A_TIME):
+        # Pairs within these rows come twice, those with later points once.
+        last = min(first + ROWS_AT_A_TIME, n)
+        wanted, d = distances[first:last, first:], left[first:last] @ right[first:].T
+        np.sqrt(np.maximum(d, 0.0, out=d), out=d)
+        within, later = slice(last - first), slice(last - first, None)
+        product += np.einsum("ij,ij", d[:, within], wanted[:, within]) / 2
+        product += np.einsum("ij,ij", d[:, later], wanted[:, later])
+        d[d == 0.0] = NO_DISTANCE
+        ratio = np.divide(wanted, d, out=d)
+        sums[first:last] += ratio @ summands[first:]
+        sums[last:] += ratio[:, later].T @ summands[first:last]
+    squares = n * lengths.sum() - (points.sum(axis=0) ** 2).sum()
+    moved = (points * sums[:, 2:] - sums[:, :2]) / n
+    return moved, squares - 2 * product, squares
 
 
 def separated(centres, radii):

@@ -168,10 +168,16 @@ def most_relevant(components, share, weight, n):
         Of the probability.
     n : int
     """
-    p = share @ components
-    lift = np.divide(1.0, p ** (1 - weight), out=np.zeros_like(p), where=p > 0)
-    # Of the exponentials of the relevance, which are zero for words that are not in the topic.
+    lift = relevance_factors(share @ components, weight)
     return np.array([largest((row * lift)[None], n)[0] for row in components])
+
+
+def relevance_factors(p, weight):
+    """What makes exponentials of the relevance of probabilities in a topic; zero for words that no topic has.
+
+    p : ndarray of shape (n_features,), probabilities of words in all topics
+    """
+    return np.divide(1.0, p ** (1 - weight), out=np.zeros_like(p), where=p >= np.finfo(float).tiny)
 
 
 def largest_frex(components, weight, n):
