@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
+import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.utils import _param_validation
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, make_constraint
@@ -25,9 +27,11 @@ except ImportError:
 
 __all__ = [
     "CallbackSupportMixin",
+    "Counts",
     "HasMethods",
     "Interval",
     "StrOptions",
+    "as_configured",
     "has_progress_bar",
     "make_constraint",
     "outside_container",
@@ -37,7 +41,14 @@ __all__ = [
     "with_callbacks",
 ]
 
+Counts: TypeAlias = sp.csr_matrix | sp.csr_array
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def as_configured(counts: Counts) -> Counts:
+    """The same counts in the class that scikit-learn >= 1.9 is configured to return by sparse_interface."""
+    interface = get_config().get("sparse_interface", "spmatrix")
+    return sp.csr_array(counts) if interface == "sparray" else sp.csr_matrix(counts)
 
 
 def with_callbacks(method: Function) -> Function:

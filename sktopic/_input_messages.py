@@ -150,7 +150,7 @@ class CorpusSummary:
                 return
             entries = X.data[bounds[0] : bounds[-1]]
             for name, norm in list(self._norms.items()):
-                with np.errstate(over="ignore"):  # what is infinite is not one
+                with np.errstate(over="ignore", under="ignore"):  # neither infinity nor zero is one
                     sums = np.add.reduceat(norm(entries), starts - bounds[0])
                 if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
                     del self._norms[name]

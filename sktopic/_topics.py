@@ -97,7 +97,8 @@ class TopicProbabilities:
 
     def components(self):
         """phi of all words, ndarray of shape (n_components, n_features), rows summing to one."""
-        components = self.store.T * self.scale[:, None]
+        with np.errstate(under="ignore"):  # of words that a topic has next to nothing of
+            components = self.store.T * self.scale[:, None]
         components += self.offset[:, None]
         if self.entries is not None:
             word, k, value = self.entries.at(np.arange(len(self.store)))
@@ -154,8 +155,9 @@ class GeometricTopics:
 def _rows(topics, words):
     """store * scale + offset of the words, float64; or store * scale + entry."""
     rows = rows_of(topics.store, words)
-    for some in row_blocks(rows):
-        rows[some] = rows[some] * topics.scale + topics.offset
+    with np.errstate(under="ignore"):  # of words that a topic has next to nothing of
+        for some in row_blocks(rows):
+            rows[some] = rows[some] * topics.scale + topics.offset
     if topics.entries is not None:
         position, k, value = topics.entries.at(words)
         rows[position, k] = topics.store[words[position], k] * topics.scale[k] + value

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
@@ -51,6 +52,18 @@ def load_corpus():
         return loaded[name]
 
     return load
+
+
+@pytest.fixture(params=["spmatrix", "sparray"])
+def sparse_interface(request):
+    """Run the test with each class that scikit-learn may be configured to return (1.9 and later)."""
+    if "sparse_interface" in get_config():
+        with config_context(sparse_interface=request.param):
+            yield request.param
+    elif request.param == "spmatrix":
+        yield request.param
+    else:
+        pytest.skip("this scikit-learn returns matrices")
 
 
 def state(model):

@@ -293,6 +293,38 @@ def test_scikit_learn_checks_are_made_of_every_estimator_in_four_settings():
     assert {len(settings) for settings in CHECKED.values()} == {3}
 
 
+@pytest.mark.parametrize("sparse_interface", ["sparray"], indirect=True)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@every_class
+def test_scikit_learn_checks_with_sparse_arrays(estimator, sparse_interface):
+    check_estimator(estimator)
+
+
+# Users' settings of NumPy and scikit-learn
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_components": 2},
+        {"n_components": 400},
+        {"topic_word_prior": 1e-9, "topic_concentration": 1e-6, "doc_concentration": 1e-6},
+    ],
+    ids=str,
+)
+@every_estimator
+def test_numpy_may_raise_for_any_floating_point_error(estimator, settings):
+    """Underflow that is harmless is none to users, whatever they let NumPy do about it."""
+    counts = make_lda_documents(
+        30, n_features=200, n_components=4, topic_word_prior=0.01, random_state=0
+    ).data
+    with np.errstate(all="raise"):
+        model = new(estimator, **settings).fit(counts).partial_fit(counts)
+        _, probabilities = model.word_topics(counts)
+        for answer in (model.transform(counts), model.score(counts), model.components_, probabilities):
+            assert np.isfinite(answer).all()
+
+
 # Repetition
 
 

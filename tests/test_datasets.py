@@ -24,6 +24,10 @@ from sktopic.datasets import (
     _readers,
     _uci,
     fetch_bag_of_words,
+    iter_counts,
+    iter_ldac,
+    iter_matrix_market,
+    iter_uci,
     load_docstrings,
     make_bars,
     make_hdp_documents,
@@ -187,6 +191,28 @@ def test_docstrings_refuse_impossible_lengths():
 
 
 # Generators
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+def test_numpy_may_raise_for_any_floating_point_error(make):
+    prior = "doc_concentration" if make is make_hdp_documents else "doc_topic_prior"
+    with np.errstate(all="raise"):
+        for small in ({}, {prior: 1e-4}, {"topic_word_prior": 1e-4} if make is not make_bars else {}):
+            assert np.isfinite(make(50, random_state=0, **small).components).all()
+
+
+def test_counts_are_of_the_configured_class(sparse_interface, tmp_path):
+    path = tmp_path / "corpus"
+    made = [make(5, random_state=0).data for make in GENERATORS]
+    path.write_text("2 0:1 1:2\n0\n1 1:3\n")
+    made += [read_ldac(path, n_features=2)[0], *iter_ldac(path, n_features=2)]
+    path.write_text("2\n2\n1\n2 1 4\n")
+    made += [read_uci(path)[0], *iter_uci(path)]
+    path.write_text("%%MatrixMarket matrix coordinate integer general\n2 2 1\n2 1 4\n")
+    made += iter_matrix_market(path)
+    made += iter_counts(CountVectorizer().fit(["one two"]), ["one", "two"])
+    expected = {"spmatrix": sparse.csr_matrix, "sparray": sparse.csr_array}[sparse_interface]
+    assert {type(counts) for counts in made} == {expected}
 
 
 @pytest.mark.parametrize("make", GENERATORS)

@@ -138,7 +138,7 @@ read_once = functools.cache(load_docstrings)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
-def test_snippets_run(page, reader):
+def test_snippets_run(page, reader, sparse_interface):
     preamble, known = {}, set()
     for snippet in snippets(page):
         check_names(snippet, known)

@@ -10,13 +10,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
 from sktopic._block_order import BLOCK_SIZE
+from sktopic._compat import Counts
 from sktopic._documents import MOST_WORDS
 from sktopic._optional import import_pyarrow
 
 
-def iter_counts(
-    vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOCK_SIZE
-) -> Iterator[sp.csr_matrix]:
+def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOCK_SIZE) -> Iterator[Counts]:
     """Iterate over the word counts of texts, block by block.
 
     Parameters
@@ -30,7 +29,7 @@ def iter_counts(
 
     Yields
     ------
-    X : csr_matrix of shape (block_size, n_features)
+    X : csr_matrix or csr_array of shape (block_size, n_features)
         Word counts of the texts that follow; the last block may have fewer.
 
     See Also

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
+from sktopic._compat import as_configured
 from sktopic._typing import RandomState
 
 # Words drawn at a time, so that memory beyond the result stays bounded.
@@ -49,8 +50,8 @@ def make_bars(
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        data : csr_matrix of shape (n_samples, size**2), dtype int32
-            Word counts.
+        data : csr_matrix or csr_array of shape (n_samples, size**2), dtype int32
+            Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (2 * size, size**2)
             Topic-word probabilities, rows from top to bottom, then columns from left to right.
         doc_topic_prior : ndarray of shape (2 * size,)
@@ -125,8 +126,8 @@ def make_lda_documents(
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        data : csr_matrix of shape (n_samples, n_features), dtype int32
-            Word counts.
+        data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
+            Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (n_components, n_features)
             Topic-word probabilities.
         doc_topic_prior : ndarray of shape (n_components,)
@@ -169,7 +170,7 @@ def make_lda_documents(
     rng = check_random_state(random_state)
 
     if components is None:
-        components = softmax(_log_gammas(rng, word_prior, n_components), axis=1)
+        components = _shares(_log_gammas(rng, word_prior, n_components))
     return _draw_corpus(rng, components, prior, rng.poisson(mean_length, n_samples))
 
 
@@ -214,8 +215,8 @@ def make_hdp_documents(
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        data : csr_matrix of shape (n_samples, n_features), dtype int32
-            Word counts.
+        data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
+            Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         components : ndarray of shape (n_components, n_features)
             Topic-word probabilities of the topics that occur in the documents, heaviest first.
         topic_weights : ndarray of shape (n_components,)
@@ -269,23 +270,23 @@ def make_hdp_documents(
     weights = _break_sticks(rng, topic_concentration, max_components)
     lengths = rng.poisson(mean_length, n_samples)
     log_gammas = _log_gammas(rng, doc_concentration * weights, n_samples)
-    topic_counts = _draw_topic_counts(rng, softmax(log_gammas, axis=1), lengths)
+    topic_counts = _draw_topic_counts(rng, _shares(log_gammas), lengths)
     occurs = topic_counts.any(axis=0)
     occurs[0] |= not occurs.any()
 
-    components = softmax(_log_gammas(rng, word_prior, int(occurs.sum())), axis=1)
+    components = _shares(_log_gammas(rng, word_prior, int(occurs.sum())))
     return Bunch(
         data=_draw_words(rng, topic_counts[:, occurs], components),
         components=components,
         topic_weights=weights[occurs],
         doc_topic_prior=doc_concentration * weights[occurs],
-        doc_topic_distr=softmax(log_gammas[:, occurs], axis=1),
+        doc_topic_distr=_shares(log_gammas[:, occurs]),
     )
 
 
 def _draw_corpus(rng, components, prior, lengths):
     """Draw documents of the given lengths on known topics."""
-    doc_topic_distr = softmax(_log_gammas(rng, prior, len(lengths)), axis=1)
+    doc_topic_distr = _shares(_log_gammas(rng, prior, len(lengths)))
     topic_counts = _draw_topic_counts(rng, doc_topic_distr, lengths)
     return Bunch(
         data=_draw_words(rng, topic_counts, components),
@@ -317,6 +318,12 @@ def _log_gammas(rng, shape_parameters, n_rows):
     return logs
 
 
+def _shares(log_gammas):
+    """The softmax of each row: a draw from a Dirichlet distribution."""
+    with np.errstate(under="ignore"):  # with small parameters most entries are too small for any number
+        return softmax(log_gammas, axis=1)
+
+
 def _draw_topic_counts(rng, doc_topic_distr, lengths):
     """Draw how many words of each document come from each topic, shape (n_samples, n_components)."""
     counts = np.empty(doc_topic_distr.shape, dtype=np.int32)
@@ -328,7 +335,8 @@ def _draw_topic_counts(rng, doc_topic_distr, lengths):
 def _draw_words(rng, topic_counts, components):
     """Draw the words behind `topic_counts` as a canonical CSR matrix of int32 counts."""
     cumulative = np.cumsum(components, axis=1)
-    cumulative /= cumulative[:, -1:]
+    with np.errstate(under="ignore"):  # of words that come first and are next to impossible
+        cumulative /= cumulative[:, -1:]
     ends = np.cumsum(topic_counts.sum(axis=1, dtype=np.int64))
     cuts = np.searchsorted(ends, np.arange(_BLOCK_TOKENS, ends[-1], _BLOCK_TOKENS))
     cuts = np.unique(np.concatenate([[0], cuts, [len(ends)]]))
@@ -344,7 +352,7 @@ def _draw_words(rng, topic_counts, components):
         block = sparse.coo_matrix((ones, (rows, words)), shape=(stop - start, components.shape[1])).tocsr()
         block.sort_indices()
         blocks.append(block)
-    return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
+    return as_configured(blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr"))
 
 
 def _check_real(value, name, *, include_zero=False):

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_scalar
 
+from sktopic._compat import Counts, as_configured
+
 _BLOCK_BYTES = 1 << 24  # of a UCI file, parsed at once
 _LDAC_BLOCK_BYTES = 1 << 20
 
 File: TypeAlias = str | PathLike[str]
 # Word counts, and the words where they are known.
-CountsAndWords: TypeAlias = tuple[sparse.csr_matrix, NDArray[np.object_] | None]
+CountsAndWords: TypeAlias = tuple[Counts, NDArray[np.object_] | None]
 # What the largest corpora in use stay far below; damaged and hostile files do not.
 _MAX_COUNT = np.iinfo(np.int32).max
 _MAX_ENTRIES = np.iinfo(np.int32).max
@@ -60,7 +62,7 @@ def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
 
     Returns
     -------
-    X : csr_matrix of shape (D, W), dtype int32
+    X : csr_matrix or csr_array of shape (D, W), dtype int32
         Word counts. Documents without any entry are empty rows. Entries given twice are added up.
     feature_names : ndarray of str of shape (W,), dtype object, or None
         The words, None without `vocab`.
@@ -121,7 +123,7 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
 
     Returns
     -------
-    X : csr_matrix of shape (n_samples, n_features), dtype int32
+    X : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
         Word counts. Documents without words, lines that hold just 0, are empty rows. Words given twice in
         a document are added up.
     feature_names : ndarray of str of shape (n_features,), dtype object, or None
@@ -172,7 +174,7 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
     return _canonical_csr(counts, words, indptr, (len(lengths), n_features), path), feature_names
 
 
-def iter_uci(docword: File) -> Iterator[sparse.csr_matrix]:
+def iter_uci(docword: File) -> Iterator[Counts]:
     """Iterate over a corpus in the UCI bag-of-words format, block by block.
 
     Memory is needed for one block, and for the longest document. Other than for `read_uci`, lines have to be
@@ -185,7 +187,7 @@ def iter_uci(docword: File) -> Iterator[sparse.csr_matrix]:
 
     Yields
     ------
-    X : csr_matrix of shape (n_documents, W), dtype int32
+    X : csr_matrix or csr_array of shape (n_documents, W), dtype int32
         Word counts of the documents that follow, of some 16 MB of text. Documents without any entry are empty
         rows. Entries given twice are added up.
 
@@ -222,7 +224,7 @@ def iter_uci(docword: File) -> Iterator[sparse.csr_matrix]:
         yield from _sorted_documents(file, docword, *header)
 
 
-def iter_matrix_market(path: File) -> Iterator[sparse.csr_matrix]:
+def iter_matrix_market(path: File) -> Iterator[Counts]:
     """Iterate over a corpus in the MatrixMarket format, block by block.
 
     The matrix is in coordinate format, "integer general" or "real general", with a row for each document and
@@ -236,7 +238,7 @@ def iter_matrix_market(path: File) -> Iterator[sparse.csr_matrix]:
 
     Yields
     ------
-    X : csr_matrix of shape (n_documents, n_features), dtype int32
+    X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
         Word counts of the documents that follow, of some 16 MB of text. Documents without any entry are empty
         rows. Entries given twice are added up.
 
@@ -272,7 +274,7 @@ def iter_matrix_market(path: File) -> Iterator[sparse.csr_matrix]:
         yield from _sorted_documents(file, path, *_parse_matrix_market_header(file, path))
 
 
-def iter_ldac(path: File, n_features: int) -> Iterator[sparse.csr_matrix]:
+def iter_ldac(path: File, n_features: int) -> Iterator[Counts]:
     """Iterate over a corpus in the format of LDA-C, block by block.
 
     Memory is needed for one block, and for the longest document. Other than for `read_ldac`, there may be
@@ -287,7 +289,7 @@ def iter_ldac(path: File, n_features: int) -> Iterator[sparse.csr_matrix]:
 
     Yields
     ------
-    X : csr_matrix of shape (n_documents, n_features), dtype int32
+    X : csr_matrix or csr_array of shape (n_documents, n_features), dtype int32
         Word counts of the documents that follow, of some 1 MB of text. Documents without words are empty
         rows. Words given twice in a document are added up.
 
@@ -684,7 +686,7 @@ def _canonical_csr(counts, words, indptr, shape, path, first=1):
                 f"{_MAX_COUNT} are allowed."
             )
         result = result.astype(np.int32)
-    return result
+    return as_configured(result)
 
 
 def _shown(line):

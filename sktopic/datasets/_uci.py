@@ -11,6 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from sktopic._compat import as_configured
+
 from ._readers import parse_docword, parse_vocabulary
 
 _BASE_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
@@ -68,8 +70,8 @@ def fetch_bag_of_words(
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        data : csr_matrix of shape (n_samples, n_features), dtype int32
-            Word counts.
+        data : csr_matrix or csr_array of shape (n_samples, n_features), dtype int32
+            Word counts; a csr_array if scikit-learn has ``sparse_interface="sparray"``.
         feature_names : ndarray of str of shape (n_features,), dtype object
             The words.
         DESCR : str
@@ -267,4 +269,4 @@ def _unpack(arrays, shape):
     counts.check_format(full_check=True)
     if not counts.has_canonical_format:
         raise ValueError("words out of order")
-    return counts, feature_names
+    return as_configured(counts), feature_names

@@ -39,7 +39,8 @@ class GrowingPrior:
         u : (n,) uniform random numbers, from which sticks come by the inverse distribution function
         """
         log_kept = np.log1p(-u) / topic_concentration
-        kept = self.left(concentration) * np.exp(np.cumsum(log_kept))
+        with np.errstate(under="ignore"):  # nothing is left behind sticks that are nearly whole
+            kept = self.left(concentration) * np.exp(np.cumsum(log_kept))
         return -np.expm1(log_kept) * np.append(self.left(concentration), kept[:-1]), kept
 
     def with_spare(self, shares, kept):

@@ -180,7 +180,8 @@ class AtomCounts:
     def topic_weights(self, document):
         """Over the topics in use, as proportions are."""
         atoms = np.take(self.varphi[document], self.used, axis=1)
-        return self.zeta[self.batch.cells_of(document)] @ atoms + TRACE * self.prior
+        with np.errstate(under="ignore"):  # TRACE of the prior is more than what underflows
+            return self.zeta[self.batch.cells_of(document)] @ atoms + TRACE * self.prior
 
 
 @dataclass

@@ -308,7 +308,8 @@ def merge_estimates(topics, sizes):
     """
     counts, weights = topics.counts, topics.batch.sample_weight
     rows, documents = counts.topics.rows, np.sqrt(topics.tokens)
-    words = np.sqrt(rows) * np.exp(0.5 * counts.topics.log_norm)[:, None].astype(rows.dtype)
+    with np.errstate(under="ignore"):  # words that no topic has
+        words = np.sqrt(rows) * np.exp(0.5 * counts.topics.log_norm)[:, None].astype(rows.dtype)
     if weights is not None:
         documents *= np.sqrt(weights)[:, None]
     both = sizes[:, None] + sizes
@@ -318,7 +319,8 @@ def merge_estimates(topics, sizes):
 
 def overlaps(x):
     """Cosines of the columns of x; zero for columns of zeros."""
-    inner = products(x).astype(np.float64)
+    with np.errstate(under="ignore"):  # of what both columns have next to nothing of
+        inner = products(x).astype(np.float64)
     inner += np.triu(inner, 1).T
     norms = np.sqrt(inner.diagonal())
     norms = np.outer(norms, norms)

@@ -222,7 +222,8 @@ def _ranks(top, n_features):
 
 
 def _cosine(first, second):
-    return np.clip(cosine_similarity(first, second), 0.0, 1.0)
+    with np.errstate(under="ignore"):  # of words that are next to impossible in both topics
+        return np.clip(cosine_similarity(first, second), 0.0, 1.0)
 
 
 def _hellinger(first, second):

@@ -58,15 +58,17 @@ def check_number_prior(value, n_components, n_features=WORDS_OF_ONE):
 
 def as_gamma(log_prior):
     """gamma and lag of a distribution with these logarithms, up to a constant."""
-    exponent = (log_prior - np.logaddexp.reduce(log_prior)) / np.log(2.0)
+    with np.errstate(under="ignore"):  # improbable numbers of topics add nothing to the sum
+        exponent = (log_prior - np.logaddexp.reduce(log_prior)) / np.log(2.0)
     lag = np.where(np.isfinite(exponent), np.floor(-exponent / LAG), 0.0)
     return 2.0 ** (exponent + LAG * lag), lag
 
 
 def probabilities(gamma, lag):
     """The distribution that gamma and lag stand for."""
-    gamma = gamma * 2.0 ** (-LAG * lag)
-    return gamma / gamma.sum()
+    with np.errstate(under="ignore"):  # most numbers of topics are so improbable that they have zero
+        gamma = gamma * 2.0 ** (-LAG * lag)
+        return gamma / gamma.sum()
 
 
 class NumberOfTopics(MomentMatchingModel):
