@@ -354,8 +354,7 @@ class Others:
             share = mass[:n] * self._phi[tokens.word[place]]
             likelihood = share.sum(axis=1)
             total += (weights[place] * np.log(likelihood)).sum()
-            with np.errstate(under="ignore"):  # of tokens so small that they say nothing of the next
-                mass[:n] += share * (tokens.size[place] / likelihood)[:, None]
+            mass[:n] += share * (tokens.size[place] / likelihood)[:, None]
         return total
 
     def gain_of(self, number):
