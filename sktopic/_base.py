@@ -35,6 +35,7 @@ from sktopic._documents import (
     as_documents,
     check_counts,
     check_sparse_structure,
+    rows_of_documents,
 )
 from sktopic._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
 from sktopic._html_repr import described, doc_link
@@ -644,8 +645,9 @@ class Inference:
         for X in documents.blocks():
             for first in range(0, X.shape[0], size):
                 last = min(first + size, X.shape[0])
+                rows = rows_of_documents(X, np.arange(first, last))
                 with Workers(self.model.n_jobs) as workers:
-                    found = self.word_topics(X[first:last], n_topics, workers)
+                    found = self.word_topics(rows, n_topics, workers)
                 yield slice(n_before + first, n_before + last), *found
             n_before += X.shape[0]
 
