@@ -244,7 +244,8 @@ def overhead(report, train, test, n_components):
         (gibbs, "sweep_documents"),
         (gibbs, "add_sampled_counts"),
         (topics, "gather_topics"),
-        (documents.kernels, "gather_documents"),
+        (documents.kernels, "copy_rows"),
+        (documents.kernels, "number_words"),
     ]
     originals = [getattr(module, name) for module, name in places]
     model = OnlineEMLDA(n_components, random_state=0, max_iter=1, batch_size=100)

@@ -19,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sktopic._compat import Interval, make_constraint, outside_container, validate_params
 from sktopic._completion import mean_log_predictive
 from sktopic._concurrency import (
+    check_assignment,
+    check_parameters,
     check_settings_once,
     copied,
     kept_answering,
@@ -35,6 +37,7 @@ from sktopic._documents import (
     as_documents,
     check_counts,
     check_sparse_structure,
+    rows_of_documents,
 )
 from sktopic._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
 from sktopic._html_repr import described, doc_link
@@ -107,6 +110,10 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     _infers_number_of_topics = False
     # Pairs of the identity of a topic and the name it was given (see _topic_names).
     _topic_names: tuple[tuple[int, str], ...] = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check_assignment(self, name, value)
+        object.__setattr__(self, name, value)
 
     @classmethod
     @cache
@@ -207,6 +214,11 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         check_fitted_arrays(self)
         return self
 
+    def _check_undisturbed(self):
+        """Raise an error before an update if somebody has changed parameters, or sizes of fitted arrays."""
+        check_parameters(self)
+        check_fitted_arrays(self)
+
     def _read(self):
         """Return a snapshot of the fitted model, checked: training in another thread does not change it."""
         model = snapshot(self)
@@ -217,7 +229,8 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     def _begin_anew(self, X, select=None, *, streamed=False):
         """Set the state from which training starts (`_start`), all or nothing; return the Documents of X.
 
-        select : function of these documents that returns those to train on, and may raise
+        select : function of the model that is begun and of these documents, which returns those to train on,
+            and may raise
         streamed : whether more documents may follow: of blocks, only the first is then read before training
         """
         begun, before = self._unfitted()
@@ -226,7 +239,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         if not streamed:
             documents.survey()
         if select is not None:
-            documents = select(documents)
+            documents = select(begun, documents)
         begun._warn_of_doubtful(documents.begin().summary(), streamed)
         for name in begun._optional_arrays:
             vars(begun).pop(name, None)
@@ -644,8 +657,9 @@ class Inference:
         for X in documents.blocks():
             for first in range(0, X.shape[0], size):
                 last = min(first + size, X.shape[0])
+                rows = rows_of_documents(X, np.arange(first, last))
                 with Workers(self.model.n_jobs) as workers:
-                    found = self.word_topics(X[first:last], n_topics, workers)
+                    found = self.word_topics(rows, n_topics, workers)
                 yield slice(n_before + first, n_before + last), *found
             n_before += X.shape[0]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._compat import CallbackSupportMixin, with_callbacks
-from sktopic._concurrency import changing, trains, updating
+from sktopic._concurrency import changing, fits, trains, updating
 from sktopic._editing import EditableTopics
 from sktopic._fitted_arrays import COUNT, FLOAT
 from sktopic._interrupt import complete_or_undone
@@ -37,7 +37,8 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
 
     Documents of one call are swept ``max_iter`` times; those of earlier calls are in the counts, and never
     sampled again. A call is all or nothing up to its first complete sweep: if it fails before, the state is
-    that before the call; after it, the state is that of the last complete sweep.
+    that before the call; after it, the state is that of the last complete sweep. `fit` leaves that only where
+    it was interrupted.
 
     A subclass defines `_allocate`, `_adopt_settings`, `_begin_call`, `_assign_at_random`, `_sweep`, `_undo`
     and `_trace`.
@@ -90,7 +91,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
     def _trace(self, call):
         """Return what is added to the traces, in the order of ``_traces``."""
 
-    @trains
+    @fits
     @with_callbacks
     def fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Sample the topics of a corpus, from scratch.
@@ -112,10 +113,10 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         Raises
         ------
         ValueError
-            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
-            left as it was.
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. After this
+            and any other error, an earlier fit is as it was.
         RuntimeError
-            If another thread is training this object.
+            If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
             Is passed on. The state is that of the last complete sweep, or the mean of the draws collected so
             far; before the first complete sweep, that before the call.
@@ -145,7 +146,8 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         Raises
         ------
         ValueError, RuntimeError, KeyboardInterrupt
-            As in `fit`; ValueError also for a parameter that cannot change once sampling has begun.
+            As in `fit`; ValueError also for a parameter that cannot change once sampling has begun. After an
+            error the state is that of the last complete sweep; before the first one, that before the call.
         """
         self._check_settings()
         is_first = not hasattr(self, "n_samples_seen_")
@@ -225,6 +227,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         """One sweep; or none, if it fails."""
         tasks.begin_epoch()
         tasks.begin_update()
+        self._check_undisturbed()
         with changing(self), complete_or_undone(self, self._undo(call)):
             if sweep == 1:
                 if self.n_samples_seen_ == 0:
@@ -239,9 +242,10 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
 
     def _initial_topics(self, documents, draws):
         """Topics (n_clumps,) of the tokens of documents, sorted by words, from uniform random numbers."""
+        n_topics = self._n_first_topics()
         if self.components_init is None:
-            return (draws * self.n_components).astype(np.int32)
-        given = check_components_init(self.components_init, len(self._counts), self.n_components)
+            return (draws * n_topics).astype(np.int32)
+        given = check_components_init(self.components_init, len(self._counts), n_topics)
         z, first = np.empty(len(draws), dtype=np.int32), 0
         for w, n in zip(documents.words, tokens_of_words(documents)):
             weights = given[:, w] if given[:, w].any() else np.ones(len(given))
@@ -250,6 +254,10 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
             z[tokens] = np.searchsorted(cumulative[:-1], draws[tokens] * cumulative[-1], side="right")
             first += n
         return z
+
+    def _n_first_topics(self):
+        """The number of topics that tokens start from: no more than the counts have columns."""
+        return len(self._totals)
 
     def _sweep_key(self):
         return combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)

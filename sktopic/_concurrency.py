@@ -15,6 +15,7 @@ from weakref import ref
 
 import numpy as np
 
+from sktopic._fitted_arrays import fitted_names
 from sktopic._interrupt import uninterrupted
 
 # fit and partial_fit, and what else changes a fitted model.
@@ -35,6 +36,7 @@ class Guard:
     training : held for the length of a training call
     changing : held while the fitted state is changed or copied
     trainer : number of the thread that trains, if one does
+    method, parameters : name of the last training call, and the parameters that it began with
     last_call : stands for the last training call
     readers : weak references to snapshots that share arrays with the estimator
     components : topic-word probabilities, if they have been asked for, and the attributes they are of
@@ -46,6 +48,8 @@ class Guard:
     training: object = field(default_factory=threading.Lock)
     changing: object = field(default_factory=threading.RLock)
     trainer: int | None = None
+    method: str = ""
+    parameters: dict[str, object] = field(default_factory=dict)
     last_call: object = None
     readers: list = field(default_factory=list)
     components: tuple[np.ndarray, dict] | None = None
@@ -92,8 +96,8 @@ def _guard_of(model):
 def trains(method: Training) -> Training:
     """Decorator of methods that change the fitted state: no two such calls of the object at the same time.
 
-    The locks are entered by ``with`` alone, which no signal can cut in two: a call that ends in an exception
-    leaves no mark.
+    Nor can parameters be set meanwhile (see `check_assignment`). The locks are entered by ``with`` alone,
+    which no signal can cut in two: a call that ends in an exception leaves no mark.
     """
 
     @wraps(method)
@@ -104,6 +108,7 @@ def trains(method: Training) -> Training:
             with guard.training:
                 if guard.last_call is last_call:
                     guard.last_call, guard.trainer = object(), threading.get_ident()
+                    guard.method, guard.parameters = method.__name__, _parameters_of(self)
                     with updating(self):
                         if guard.in_use():  # readers go on with the arrays there are
                             vars(self).update(_own_arrays(vars(self).copy()))  # others may set some meanwhile
@@ -115,6 +120,62 @@ def trains(method: Training) -> Training:
         )
 
     return cast(Training, call)
+
+
+def fits(method: Training) -> Training:
+    """`trains`, for methods that fit from scratch: after an Exception the earlier fitted state is back.
+
+    It is kept as references, since a fit sets arrays of its own. KeyboardInterrupt is no Exception.
+    """
+
+    @wraps(method)
+    def call(self, *given, **named):
+        before = vars(self).copy()
+        try:
+            return method(self, *given, **named)
+        except Exception:
+            with updating(self):
+                for name in fitted_names(self):
+                    vars(self).pop(name, None)
+                    if name in before:
+                        vars(self)[name] = before[name]
+            raise
+
+    return trains(cast(Training, call))
+
+
+def _parameters_of(model):
+    state = vars(model)
+    return {name: state[name] for name in model._parameter_constraints if name in state}
+
+
+def check_assignment(model, name, value):
+    """Raise RuntimeError for an attribute that training reads, if the model is being trained.
+
+    That is any parameter; and what is fitted, unless the thread that trains sets it.
+    """
+    guard = _guards.get(id(model))
+    if guard is None or not guard.training.locked():
+        return
+    is_elsewhere = guard.trainer != threading.get_ident()
+    if name in model._parameter_constraints or (is_elsewhere and name in fitted_names(model)):
+        raise _set_in_training(model, name, value)
+
+
+def check_parameters(model):
+    """Raise RuntimeError for parameters that are not those with which the training call began."""
+    given, state = _guard_of(model).parameters, vars(model)
+    if not all(map(is_, map(state.get, given), given.values())):
+        name = next(name for name, value in given.items() if state.get(name) is not value)
+        raise _set_in_training(model, name, state.get(name))
+
+
+def _set_in_training(model, name, value):
+    owner, method = type(model).__name__, _guard_of(model).method
+    return RuntimeError(
+        f"{name}={value!r:.40} cannot be set while {method} of this {owner} is running. Set it before or "
+        "after the call, or on a copy (sklearn.base.clone, copy.deepcopy)."
+    )
 
 
 def _own_arrays(state):

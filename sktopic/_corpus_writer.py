@@ -43,7 +43,15 @@ from sktopic._corpus import (
     file_of,
     index_type,
 )
-from sktopic._documents import COUNT_TYPES, MOST_WORDS, canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents import (
+    COUNT_TYPES,
+    MOST_WORDS,
+    as_documents,
+    canonical_counts,
+    check_counts,
+    check_sparse_structure,
+    rows_of_documents,
+)
 from sktopic._files import exchange, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
 from sktopic._typing import MatrixLike
@@ -327,8 +335,11 @@ def _blocks(X, first):
 def _blocks_of_rows(X, first):
     size = BLOCK_SIZE
     if sp.issparse(X):
-        X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=None, ensure_all_finite=False)
-    elif not isinstance(X, Corpus):
+        X = _documents(X)
+        for start in range(first, X.shape[0], size):
+            yield rows_of_documents(X, np.arange(start, min(start + size, X.shape[0])))
+        return
+    if not isinstance(X, Corpus):
         size = max(1, min(size, DENSE_BLOCK // max(1, X.shape[-1])))
     rows = getattr(X, "iloc", X)
     for start in range(first, X.shape[0], size):
@@ -356,18 +367,21 @@ def _counts(block):
             "it is a text; matrices of counts are allowed, which sktopic.datasets.iter_counts(vectorizer, X) "
             "makes of texts."
         )
-    block = check_array(
-        check_sparse_structure(block),
+    return canonical_counts(_documents(block))
+
+
+def _documents(X):
+    """A matrix as_documents, checked."""
+    X = check_array(
+        check_sparse_structure(X),
         accept_sparse="csr",
         dtype=COUNT_TYPES,
         ensure_all_finite=False,
         ensure_min_samples=0,
         input_name="X",
     )
-    check_counts(block, "save_corpus")
-    counts = canonical_counts(block)
-    check_counts(counts, "save_corpus")  # what duplicates sum to
-    return counts
+    check_counts(X, "save_corpus")
+    return as_documents(X)
 
 
 def _count_type(data):

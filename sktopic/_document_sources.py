@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from sktopic._block_order import BLOCK_SIZE, blocks_of, mixed, permuted, random_order, windows
 from sktopic._corpus import Corpus
-from sktopic._documents import GROUP_SIZE, DocumentReader
+from sktopic._documents import GROUP_SIZE, DocumentReader, rows_of_documents
 from sktopic._input_messages import CorpusSummary
 from sktopic._kernels._rng import combine_keys
 from sktopic._sample_weight import check_sample_weight
@@ -89,13 +89,10 @@ class Documents(ABC):
         return map(itemgetter(0), self.weighted_blocks())
 
     def groups(self):
-        """The same with their weights, at most GROUP_SIZE documents at a time."""
+        """The same with their weights, at most GROUP_SIZE documents at a time, on arrays of their own."""
         for X, weights in self.weighted_blocks():
-            if 0 < X.shape[0] <= GROUP_SIZE:
-                yield X, weights
-            else:
-                for first in range(0, X.shape[0], GROUP_SIZE):
-                    yield _rows_of(X, weights, slice(first, first + GROUP_SIZE))
+            for first in range(0, X.shape[0], GROUP_SIZE):
+                yield _rows_of(X, weights, np.arange(first, min(first + GROUP_SIZE, X.shape[0])))
 
     def matrix(self):
         """All documents as one CSR matrix: in memory, unless its arrays are mapped."""
@@ -166,7 +163,7 @@ class MatrixDocuments(Documents):
     def _selected(self, rows):
         for first in range(0, len(rows), GROUP_SIZE):
             some = rows[first : first + GROUP_SIZE]
-            yield self._X[some], None if self._sample_weight is None else self._sample_weight[some]
+            yield _rows_of(self._X, self._sample_weight, some)
 
     def total_weight(self):
         if self._sample_weight is None:
@@ -363,12 +360,12 @@ class BlockDocuments(Documents):
         bounds = None if self._sizes is None else _bounds(self._sizes)
         for number, X in self._read(order):
             begin = 0 if self._begins is None else int(self._begins[number])
-            if self._sample_weight is None:
-                yield X, None, begin
-                continue
-            weights = self._sample_weight[bounds[number] : bounds[number + 1]]
-            some = weights > 0.0
-            yield (X, weights, begin) if some.all() else (X[some], weights[some], begin)
+            weights, rows = None, np.arange(X.shape[0])
+            if self._sample_weight is not None:
+                weights = self._sample_weight[bounds[number] : bounds[number + 1]]
+                rows = np.flatnonzero(weights > 0.0)
+            # Copies, since the next block may come in the arrays of this one.
+            yield *_rows_of(X, weights, rows), begin
 
     def weighted_blocks(self):
         for X, weights, begin in self._counted():
@@ -479,7 +476,7 @@ def _bounds(sizes):
 
 
 def _rows_of(X, weights, rows):
-    return X[rows], None if weights is None else weights[rows]
+    return rows_of_documents(X, rows), None if weights is None else weights[rows]
 
 
 def _joined(parts):

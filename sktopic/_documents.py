@@ -19,18 +19,31 @@ MOST_WORDS = 2**31 - 1
 # Numbers that counts may be without being converted: what kernels read.
 COUNT_TYPES = [np.float64, np.float32, *(np.dtype(kind + size).type for size in "8421" for kind in "iu")]
 INDEX_TYPES = [np.int32, np.int64]
+# The arrays that conversions of sparse matrices trust.
+INDICES = {
+    "csr": ("indices", "indptr"),
+    "csc": ("indices", "indptr"),
+    "bsr": ("indices", "indptr"),
+    "coo": ("row", "col"),
+    "dia": ("offsets",),
+    "lil": ("rows", "data"),
+}
 # What the indices of sparse matrices are.
 KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of blocks of columns"}
 
 
-def check_sparse_structure(X):
+def check_sparse_structure(X, own=False):
     """Return X, as CSR without what its arrays have behind the last row, which checks of counts would read.
 
     Raises ValueError for a sparse matrix whose arrays do not fit together: conversions would trust them.
+    What is returned is another matrix, whose indices are copies unless it is CSR: so nobody changes what was
+    checked. Rows of CSR are checked again when they are copied (see `copied_rows`).
+
+    own : whether the indices of CSR are to be copies, too
     """
     if not sp.issparse(X) or X.ndim != 2:  # the number of dimensions is checked with that of arrays
         return X
-    kind = X.format
+    X, kind = _with_own_indices(X, own), X.format
     if kind == "coo":
         for axis, indices in enumerate((X.row, X.col)):
             _check_indices(indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
@@ -59,6 +72,27 @@ def check_sparse_structure(X):
                 raise ValueError(f"X has {name} of dtype {array.dtype}; integers are allowed.")
         return _without_tail(X, n_rows, n_columns)
     return X
+
+
+def _with_own_indices(X, also_csr):
+    """A matrix of the same values; of CSR, on the same arrays unless these are to be copied, too."""
+    if X.format == "dok":
+        return X.copy()
+    own = object.__new__(type(X))
+    vars(own).update(vars(X))
+    for name in INDICES.get(X.format, ()) if X.format != "csr" or also_csr else ():
+        array = np.array(getattr(X, name))
+        if X.format == "lil":
+            array[:] = _copied_lists(array)
+        setattr(own, name, array)
+    return own
+
+
+def _copied_lists(lists):
+    copied = np.empty(len(lists), dtype=object)
+    for i, each in enumerate(lists):
+        copied[i] = list(each)
+    return copied
 
 
 def _without_tail(X, n_rows, n_columns):
@@ -157,7 +191,8 @@ def as_documents(X):
         X = sp.csr_array((np.ascontiguousarray(X.data), indices, indptr), shape=X.shape)
     if X.data.sum(dtype=np.float64) > LARGEST_COUNT:  # what duplicates sum to, too
         for first in range(0, X.shape[0], GROUP_SIZE):
-            _check_largest(canonical_counts(X[first : first + GROUP_SIZE]).data)
+            rows = np.arange(first, min(first + GROUP_SIZE, X.shape[0]))
+            _check_largest(canonical_counts(X, rows).data)
     return X
 
 
@@ -184,18 +219,53 @@ def _is_readable(X):
     )
 
 
-def _is_canonical(X):
-    return X.data.dtype in COUNT_TYPES and X.has_canonical_format and np.count_nonzero(X.data) == len(X.data)
+def copied_rows(X, rows):
+    """The cells of rows (ndarray of int64), each at most once, of X from as_documents, copied and checked.
+
+    Others may change the arrays of X, or the files that they map, at any time: so no code but this reads
+    rows of them.
+
+    Returns
+    -------
+    indptr, cell_word, cell_count : ndarrays of int64, int32 and float64
+    in_order : whether the words of each row ascend, and no count is zero
+    """
+    copied = kernels.copy_rows(X.indptr, X.indices, X.data, rows, X.shape[1], LARGEST_COUNT)
+    if copied is None:
+        raise _changed()
+    return copied
 
 
-def canonical_counts(X):
-    """Return X as a CSR array without duplicates or zeros, words ascending; X, if it is one."""
-    X = sp.csr_array(X)
-    if not _is_canonical(X):
-        X = X.astype(X.dtype if X.dtype == np.float32 else np.float64)  # a copy
+def _changed():
+    return ValueError(
+        "X changed while it was being read: it now has rows, words or counts that are not valid. Leave X "
+        "unchanged until the call has returned, and the files of a corpus on disk, too."
+    )
+
+
+def rows_of_documents(X, rows):
+    """The rows of X from as_documents as CSR on its own arrays, of the same type of counts."""
+    indptr, words, counts, _ = copied_rows(X, rows)
+    return _csr(indptr, words, counts.astype(X.data.dtype, copy=False), X.shape[1])
+
+
+def canonical_counts(X, rows=None):
+    """Return X from as_documents, or rows of it, as CSR on its own arrays, words ascending, without zeros.
+
+    Counts have the type of those of X. Words that occur twice in a row are summed, then in float32 or
+    float64.
+    """
+    indptr, words, counts, in_order = copied_rows(X, np.arange(X.shape[0]) if rows is None else rows)
+    dtype = X.data.dtype if in_order else answer_dtype(X)
+    X = _csr(indptr, words, counts.astype(dtype, copy=False), X.shape[1])
+    if not in_order:
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
+
+
+def _csr(indptr, words, counts, n_features):
+    return sp.csr_array((counts, words, indptr), shape=(len(indptr) - 1, n_features))
 
 
 def answer_dtype(X):
@@ -362,11 +432,13 @@ class DocumentReader:
 
     def batch(self, rows):
         """The documents of the rows (ndarray of int64), in that order."""
-        X = self._X
-        arrays = self._gathered(X, rows)
-        if arrays is None:
-            arrays = self._gathered(canonical_counts(X[rows]), np.arange(len(rows)))
-        return DocumentBatch(*arrays, self._weights_of(rows))
+        indptr, words, counts, in_order = copied_rows(self._X, rows)
+        if not in_order:
+            X = canonical_counts(self._X, rows)
+            indptr, words = X.indptr.astype(np.int64), X.indices.astype(np.int32)
+            counts = X.data.astype(np.float64)
+        clump_indptr, *by_word = kernels.number_words(indptr, words, counts, self._local_word)
+        return DocumentBatch(indptr, clump_indptr, words, counts, *by_word, self._weights_of(rows))
 
     def keys(self, batch, key):
         """The stream key of each document of a batch that was read here, from its words and counts."""
@@ -378,9 +450,6 @@ class DocumentReader:
 
     def _weights_of(self, rows):
         return None if self._sample_weight is None else self._sample_weight[rows]
-
-    def _gathered(self, X, rows):
-        return kernels.gather_documents(X.indptr, X.indices, X.data, rows, self._local_word)
 
 
 def document_groups(X, most_entries=None):
@@ -403,11 +472,13 @@ def cells_of_entries(X, first, last, batch):
 
     Entries may be in any order, several may be the same cell, and zeros are none.
     """
-    start, stop = (int(bound) for bound in X.indptr[[first, last]])
-    columns, words = X.indices[start:stop], batch.words[batch.cell_word]
+    indptr, columns, _, _ = copied_rows(X, np.arange(first, last))
+    start, words = int(X.indptr[first]), batch.words[batch.cell_word]
+    if not 0 <= start <= len(X.indices) - len(columns):
+        raise _changed()
     if np.array_equal(columns, words):
-        return slice(start, stop), slice(None)
-    row = np.repeat(np.arange(last - first), np.diff(X.indptr[first : last + 1]))
+        return slice(start, start + len(columns)), slice(None)
+    row = np.repeat(np.arange(last - first), np.diff(indptr))
     cells, entries = batch.cell_document().astype(np.int64) * X.shape[1] + words, row * X.shape[1] + columns
     position = np.searchsorted(cells, entries)
     found = np.flatnonzero(np.append(cells, -1)[position] == entries)

@@ -35,6 +35,12 @@ def check_fitted_arrays(model):
         raise damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")
 
 
+def fitted_names(model):
+    """The names of all attributes that training sets."""
+    declared = model._fitted_arrays.keys() | model._optional_arrays.keys() | model._fitted_values.keys()
+    return declared | {"feature_names_in_", "_topic_names"}
+
+
 def check_fitted_values(model):
     """Raise ValueError for fitted numbers and strings of other types than ``_fitted_values`` declares."""
     for name, kind in model._fitted_values.items():

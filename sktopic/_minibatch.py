@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._compat import CallbackSupportMixin, with_callbacks
-from sktopic._concurrency import changing, trains, updating
+from sktopic._concurrency import changing, fits, trains
 from sktopic._document_steps import DenseCounts
 from sktopic._documents import GROUP_SIZE
 from sktopic._editing import EditableTopics
@@ -183,7 +183,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         """What one unit of the statistics stands for, in tokens of the corpus."""
         return self._statistics_update().unit(total_samples)
 
-    @trains
+    @fits
     @with_callbacks
     def fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Learn the topics of a corpus, from scratch.
@@ -205,10 +205,10 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         Raises
         ------
         ValueError
-            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
-            left as it was.
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. After this
+            and any other error, an earlier fit is as it was.
         RuntimeError
-            If another thread is training this object.
+            If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
             Is passed on; the state is that of the last complete update.
         """
@@ -235,6 +235,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         ------
         ValueError, RuntimeError
             As in `fit`, or if n_components was changed since training began, where it is not just the start.
+            After an error the state is that of the last complete update.
         """
         return self._partial_fit(X, None)
 
@@ -254,7 +255,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             self._checked()
             self._check_continuation()
             documents = self._weighted(self._documents(X), sample_weight).begin()  # errors change nothing
-            with updating(self):
+            self._check_undisturbed()
+            with changing(self), complete_or_undone(self, waits=True):
                 self._statistics = self._statistics.writable()
                 self._adopt_settings()
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
@@ -280,7 +282,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         check : function of these that may raise
         """
 
-        def select(documents):
+        def select(_, documents):
             documents = self._weighted(documents, sample_weight)
             if check is not None:
                 check(documents)
@@ -445,6 +447,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
     def _update(self, reader, rows, update, monitor, workers, n_new=0):
         """One mini-batch, n_new of whose documents were not counted before, by weight."""
+        self._check_undisturbed()
         key = self._key(FIT_KEY, update.number)
         batch_counts = self._batch_counts(reader, rows, key, update, workers)
         # Ctrl-C waits for the global step; or, where that may take long, stops it, and leaves no trace.
@@ -498,7 +501,7 @@ class WeightedMinibatchModel(MinibatchTopicModel):
     tells of a prior. So a method is one of these where copies of the document in the same batch add the same.
     """
 
-    @trains
+    @fits
     @with_callbacks
     def fit(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the topics of a corpus, from scratch.
@@ -524,10 +527,10 @@ class WeightedMinibatchModel(MinibatchTopicModel):
         Raises
         ------
         ValueError
-            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
-            left as it was.
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. After this
+            and any other error, an earlier fit is as it was.
         RuntimeError
-            If another thread is training this object.
+            If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
             Is passed on; the state is that of the last complete update.
         """
@@ -558,5 +561,6 @@ class WeightedMinibatchModel(MinibatchTopicModel):
         ------
         ValueError, RuntimeError
             As in `fit`, or if n_components was changed since training began, where it is not just the start.
+            After an error the state is that of the last complete update.
         """
         return self._partial_fit(X, sample_weight)

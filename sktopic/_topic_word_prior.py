@@ -189,7 +189,7 @@ def _as_matrix(value, n_components, n_features):
     wanted = f"({n_components}, {'n_features' if n_features is None else n_features})"
     if sp.issparse(value):
         try:
-            value = check_sparse_structure(value)
+            value = check_sparse_structure(value, own=True)
         except ValueError as error:
             raise ValueError(
                 f"topic_word_prior is damaged: {error}".replace(": X has ", ": it has ")
@@ -209,7 +209,7 @@ def _as_matrix(value, n_components, n_features):
             matrix.eliminate_zeros()
             parameters = matrix.data
         else:
-            parameters = matrix = real_numbers(value, copy=False)
+            parameters = matrix = real_numbers(value)
     except (TypeError, ValueError):
         raise ValueError(
             "topic_word_prior has entries that are no real numbers; positive ones are allowed."

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from sktopic import _lanes
-from sktopic._documents import check_sparse_structure
+from sktopic._documents import check_sparse_structure, rows_of_documents
 from sktopic._lanes import ROUNDING, TOO_LARGE, LaneModel, LaneSums, LaneUpdate
 from sktopic._prior import PriorStatistics
 from sktopic._typing import MatrixLike
@@ -125,14 +125,16 @@ def local_update(
     n_updates = _checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
     batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
     head = _lanes.head_of(model)
-    X = sp.csr_array(model._validate_documents(X, reset=False))
+    X = model._validate_documents(X, reset=False)
     if X.shape[0] > n_updates * batch_size:
         raise ValueError(
             f"X has {X.shape[0]} samples; n_updates={n_updates} with batch_size={batch_size} are for "
             f"{n_updates * batch_size} at most."
         )
     n_batches = -(-X.shape[0] // batch_size)
-    words, batches = _lanes.narrowed([X[i * batch_size : (i + 1) * batch_size] for i in range(n_batches)])
+    documents = np.arange(X.shape[0])
+    batches = [rows_of_documents(X, documents[i * batch_size :][:batch_size]) for i in range(n_batches)]
+    words, batches = _lanes.narrowed(batches)
     batches += [batches[0][:0]] * (n_updates - n_batches)
     rows = _lanes.rows_of(model, words)
     return _lanes.local_update(head, words, rows, batches, lane, batch_size, np.dtype(dtype))

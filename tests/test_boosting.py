@@ -99,7 +99,7 @@ def test_boosted_gibbs_updates_equal_single_sweeps_with_steps_between():
     burn_in, sweeps = 3, 2
     model = make_model(doc_burn_in=burn_in, doc_sweeps=sweeps)
     s, alpha = start_of(model), np.full(N_TOPICS, 0.3)
-    reader = DocumentReader(canonical_counts(X))
+    reader = DocumentReader(canonical_counts(sp.csr_array(X)))
     seed = clone(model).partial_fit(X[:1])._seed
     with Workers(1) as workers:
         for t, first in enumerate(range(0, len(X), SIZE), start=1):

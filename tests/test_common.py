@@ -1025,6 +1025,71 @@ def test_kept_models_continue_identically_and_on_their_own(estimator):
         assert_same_model(copied, model)
 
 
+class Failing:
+    """Blocks whose last one fails, by an error of its own or of its counts, in a pass of this number."""
+
+    def __init__(self, n_pass, is_bad):
+        self.n_pass, self.is_bad = n_pass, is_bad
+
+    def __iter__(self):
+        self.n_pass -= 1
+        yield X[:20]
+        if self.n_pass == 0 and not self.is_bad:
+            raise OSError("the disk is gone")
+        yield X[20:] * (np.nan if self.n_pass == 0 else 1.0)
+
+
+class Raising:
+    """A callback of scikit-learn that raises an exception after an update."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name == "update":
+            raise self.error
+
+
+@pytest.mark.parametrize("how", ["error", "bad block", "callback"])
+@pytest.mark.parametrize("is_fitted", [False, True])
+@every_class
+def test_a_fit_that_fails_in_training_leaves_the_earlier_one(estimator, is_fitted, how):
+    # In their order, so that there are updates before the last block.
+    model, given = new(estimator, shuffle=None if estimator in FILTERS else False), X
+    if is_fitted:
+        model.fit(HELD_OUT)
+    before = {name: np.copy(value) for name, value in fitted_state(model).items()}
+    if how == "callback":
+        pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
+        model.set_callbacks(Raising(OSError("the disk is gone")))
+    else:
+        given = Failing(2, how == "bad block")  # the first pass looks at them alone
+    with pytest.raises((OSError, ValueError), match=r"the disk is gone|block 1 of X: X contains NaN"):
+        model.fit(given)
+    after = fitted_state(model)
+    after.pop("_skl_callbacks", None)
+    assert_same_state(after, before)
+
+
+@every_loop
+def test_a_fit_that_is_interrupted_keeps_what_it_has_learned(estimator):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
+    model = new(estimator, batch_size=16).fit(HELD_OUT).set_callbacks(Raising(KeyboardInterrupt()))
+    before = model.components_
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert largest_difference(model.components_, before) > 0
+
+
 @every_stream
 def test_partial_fit_after_fit_goes_on(estimator):
     model = new(estimator).fit(X)

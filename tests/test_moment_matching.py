@@ -148,7 +148,7 @@ def test_posterior_and_evidence_are_those_of_the_twin(estimator, match):
     counts = X[:12].toarray()
     counts[2:4] *= 0.3
     counts[7, 0] = 1200.0
-    counts = canonical_counts(counts)
+    counts = canonical_counts(sp.csr_array(counts))
     settings = {"second_moment": match, "shuffle": None, "doc_topic_prior": PRIOR}
     zeros = make_model(estimator, **settings).fit(0 * X)
     start = all_topics(zeros) * zeros._sums[:, None]

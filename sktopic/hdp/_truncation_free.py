@@ -283,7 +283,7 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
         )
         key = self._key(FIT_KEY, update.number)
         if first:
-            chain.assign_at_random(self.n_components, combine_keys(key, START_KEY))
+            chain.assign_at_random(self._n_trained, combine_keys(key, START_KEY))
         return chain.run(self.doc_burn_in, self.doc_sweeps, key)
 
     def _rho(self, update, t=None):

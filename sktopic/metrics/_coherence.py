@@ -312,7 +312,8 @@ def _documents_together(documents, top):
     together, n_documents = np.zeros((*top.shape, top.shape[1])), 0
     for X in documents.blocks():
         for first in range(0, X.shape[0], DOCUMENTS_AT_ONCE):
-            counts = canonical_counts(X[first : first + DOCUMENTS_AT_ONCE])
+            rows = np.arange(first, min(first + DOCUMENTS_AT_ONCE, X.shape[0]))
+            counts = canonical_counts(X, rows)
             presence = sp.csc_array(counts[:, words])
             presence.data = np.ones(presence.nnz, dtype=np.int64)
             _add_pairs(presence, top, together)

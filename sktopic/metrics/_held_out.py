@@ -199,7 +199,7 @@ class _Completion(NamedTuple):
         return total.value()
 
     def above_unigram(self, per):
-        log_shares = log_word_shares(self.documents.blocks())
+        log_shares = log_word_shares(X for X, _ in self.documents.groups())
         by_word, by_document, n_documents = PerWord(), ExactSum(), 0
         for X, log_likelihood, n_words, hidden in self.groups:
             gain = log_likelihood - hidden @ log_shares

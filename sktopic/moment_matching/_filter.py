@@ -1,6 +1,7 @@
 """What the moment-matching models share: a posterior that tokens update one after the other."""
 
 import math
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -9,11 +10,12 @@ from sklearn.utils import check_random_state
 
 from sktopic._arrays import BLOCK_ENTRIES, by_blocks, columns_of, row_blocks, rows_and_more
 from sktopic._compat import CallbackSupportMixin, StrOptions, with_callbacks
-from sktopic._concurrency import trains, updating
+from sktopic._concurrency import changing, fits, trains, updating
 from sktopic._constraints import POSITIVE, SHARED
-from sktopic._document_sources import MatrixDocuments
+from sktopic._document_sources import Documents, MatrixDocuments
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
+from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._moment_matching import (
     FIRST,
     FIXED,
@@ -53,6 +55,26 @@ SLICE_WORK = 5_000_000
 LONGEST_WORK = 2 * SLICE_WORK
 
 
+@dataclass(frozen=True)
+class Stream:
+    """The documents of a call, in the way their tokens are visited.
+
+    Attributes
+    ----------
+    documents : Documents, a matrix if is_mixed
+    alpha : (n, n_parameters) float64, space for the proportions of the n documents that are read at once
+    is_mixed : whether the tokens of all documents come in one random order
+    """
+
+    documents: Documents
+    alpha: np.ndarray
+    is_mixed: bool
+
+    def n_updates(self):
+        """Updates that a call reports to callbacks."""
+        return 1 if self.is_mixed else max(1, -(-self.documents.n_documents // len(self.alpha)))
+
+
 class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     """Base class: fits the topics' Dirichlet posteriors by one pass over the tokens.
 
@@ -89,7 +111,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         "_n_prior_updates": COUNT,
     }
 
-    @trains
+    @fits
     @with_callbacks
     def fit(self, X: DocumentsLike, y: object = None) -> Self:
         """Learn the topics of a corpus from scratch, by one pass over its tokens.
@@ -110,18 +132,18 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         Raises
         ------
         ValueError
-            If a parameter is out of range or X is not a valid count matrix; an earlier fit is then
-            left as it was.
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. After this
+            and any other error, an earlier fit is as it was.
         RuntimeError
-            If another thread is training this object.
+            If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt
             Is passed on; the state is the posterior given the tokens seen so far.
         """
         self._check_settings()
-        documents, alpha = self._begin(X, streamed=False)
-        tasks = FitTasks(self, X, y, 1, self._n_updates_of(documents.n_documents))
+        stream = self._begin(X, streamed=False)
+        tasks = FitTasks(self, X, y, 1, stream.n_updates())
         tasks.begin_epoch()
-        self._observe(documents, alpha, tasks)
+        self._observe(stream, tasks)
         tasks.end_epoch()
         tasks.end()
         self._warn_at_limit()
@@ -150,17 +172,18 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         ------
         ValueError, RuntimeError
             As in `fit`, or if n_components or one of the priors that the first call began with was changed.
+            After an error the state is the posterior given the tokens seen so far.
         """
         self._check_settings()
         if not hasattr(self, "n_samples_seen_"):
-            documents, alpha = self._begin(X, streamed=True)
+            stream = self._begin(X, streamed=True)
         else:
             self._checked()._check_continuation()
-            documents = self._observable(self._documents(X))
-            alpha = self._new_alpha(documents)
-            with updating(self):
+            stream = self._stream(self._documents(X), len(self._sums))
+            self._check_undisturbed()
+            with changing(self), complete_or_undone(self, waits=True):
                 self._adopt_settings()
-        self._observe(documents, alpha, FitTasks(self, X, y, 1, 1, reporting=False))
+        self._observe(stream, FitTasks(self, X, y, 1, 1, reporting=False))
         return self
 
     def _warn_at_limit(self):
@@ -206,16 +229,15 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     # The state
 
     def _begin(self, X, streamed):
-        """Set the state to the prior, all or nothing; returns the Documents of X and an array for alpha."""
-        alpha = []
+        """Set the state to the prior, all or nothing; returns the Stream of X."""
+        stream = []
 
-        def select(documents):
-            documents = self._observable(documents)
-            alpha.append(self._new_alpha(documents))  # which may raise
-            return documents
+        def select(begun, documents):
+            stream.append(begun._stream(documents, int(begun.n_components)))  # which may raise
+            return stream[0].documents
 
         documents = self._begin_anew(X, select, streamed=streamed)
-        return documents, alpha[0]
+        return replace(stream[0], documents=documents)
 
     def _start(self, n_features):
         vars(self).update(self._prior_state(n_features))
@@ -258,7 +280,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         for name in ("_store", "_scale", "_sums", "_spread", "_gamma", "_lag", "_marginal"):
             setattr(self, name, np.require(getattr(self, name), requirements="W"))
         if not self._learns_prior:
-            self._prior = check_prior(self.doc_topic_prior, self.n_components)
+            self._prior = check_prior(self.doc_topic_prior, len(self._sums))
         if self._learns_prior != (len(self._average_moments) > 0):
             self._start_learning()
 
@@ -289,23 +311,15 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     # The pass over the tokens
 
-    def _n_updates_of(self, n_documents):
-        """Updates that a call reports to callbacks."""
-        return 1 if self.shuffle == "corpus" else max(1, -(-n_documents // GROUP_SIZE))
-
-    def _observable(self, documents):
-        """The Documents, as a matrix where the tokens of all are mixed."""
-        return MatrixDocuments(documents.matrix()) if self.shuffle == "corpus" else documents
-
-    def _observe(self, documents, alpha, tasks):
+    def _observe(self, stream, tasks):
         with FitMonitor(self) as monitor:
-            monitor.begin(documents.n_documents)
+            monitor.begin(stream.documents.n_documents)
             try:
-                if self.shuffle == "corpus":
-                    self._observe_mixed(documents.matrix(), alpha, tasks, monitor)
+                if stream.is_mixed:
+                    self._observe_mixed(stream.documents.matrix(), stream.alpha, tasks, monitor)
                 else:
-                    for X in documents.blocks():
-                        if self._observe_in_order(X, alpha, tasks, monitor):
+                    for X in stream.documents.blocks():
+                        if self._observe_in_order(X, stream.alpha, tasks, monitor):
                             break
             finally:  # an interrupted call keeps what it has seen
                 self._report()
@@ -319,6 +333,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         key, no_keys = combine_keys(self._seed, DOCUMENT_KEY), np.empty(0, dtype=np.uint64)
         while first < documents.shape[0]:
             tasks.begin_update()
+            self._check_undisturbed()
             last = min(first + GROUP_SIZE - self.n_samples_seen_ % GROUP_SIZE, documents.shape[0])
             batch = reader.batch(np.arange(first, last))
             keys = position_keys(key, self.n_samples_seen_, last - first) if self.shuffle else no_keys
@@ -341,6 +356,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     def _observe_mixed(self, documents, alpha, tasks, monitor):
         """The tokens of all documents of the call in one random order."""
         tasks.begin_update()
+        self._check_undisturbed()
         n_documents = documents.shape[0]
         reader = DocumentReader(documents)
         batch = reader.batch(np.arange(n_documents))
@@ -360,11 +376,12 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
             self._learn_prior_afterwards(reader, n_documents)
         tasks.end_update()
 
-    def _new_alpha(self, documents):
-        """An array for the parameters of proportions of the documents that are read at the same time."""
+    def _stream(self, documents, n_topics):
+        """The Stream of Documents for a model of so many topics."""
         if self.shuffle != "corpus":
-            return np.empty((GROUP_SIZE, self._document_size()))
-        data, n_tokens = documents.matrix().data, 0.0
+            return Stream(documents, np.empty((GROUP_SIZE, self._document_size(n_topics))), is_mixed=False)
+        documents, n_tokens = MatrixDocuments(documents.matrix()), 0.0
+        data = documents.matrix().data
         for first in range(0, len(data), BLOCK_ENTRIES):
             tokens = np.ceil(data[first : first + BLOCK_ENTRIES], dtype=np.float64)
             n_tokens += np.minimum(tokens, MAX_TOKENS).sum()
@@ -373,11 +390,12 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
                 f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "
                 "call partial_fit with parts of X, or take shuffle='document'."
             )
-        return np.empty((documents.n_documents, self._document_size()))
+        alpha = np.empty((documents.n_documents, self._document_size(n_topics)))
+        return Stream(documents, alpha, is_mixed=True)
 
-    def _document_size(self):
+    def _document_size(self, n_topics):
         """Parameters of the proportions of one document."""
-        return self.n_components
+        return n_topics
 
     def _start_of_document(self):
         """The parameters of the proportions of a document that has no tokens yet."""

@@ -150,8 +150,8 @@ class TriangularDirichletLDA(NumberOfTopics):
     def _start_of_document(self):
         return self._step(TRIANGULAR, self._gamma).start(self._prior)
 
-    def _document_size(self):
-        return self.n_components * (self.n_components + 1) // 2
+    def _document_size(self, n_topics):
+        return n_topics * (n_topics + 1) // 2
 
     def _alpha_under(self, alpha, n_topics):
         first = n_topics * (n_topics - 1) // 2

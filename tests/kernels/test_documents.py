@@ -7,10 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from sktopic._kernels._completion import hide_tokens
-from sktopic._kernels._documents import clump_weights, gather_documents, structure_bounds
+from sktopic._kernels._documents import clump_weights, copy_rows, number_words, structure_bounds
 from tests.reference import documents as reference
 
-NAMES = ("indptr", "clump_indptr", "cell_word", "cell_count", "words", "word_indptr", "word_cell", "lengths")
+COPIED = "indptr", "cell_word", "cell_count", "in_order"
+NUMBERED = "clump_indptr", "words", "word_indptr", "word_cell", "lengths"
+LARGEST = 1e20
 
 
 def random_counts(dtype=np.float64, index=np.int32, seed=0):
@@ -21,11 +23,14 @@ def random_counts(dtype=np.float64, index=np.int32, seed=0):
     return x.indptr.astype(index), x.indices.astype(index), x.data
 
 
-def gathered(arrays, rows, n_features=50):
+def gathered(arrays, rows, n_features=50, copy_rows=copy_rows, number_words=number_words):
+    """What the kernels make of rows, by names; or their twins."""
     scratch = np.full(n_features, -1, dtype=np.int32)
-    result = gather_documents(*arrays, np.array(rows, dtype=np.int64), scratch)
+    batch = dict(zip(COPIED, copy_rows(*arrays, np.array(rows, dtype=np.int64), n_features, LARGEST)))
+    assert batch["in_order"]
+    numbered = number_words(batch["indptr"], batch["cell_word"], batch["cell_count"], scratch)
     np.testing.assert_array_equal(scratch, -1)
-    return dict(zip(NAMES, result))
+    return batch | dict(zip(NUMBERED, numbered))
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -36,8 +41,8 @@ def gathered(arrays, rows, n_features=50):
 def test_batch_is_that_of_the_reference(rows, dtype, index):
     arrays = random_counts(dtype, index)
     batch = gathered(arrays, rows)
-    expected = dict(zip(NAMES, reference.gather_documents(*arrays, rows, None)))
-    for name in NAMES:
+    expected = gathered(arrays, rows, copy_rows=reference.copy_rows, number_words=reference.number_words)
+    for name in batch.keys() - {"in_order"}:
         assert batch[name].dtype == expected[name].dtype, name
         if name == "lengths":
             np.testing.assert_allclose(batch[name], expected[name], rtol=1e-14)
@@ -52,7 +57,7 @@ def test_read_only_input_is_accepted_and_left_alone():
         array.flags.writeable = False
     rows = np.arange(20)
     rows.flags.writeable = False
-    gather_documents(*arrays, rows, np.full(50, -1, dtype=np.int32))
+    copy_rows(*arrays, rows, 50, LARGEST)
     for array, copy in zip(arrays, copies):
         np.testing.assert_array_equal(array, copy)
 
@@ -82,12 +87,42 @@ def test_word_index_lists_each_cell_once_under_its_word_documents_ascending():
     ids=["unsorted", "duplicated", "with a zero"],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
-def test_rows_out_of_order_are_not_gathered(words, counts, dtype):
+def test_rows_out_of_order_are_told(words, counts, dtype):
     arrays = np.array([0, 2, 4]), np.array([0, 1, *words]), np.array([1, 2, *counts], dtype=dtype)
-    scratch = np.full(4, -1, dtype=np.int32)
-    assert gather_documents(*arrays, np.array([0, 1]), scratch) is None
-    np.testing.assert_array_equal(scratch, -1)
+    for copy in (copy_rows, reference.copy_rows):
+        _, copied_words, copied_counts, in_order = copy(*arrays, np.array([0, 1]), 4, LARGEST)
+        assert not in_order
+        np.testing.assert_array_equal(copied_words, arrays[1])
+        np.testing.assert_array_equal(copied_counts, arrays[2])
     np.testing.assert_array_equal(gathered(arrays, [0], n_features=4)["words"], [0, 1])
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("indptr", "indices", "data"),
+    [
+        ([0, -1, 2, 4], [0, 1, 2, 3], [1.0] * 4),
+        ([0, 3, 2, 4], [0, 1, 2, 3], [1.0] * 4),
+        ([0, 1, 2, 5], [0, 1, 2, 3], [1.0] * 4),
+        ([0, 1, 2, 2**31 - 1], [0, 1, 2, 3], [1.0] * 4),
+        ([0, 1, 2, 4], [0, 1, 2], [1.0] * 4),
+        ([0, 1, 2, 4], [0, 1, 2, 3], [1.0] * 3),
+        ([0, 4, 0, 4], [0, 1, 2, 3], [1.0] * 4),
+        ([0, 1, 2, 4], [0, 1, 2, 5], [1.0] * 4),
+        ([0, 1, 2, 4], [0, 1, -1, 3], [1.0] * 4),
+        ([0, 1, 2, 4], [0, 1, 2**31 - 1, 3], [1.0] * 4),
+        *(([0, 1, 2, 4], [0, 1, 2, 3], [1.0, 1.0, bad, 1.0]) for bad in (-1.0, np.nan, np.inf, 1e21)),
+    ],
+)
+def test_rows_that_are_not_valid_are_not_copied(indptr, indices, data, index):
+    arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index), np.array(data)
+    for copy in (copy_rows, reference.copy_rows):
+        assert copy(*arrays, np.arange(3), 5, LARGEST) is None
+
+
+def test_words_beyond_32_bits_are_not_cut_off():
+    arrays = np.array([0, 1]), np.array([2**32 + 1]), np.array([1.0])
+    assert copy_rows(*arrays, np.array([0]), 5, LARGEST) is None
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])

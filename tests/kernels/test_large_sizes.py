@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._documents import gather_documents
+from sktopic._kernels._documents import copy_rows, number_words
 from sktopic._kernels._statistics import add_cell_counts, add_rows, take_changes
 from sktopic._kernels._topics import gather_geometric, gather_topics
 from tests.kernels.tools import ALONE
@@ -41,11 +41,11 @@ def test_word_ids_up_to_the_largest(dtype):
     indices = np.array([3, LARGE - 3, LARGE - 2, 0, LARGE - 2], dtype=dtype)
     local_word = zeros(LARGE - 1, np.int32)
     local_word[indices] = -1
-    batch = gather_documents(
-        np.array([0, 3, 5], dtype=dtype), indices, np.arange(1.0, 6.0), np.array([1, 0]), local_word
-    )
-    assert_array_equal(batch[4], [0, LARGE - 2, 3, LARGE - 3])
-    assert_array_equal(batch[2], [0, 1, 2, 3, 1])
+    matrix = np.array([0, 3, 5], dtype=dtype), indices, np.arange(1.0, 6.0)
+    indptr, word, count, _ = copy_rows(*matrix, np.array([1, 0]), LARGE - 1, 1e20)
+    _, words, *_ = number_words(indptr, word, count, local_word)
+    assert_array_equal(words, [0, LARGE - 2, 3, LARGE - 3])
+    assert_array_equal(word, [0, 1, 2, 3, 1])
     assert_array_equal(local_word[indices], -1)
 
 
@@ -54,12 +54,9 @@ def test_entries_beyond_two_to_the_31():
     indices, data = zeros(start + 3, np.int64), zeros(start + 3, np.uint8)
     indices[start:], data[start:] = [1, 4, 6], [7, 8, 9]
     indptr = np.array([0, start, start + 1, start + 3])
-    local_word = np.full(7, -1, dtype=np.int32)
-    bounds, _, cell_word, cell_count, words, *_ = gather_documents(
-        indptr, indices, data, np.array([2, 1]), local_word
-    )
+    bounds, cell_word, cell_count, _ = copy_rows(indptr, indices, data, np.array([2, 1]), 7, 1e20)
     assert_array_equal(bounds, [0, 2, 3])
-    assert_array_equal(words[cell_word], [4, 6, 1])
+    assert_array_equal(cell_word, [4, 6, 1])
     assert_array_equal(cell_count, [8, 9, 7])
 
 

@@ -30,24 +30,33 @@ def structure_bounds(indptr, indices):
     return bool(ascends), min(indices, default=0), max(indices, default=-1)
 
 
-def gather_documents(x_indptr, x_indices, x_data, rows, local_word):
-    """Rows of a CSR matrix as a batch; words are numbered as they first appear. local_word is not used."""
-    number = {}
-    indptr, clump_indptr, cell_word, cell_count, lengths = [0], [0], [], [], []
+def copy_rows(x_indptr, x_indices, x_data, rows, n_features, largest_count):
+    """Rows of a CSR matrix: bounds, words and counts, and whether these are in order; None if not valid."""
+    indptr, words, counts, in_order = [0], [], [], True
     for row in rows:
-        cells = slice(x_indptr[row], x_indptr[row + 1])
-        counts = x_data[cells].astype(np.float64)
-        cell_word += [number.setdefault(int(w), len(number)) for w in x_indices[cells]]
-        cell_count += counts.tolist()
+        start, end = int(x_indptr[row]), int(x_indptr[row + 1])
+        if not 0 <= start <= end <= min(len(x_indices), len(x_data)):
+            return None
+        word, count = x_indices[start:end].tolist(), x_data[start:end].astype(np.float64).tolist()
+        in_order = in_order and word == sorted(set(word)) and 0 not in count
+        words, counts = words + word, counts + count
+        indptr.append(len(words))
+    if not all(0 <= w < n_features for w in words) or not all(0 <= c <= largest_count for c in counts):
+        return None
+    indptr = np.array(indptr, dtype=np.int64)
+    return indptr, np.array(words, dtype=np.int32), np.array(counts, dtype=np.float64), in_order
+
+
+def number_words(indptr, cell_word, cell_count, local_word):
+    """Words numbered as they first appear, in place, and what follows. local_word is not used."""
+    number, clump_indptr, lengths = {}, [0], []
+    for d in range(len(indptr) - 1):
+        counts = cell_count[indptr[d] : indptr[d + 1]]
         lengths.append(counts.sum())
-        indptr.append(len(cell_word))
         clump_indptr.append(clump_indptr[-1] + sum(len(clump_weights(c)) for c in counts))
-    cell_word = np.array(cell_word, dtype=np.int32)
+    cell_word[:] = [number.setdefault(int(w), len(number)) for w in cell_word]
     return (
-        np.array(indptr, dtype=np.int64),
         np.array(clump_indptr, dtype=np.int64),
-        cell_word,
-        np.array(cell_count, dtype=np.float64),
         np.array(list(number), dtype=np.int32),
         np.concatenate([[0], np.cumsum(np.bincount(cell_word, minlength=len(number)))]).astype(np.int64),
         np.argsort(cell_word, kind="stable"),
