@@ -193,8 +193,9 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         with explaining(X, owner, None if reset else self.n_features_in_):
             options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False}
             X = validate_data(self, X, reset=reset, **options)
+        X = as_documents(X)
         check_counts(X, owner)
-        return as_documents(X)
+        return X
 
     def _has_same_features(self, X):
         """Whether sparse X has samples, of as many features as were seen in training, which had no names."""

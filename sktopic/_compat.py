@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 from sklearn.utils import _param_validation
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, make_constraint
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, make_constraint
 
 try:  # scikit-learn >= 1.9
     from sklearn import callback
@@ -27,6 +27,7 @@ __all__ = [
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",
+    "Options",
     "StrOptions",
     "has_progress_bar",
     "make_constraint",

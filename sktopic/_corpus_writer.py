@@ -42,7 +42,13 @@ from sktopic._corpus import (
     file_of,
     index_type,
 )
-from sktopic._documents import COUNT_TYPES, canonical_counts, check_counts, check_sparse_structure
+from sktopic._documents import (
+    COUNT_TYPES,
+    as_documents,
+    canonical_counts,
+    check_counts,
+    check_sparse_structure,
+)
 from sktopic._files import exchange, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
 from sktopic._typing import MatrixLike
@@ -335,6 +341,7 @@ def _after(blocks, n_documents):
             continue
         size = np.shape(block)[0]
         if size > n_documents:
+            block = check_sparse_structure(block)
             yield check_array(block, accept_sparse="csr", dtype=None, ensure_all_finite=False)[n_documents:]
         n_documents = max(0, n_documents - size)
     if n_documents:
@@ -356,10 +363,9 @@ def _counts(block):
         ensure_min_samples=0,
         input_name="X",
     )
+    block = as_documents(block)
     check_counts(block, "save_corpus")
-    counts = canonical_counts(block)
-    check_counts(counts, "save_corpus")  # what duplicates sum to
-    return counts
+    return canonical_counts(block)
 
 
 def _count_type(data):

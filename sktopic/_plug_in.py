@@ -181,9 +181,10 @@ def _check_matrix(X, topics, names):
     with explaining(X, owner):
         X = check_sparse_structure(X)
         X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, input_name="X")
+    X = as_documents(X)
     check_counts(X, owner)
     n_words = len(topics.store)
     with explaining(X, owner, n_words):
         if X.shape[1] != n_words:
             raise ValueError(f"X has {X.shape[1]} features, but the topics have {n_words} words.")
-    return as_documents(X)
+    return X

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
-from sktopic._documents import check_counts
+from sktopic._documents import check_counts, check_sparse_structure
 from sktopic._prior import LARGEST, SMALLEST
 from sktopic._typing import FloatArray, MatrixLike
 
@@ -64,6 +64,7 @@ def document_components(
     n_components = _checked_number(n_components)
     if not isinstance(share, Real) or isinstance(share, bool) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
+    X = check_sparse_structure(X)
     counts = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
     check_counts(counts, "document_components")
     lengths = counts.sum(axis=1)
