@@ -187,7 +187,7 @@ class MinibatchHDP(MinibatchTopicModel):
 
     def _global_step(self, batch_counts, update, workers):
         self.total_samples_ = float(update.total_samples)
-        if batch_counts.n_tokens > self._statistics_update().negligible:
+        if batch_counts.n_tokens > 0.0:
             self._update_topics(batch_counts, update, workers)
             self._n_topic_updates += update.n_updates
         self._report_topics()

@@ -34,8 +34,6 @@ class LangevinUpdate:
     total_samples: float
     key: int
 
-    negligible = 0.0
-
     def __call__(self, statistics, batch_counts, rho, is_first, workers):
         n_words, (n_features, n_topics) = len(batch_counts.words), statistics.store.shape
         local_words, counts = np.arange(n_words, dtype=np.int32), batch_counts.expected
