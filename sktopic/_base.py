@@ -238,7 +238,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     def _warn_of_doubtful(self, summary, streamed):
         """Warn of documents that training starts from, but that are hardly word counts, or too few."""
         owner = type(self).__name__
-        summary.warn_of_scaled_rows(owner)
+        summary.warn_of_other_values(owner)
         if not streamed:
             summary.warn_of_small_corpus(owner, None if self._infers_number_of_topics else self.n_components)
 
