@@ -51,6 +51,7 @@ from sktopic._documents import (
 )
 from sktopic._files import exchange, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
+from sktopic._surrogates import encoded
 from sktopic._typing import MatrixLike
 
 try:
@@ -509,9 +510,9 @@ class _Writer:
     def _append_strings(self, name, strings):
         if not all(isinstance(string, str) for string in strings):
             raise ValueError(f"{name} are to be strings.")
-        encoded = [string.encode() for string in strings]
-        self._append(name, np.frombuffer(b"".join(encoded), BYTES))
-        lengths = np.array([len(string) for string in encoded], ENDS)
+        texts = [encoded(string, name) for string in strings]
+        self._append(name, np.frombuffer(b"".join(texts), BYTES))
+        lengths = np.array([len(text) for text in texts], ENDS)
         self._append(ends_of(name), self._arrays[name].length - lengths.sum() + np.cumsum(lengths))
 
     def keep_progress(self):

@@ -32,9 +32,9 @@ FEWEST_DIMENSIONS = 32
 #     documents, if words are rare or of middle ranks     1.6 to 20.3     -6.4 to 1.4
 #     these words                                         1.5 to 61       -1.7 to 2.3
 #
-# With all words, their ratio is at least 1.2 times that of documents, and their skewness at least 0.58 higher.
-# All these transposes are found but one, a sample of KOS. No matrix with documents in its rows is taken for
-# transposed; nor are documents of two words, or those of make_bars and make_lda_documents. Fewer rows or columns
+# With all words, their ratio is at least 1.2 times that of documents, and their skewness 0.58 higher. All of
+# these transposes are found but one, a sample of KOS. No matrix with documents in its rows is taken for
+# transposed, nor one of documents of two words, or of make_bars or make_lda_documents. Fewer rows or columns
 # say too little. It takes 15 ms for 100,000 abstracts.
 FEWEST_OF_WORDS, FEWEST_OF_DOCUMENTS = 1000, 500
 LEAST_RATIO, RATIO_AHEAD, SKEWNESS_AHEAD = 18.0, 1.2, 0.5

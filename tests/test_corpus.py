@@ -154,6 +154,12 @@ def test_numbers_of_words_and_documents_have_to_agree(path):
         ([X], WORDS[:-1], None, r"block 0: X has 7 columns, but there are feature_names for 6"),
         ([X], [WORDS], None, "feature_names are to be strings"),
         ([X], range(7), None, "feature_names are to be strings"),
+        (
+            [X],
+            [*WORDS[:-1], "a\ud800"],
+            None,
+            r"feature_names has 'a\\ud800', .* a lone surrogate: .* replaces it",
+        ),
         ([X, X], None, range(7), "block 1: doc_ids end 1 documents too early"),
         ([X], None, range(5), "there are more doc_ids than the 4 documents"),
         ([X], None, [1, 2, 3, "4"], r"block 0: doc_ids has .4.; strings, or 64-bit integers, are"),
@@ -175,7 +181,8 @@ def test_blocks_that_are_no_counts_are_refused(path):
     for block, message in (
         (X * np.nan, "NaN"),
         (X * np.inf, "infinity"),
-        (X * 1e21, "1e.20"),
+        (X * 1e21, "a count of 1e.21"),
+        (X * 1e-13, "a count of 1e-13"),
         (hashed, "alternate_sign=False, norm=None"),
         (outside, "column indices from 7 to 7"),
         ([["a"]], "could not convert"),
