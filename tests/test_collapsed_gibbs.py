@@ -599,6 +599,6 @@ def test_small_priors_beside_many_tokens_leave_topics_alike():
     """Products that float32 could not hold."""
     model = CollapsedGibbsLDA(
         4, doc_topic_prior=1e-12, topic_word_prior=1e-12, max_iter=3, evaluate_every=0, random_state=0
-    ).fit(np.full((2, 60), [1e19] * 10 + [0.0] * 50))
+    ).fit(np.full((200, 60), [1e12] * 10 + [0.0] * 50))
     model.partial_fit(np.eye(50, 60, 10))
     assert np.all(model.topic_word_counts_[:, 10:].sum(axis=1) > 2)
