@@ -200,8 +200,9 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         with explaining(X, owner, None if reset else self.n_features_in_):
             options = {"accept_sparse": "csr", "dtype": COUNT_TYPES, "ensure_all_finite": False}
             X = validate_data(self, X, reset=reset, **options)
+        X = as_documents(X)
         check_counts(X, owner)
-        return as_documents(X)
+        return X
 
     def _has_same_features(self, X):
         """Whether sparse X has samples, of as many features as were seen in training, which had no names."""
@@ -250,7 +251,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     def _warn_of_doubtful(self, summary, streamed):
         """Warn of documents that training starts from, but that are hardly word counts, or too few."""
         owner = type(self).__name__
-        summary.warn_of_scaled_rows(owner)
+        summary.warn_of_other_values(owner)
         if not streamed:
             summary.warn_of_small_corpus(owner, None if self._infers_number_of_topics else self.n_components)
 

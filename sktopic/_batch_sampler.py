@@ -20,7 +20,6 @@ from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._statistics import frozen_columns
 from sktopic._token_counts import add_tokens, tokens_of_words
-from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._topics import check_components_init
 from sktopic._typing import DocumentsLike, MatrixLike
 
@@ -154,10 +153,6 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         begin = partial(self._begin_anew, streamed=True) if is_first else self._go_on
         self._sample(X, y, begin, reporting=False)
         return self
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     def _start(self, n_features):
         self._allocate(n_features)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils import _param_validation
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, make_constraint
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, make_constraint
 
 try:  # scikit-learn >= 1.9
     from sklearn import callback
@@ -30,6 +30,7 @@ __all__ = [
     "Counts",
     "HasMethods",
     "Interval",
+    "Options",
     "StrOptions",
     "as_configured",
     "has_progress_bar",

@@ -136,9 +136,10 @@ def fits(method: Training) -> Training:
         except Exception:
             with updating(self):
                 for name in fitted_names(self):
-                    vars(self).pop(name, None)
                     if name in before:
                         vars(self)[name] = before[name]
+                    else:
+                        vars(self).pop(name, None)
             raise
 
     return trains(cast(Training, call))

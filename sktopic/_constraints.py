@@ -2,8 +2,8 @@
 
 from numbers import Integral, Real
 
-from sktopic._compat import Interval, StrOptions
-from sktopic._prior import LEARNED
+from sktopic._compat import Interval, Options, StrOptions
+from sktopic._prior import LARGEST, LEARNED, SMALLEST
 from sktopic._sample_weight import LARGEST_CORPUS
 
 # What the kernels' integers hold.
@@ -13,6 +13,9 @@ MOST_SWEEPS = 2**30
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+# Dirichlet parameters, and those of Gamma priors.
+PRIOR = Interval(Real, SMALLEST, LARGEST, closed="both")
+ZERO = Options(Real, {0})
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 ANY_NUMBER = Interval(Integral, 0, None, closed="left")
 # Numbers of sweeps or iterations.
@@ -26,8 +29,8 @@ MATRIX = ["array-like", "sparse matrix"]
 SHARED = {
     "n_components": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
     # The model
-    "doc_topic_prior": [None, StrOptions(set(LEARNED)), POSITIVE, "array-like"],
-    "topic_word_prior": [NON_NEGATIVE, None],
+    "doc_topic_prior": [None, StrOptions(set(LEARNED)), PRIOR, "array-like"],
+    "topic_word_prior": [ZERO, PRIOR, None],
     # The start
     "components_init": ["array-like", None],
     # The loop over mini-batches
@@ -54,4 +57,4 @@ SHARED = {
     "verbose": ["verbose"],
 }
 # A prior of topic proportions that cannot be learned.
-FIXED_DOC_TOPIC_PRIOR = [None, POSITIVE, "array-like"]
+FIXED_DOC_TOPIC_PRIOR = [None, PRIOR, "array-like"]

@@ -54,6 +54,7 @@ from sktopic._documents import (
 )
 from sktopic._files import exchange, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
+from sktopic._surrogates import encoded
 from sktopic._typing import MatrixLike
 
 try:
@@ -354,6 +355,7 @@ def _after(blocks, n_documents):
             continue
         size = np.shape(block)[0]
         if size > n_documents:
+            block = check_sparse_structure(block)
             yield check_array(block, accept_sparse="csr", dtype=None, ensure_all_finite=False)[n_documents:]
         n_documents = max(0, n_documents - size)
     if n_documents:
@@ -380,8 +382,9 @@ def _documents(X):
         ensure_min_samples=0,
         input_name="X",
     )
+    X = as_documents(X)
     check_counts(X, "save_corpus")
-    return as_documents(X)
+    return X
 
 
 def _count_type(data):
@@ -522,9 +525,9 @@ class _Writer:
     def _append_strings(self, name, strings):
         if not all(isinstance(string, str) for string in strings):
             raise ValueError(f"{name} are to be strings.")
-        encoded = [string.encode() for string in strings]
-        self._append(name, np.frombuffer(b"".join(encoded), BYTES))
-        lengths = np.array([len(string) for string in encoded], ENDS)
+        texts = [encoded(string, name) for string in strings]
+        self._append(name, np.frombuffer(b"".join(texts), BYTES))
+        lengths = np.array([len(text) for text in texts], ENDS)
         self._append(ends_of(name), self._arrays[name].length - lengths.sum() + np.cumsum(lengths))
 
     def keep_progress(self):

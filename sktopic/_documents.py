@@ -12,8 +12,9 @@ from sktopic._sample_weight import NO_WEIGHTS, weighted_sum
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
-# With this and the bounds of priors (see _prior), draws stay inside the range of float32.
-LARGEST_COUNT = 1e20
+# What a count may be, unless it is 0; priors have the same range (see _prior). Products and sums of counts,
+# priors and weights of documents then stay inside the range of float64, and draws inside that of float32.
+SMALLEST_COUNT, LARGEST_COUNT = 1e-12, 1e12
 # Kernels number words by int32.
 MOST_WORDS = 2**31 - 1
 # Numbers that counts may be without being converted: what kernels read.
@@ -30,12 +31,16 @@ INDICES = {
 }
 # What the indices of sparse matrices are.
 KINDS = {"csr": "column indices", "csc": "row indices", "bsr": "indices of blocks of columns"}
+# Formats whose entries SciPy may add up on the way to CSR, in their own type: two of 200 in uint8 become 144.
+ADDED_UP = ("coo", "bsr", "dia")
 
 
 def check_sparse_structure(X, own=False):
-    """Return X, as CSR without what its arrays have behind the last row, which checks of counts would read.
+    """Return a matrix that is safe to convert; anything else than a sparse matrix is returned as it is.
 
-    Raises ValueError for a sparse matrix whose arrays do not fit together: conversions would trust them.
+    Entries behind the last row are left out, since checks of counts would read them. Integers become float64
+    in formats whose duplicates the conversion adds up. Raises ValueError for a sparse matrix whose arrays do
+    not fit together: conversions would trust them.
     What is returned is another matrix, whose indices are copies unless it is CSR: so nobody changes what was
     checked. Rows of CSR are checked again when they are copied (see `copied_rows`).
 
@@ -43,7 +48,13 @@ def check_sparse_structure(X, own=False):
     """
     if not sp.issparse(X) or X.ndim != 2:  # the number of dimensions is checked with that of arrays
         return X
-    X, kind = _with_own_indices(X, own), X.format
+    X = _with_whole_arrays(_with_own_indices(X, own))
+    return X.astype(np.float64) if X.format in ADDED_UP and X.dtype.kind in "biu" else X
+
+
+def _with_whole_arrays(X):
+    """Return a sparse matrix without entries behind the last row; ValueError for arrays that do not fit."""
+    kind = X.format
     if kind == "coo":
         for axis, indices in enumerate((X.row, X.col)):
             _check_indices(indices, f"coordinates of axis {axis}", X.shape[axis], len(X.data))
@@ -141,14 +152,19 @@ def _check_bounds(smallest, largest, name, size):
 
 
 def check_counts(X, owner):
-    """Raise ValueError for counts that are no numbers, negative or beyond any corpus, or of too many words.
+    """Raise ValueError for documents of too many words, or with counts that are neither 0 nor in their range.
 
+    Parameters
+    ----------
+    X : CSR matrix or array
+        Entries of the same word are one count, their sum.
     owner : who expects counts
     """
     if X.shape[1] > MOST_WORDS:
         raise ValueError(f"X has {X.shape[1]} features; at most {MOST_WORDS} are allowed.")
-    data = X.data if sp.issparse(X) else X
-    smallest = data.min(initial=0)
+    if _are_in_range(X.data):
+        return
+    smallest = X.data.min(initial=0)
     if np.isnan(smallest):
         raise ValueError(
             f"X contains NaN; {owner} expects counts of words: 0 where a document lacks a word, which "
@@ -159,27 +175,39 @@ def check_counts(X, owner):
             f"Negative values in data passed to {owner} (parameter X), down to {smallest:g}; counts of words "
             "are expected. A HashingVectorizer gives them with alternate_sign=False, norm=None."
         )
-    if np.isinf(data.max(initial=0)):
+    if np.isinf(X.data.max(initial=0)):
         raise ValueError(f"X contains infinity; {owner} expects counts of words, which are finite.")
-    _check_largest(data)
+    _check_range(X.data[X.data > LARGEST_COUNT])
+    for first in range(0, X.shape[0], GROUP_SIZE):
+        rows = np.arange(first, min(first + GROUP_SIZE, X.shape[0]))
+        _check_range(canonical_counts(X, rows).data)
 
 
-def _check_largest(data):
-    largest = data.max(initial=0.0)
-    if largest > LARGEST_COUNT:
-        raise ValueError(f"X has a count of {largest:g}; at most {LARGEST_COUNT:g} is allowed.")
+def _check_range(counts):
+    outside = (counts < SMALLEST_COUNT) | (counts > LARGEST_COUNT)
+    if outside.any():
+        raise ValueError(
+            f"X has a count of {counts[outside][0]:g}; a count must be 0, or between {SMALLEST_COUNT:g} "
+            f"and {LARGEST_COUNT:g}. Multiply X by a number that brings all counts into this range."
+        )
+
+
+def _are_in_range(entries):
+    """Whether all entries and sums of them are in the range of counts; False is no answer if some are 0."""
+    # Comparisons with NaN are false.
+    most = len(entries) * float(entries.max(initial=0))
+    return bool(entries.min(initial=1) >= SMALLEST_COUNT and most <= LARGEST_COUNT)
 
 
 def as_documents(X):
     """Return counts as CSR on the arrays of X where possible, or X itself, which is not changed.
 
-    Rows may be what rows of scipy.sparse may be: `DocumentReader` puts those in order that it reads. Raises
-    ValueError where duplicates sum to more than the largest count.
+    Rows may be what rows of scipy.sparse may be: `DocumentReader` puts those in order that it reads.
 
     Parameters
     ----------
     X : ndarray or scipy.sparse matrix or array of shape (n_documents, n_features)
-        Non-negative finite counts, of COUNT_TYPES.
+        Numbers of COUNT_TYPES.
     """
     if not _is_readable(X):
         X = sp.csr_array(X)
@@ -189,19 +217,12 @@ def as_documents(X):
         # Arrays may also be parts of records.
         indices, indptr = (np.ascontiguousarray(array, dtype=index) for array in (X.indices, X.indptr))
         X = sp.csr_array((np.ascontiguousarray(X.data), indices, indptr), shape=X.shape)
-    if X.data.sum(dtype=np.float64) > LARGEST_COUNT:  # what duplicates sum to, too
-        for first in range(0, X.shape[0], GROUP_SIZE):
-            rows = np.arange(first, min(first + GROUP_SIZE, X.shape[0]))
-            _check_largest(canonical_counts(X, rows).data)
     return X
 
 
 def are_documents(X):
-    """Whether X, of a structure that has been checked, is CSR that kernels read as it is, of valid counts."""
-    if not _is_readable(X) or X.data.dtype not in COUNT_TYPES:
-        return False
-    # Of numbers that are not finite, one of the two is false.
-    return bool(X.data.min(initial=0) >= 0 and X.data.sum(dtype=np.float64) <= LARGEST_COUNT)
+    """Whether X, of a structure that has been checked, is certain to need no further check or conversion."""
+    return _is_readable(X) and X.data.dtype in COUNT_TYPES and _are_in_range(X.data)
 
 
 def _is_readable(X):

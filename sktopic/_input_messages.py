@@ -14,10 +14,32 @@ from sktopic.exceptions import CountsWarning
 
 # How far from one the norm of a scaled row may be; float32 is three digits better.
 NORM_TOLERANCE = 1e-4
-# Fewer tokens for each topic are too few, where there are also more topics than documents.
+# Fewer tokens for each topic are too few, where there are also no fewer topics than documents.
 LEAST_TOKENS = 100
+# Most entries of embeddings and of probabilities are above 0, and none is above 1. Counts are not so, but any
+# X may be if it has few columns.
+FEWEST_DIMENSIONS = 32
+# X is taken for transposed if its rows look like words, and its columns like documents. Their numbers of
+# entries are compared: the 99th percentile over the median, and the skewness of the logarithms. Measured on
+# 20 Newsgroups, arXiv abstracts, Enron, KOS, two corpora of NIPS and Reuters, and on 20 samples of 1000 and
+# of 2000 documents of each:
+#
+#                                                         ratio           skewness
+#     documents                                           1.4 to 19       -9.1 to 0.0
+#     words                                               17.6 to 97      0.0 to 1.2
+#     documents, if words are the 1000 or 3000 commonest  1.4 to 11.2     -8.5 to 0.04
+#     these words                                         3.5 to 16.5     -0.24 to 0.90
+#     documents, if words are rare or of middle ranks     1.6 to 20.3     -6.4 to 1.4
+#     these words                                         1.5 to 61       -1.7 to 2.3
+#
+# With all words, their ratio is at least 1.2 times that of documents, and their skewness 0.58 higher. All of
+# these transposes are found but one, a sample of KOS. No matrix with documents in its rows is taken for
+# transposed, nor one of documents of two words, or of make_bars or make_lda_documents. Fewer rows or columns
+# say too little. It takes 15 ms for 100,000 abstracts.
+FEWEST_OF_WORDS, FEWEST_OF_DOCUMENTS = 1000, 500
+LEAST_RATIO, RATIO_AHEAD, SKEWNESS_AHEAD = 18.0, 1.2, 0.5
 # Rows that are looked through at a time.
-MANY_ROWS = 1 << 16
+MANY_ROWS = 1 << 13
 # Of X in other forms: what it has, and what turns that into counts.
 COUNTED = {
     "texts": "put a CountVectorizer in front, make_pipeline(CountVectorizer(), model)",
@@ -127,17 +149,30 @@ class CorpusSummary:
         self._shape = 0, 0
         self._norms = {"sum": np.abs, "length": np.square}  # in which every document is scaled to one
         self._has_fractions = False
+        self._n_entries, self._largest = 0, 0.0
+        # How many rows have so many entries, and how many entries each column has.
+        self._sizes, self._column_sizes = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def include(self, X):
         """Include documents, as CSR from as_documents."""
         self._n_tokens += float(X.data.sum(dtype=np.float64))
         self._shape = self._shape[0] + X.shape[0], X.shape[1]
+        self._n_entries += X.nnz
+        self._largest = max(self._largest, float(X.data.max(initial=0)))
         for first in range(0, X.shape[0], MANY_ROWS):
-            self._n_documents += np.count_nonzero(np.diff(X.indptr[first : first + MANY_ROWS + 1]))
+            self._include_sizes(X, X.indptr[first : first + MANY_ROWS + 1])
         if X.data.dtype.kind == "f":
             self._include_norms(X)
         elif X.nnz:
             self._norms.clear()
+
+    def _include_sizes(self, X, bounds):
+        sizes = np.diff(bounds)
+        self._n_documents += np.count_nonzero(sizes)
+        if X.shape[1] <= X.nnz:  # else there is no array of the columns in memory yet
+            self._sizes = _added(self._sizes, np.bincount(sizes))
+            columns = np.bincount(X.indices[bounds[0] : bounds[-1]], minlength=X.shape[1])
+            self._column_sizes = _added(self._column_sizes, columns)
 
     def _include_norms(self, X):
         # Most matrices are told by their first row.
@@ -150,13 +185,53 @@ class CorpusSummary:
                 return
             entries = X.data[bounds[0] : bounds[-1]]
             for name, norm in list(self._norms.items()):
-                with np.errstate(over="ignore", under="ignore"):  # neither infinity nor zero is one
+                with np.errstate(under="ignore"):  # what is zero is not one
                     sums = np.add.reduceat(norm(entries), starts - bounds[0])
                 if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
                     del self._norms[name]
             self._has_fractions = self._has_fractions or bool(np.any(entries != np.rint(entries)))
 
-    def warn_of_scaled_rows(self, owner):
+    def warn_of_other_values(self, owner):
+        """Warn of X that seems to hold something else than counts, or words in its rows."""
+        self._warn_of_scaled_rows(owner)
+        n_rows, n_columns = self._shape
+        if (
+            self._has_fractions
+            and not self._norms
+            and self._largest <= 1.0
+            and n_columns >= FEWEST_DIMENSIONS
+            and 2 * self._n_entries > n_rows * n_columns
+        ):
+            warnings.warn(
+                "Most entries of X are fractions from 0 to 1, as those of embeddings and probabilities are; "
+                f"{owner} is a model of counts, to which these are documents of few words. Give counts of "
+                "words, as a CountVectorizer makes of texts.",
+                CountsWarning,
+                stacklevel=2,
+            )
+        if self._is_transposed():
+            warnings.warn(
+                "X seems to be transposed: its rows differ as much as words do in the number of their "
+                f"entries, and its columns no more than documents do. {owner} expects a row for each "
+                "document: if rows are words, give X.T.",
+                CountsWarning,
+                stacklevel=2,
+            )
+
+    def _is_transposed(self):
+        rows = np.flatnonzero(self._sizes[1:]) + 1
+        columns, numbers = np.unique(self._column_sizes[self._column_sizes > 0], return_counts=True)
+        numbers_of_rows = self._sizes[rows]
+        if numbers_of_rows.sum() < FEWEST_OF_WORDS or numbers.sum() < FEWEST_OF_DOCUMENTS:
+            return False
+        ratio, skewness = _inequality(rows, numbers_of_rows)
+        ratio_of_columns, skewness_of_columns = _inequality(columns, numbers)
+        return (
+            ratio >= max(LEAST_RATIO, RATIO_AHEAD * ratio_of_columns)
+            and skewness >= skewness_of_columns + SKEWNESS_AHEAD
+        )
+
+    def _warn_of_scaled_rows(self, owner):
         """Warn where every document is scaled to one, which counts are not."""
         for name in self._norms if self._has_fractions else ():
             warnings.warn(
@@ -180,7 +255,7 @@ class CorpusSummary:
                 CountsWarning,
                 stacklevel=2,
             )
-        elif n_components is not None and n_documents < n_components > n_tokens / LEAST_TOKENS:
+        elif n_components is not None and n_documents <= n_components > max(1, n_tokens / LEAST_TOKENS):
             warnings.warn(
                 f"{owner} has n_components={n_components}, but X has {n_documents} "
                 f"document{'s' if n_documents != 1 else ''} of {n_tokens:.0f} words in all, fewer than "
@@ -189,3 +264,26 @@ class CorpusSummary:
                 CountsWarning,
                 stacklevel=2,
             )
+
+
+def _added(one, other):
+    """The sum of two arrays; the shorter one has zeros at its end."""
+    if len(one) < len(other):
+        one, other = other, one
+    one[: len(other)] += other
+    return one
+
+
+def _inequality(values, numbers):
+    """The ratio of the 99th percentile to the median, and the skewness of the logarithms.
+
+    values : positive, ascending
+    numbers : how often each of them is there
+    """
+    cumulated = np.cumsum(numbers)
+    median, high = values[np.searchsorted(cumulated, [0.5 * cumulated[-1], 0.99 * cumulated[-1]])]
+    logs = np.log(values)
+    logs -= np.average(logs, weights=numbers)
+    variance = np.average(logs**2, weights=numbers)
+    skewness = np.average(logs**3, weights=numbers) / variance**1.5 if variance > 0.0 else 0.0
+    return high / median, skewness

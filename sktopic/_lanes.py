@@ -390,7 +390,7 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64,
             update = _update(model, number + i)
             rho = model._rho(update, model._n_topic_updates + 1 + i)
             n_documents += X.shape[0]
-            if not X.data.sum(dtype=np.float64) > rule.negligible:
+            if not X.data.any():
                 if not is_first:  # other lanes may have words
                     statistics.decay(rule.kept(rho, is_first))
                 continue
@@ -455,10 +455,10 @@ def merge_heads(head, summaries, is_first_visit=True):
     rule, update = model._statistics_update(), _update(model, head.n_updates, n_updates, is_first_visit)
     n_documents, n_tokens = (sum(getattr(s, name) for s in lanes) for name in ("n_documents", "n_tokens"))
     rho = model._rho(update)
-    is_told = n_tokens > rule.negligible
+    is_told = n_tokens > 0.0
     counts = LaneCounts(
         [summary.totals for summary in lanes],
-        [rule.factor(rho, s.n_documents, s.n_tokens) if s.n_tokens > rule.negligible else 0.0 for s in lanes],
+        [rule.factor(rho, s.n_documents, s.n_tokens) if s.n_tokens > 0.0 else 0.0 for s in lanes],
         _summed([summary.prior for summary in lanes]),
     )
     merge = RowsMerge(1.0, (0.0,) * len(lanes))

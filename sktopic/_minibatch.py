@@ -468,7 +468,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _global_work(self, batch_counts, update):
         """Operations of a global step, roughly."""
         rule, is_first = self._statistics_update(), self._n_topic_updates == 0
-        discards = batch_counts.n_tokens > rule.negligible and rule.discards(self._rho(update), is_first)
+        discards = batch_counts.n_tokens > 0.0 and rule.discards(self._rho(update), is_first)
         return batch_counts.expected.work() + (self._statistics.size if discards else 0)
 
     def _batch_counts(self, reader, rows, key, update, workers):

@@ -12,6 +12,7 @@ from sktopic._document_sources import documents_of
 from sktopic._documents import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
 from sktopic._input_messages import explaining
 from sktopic._prior import check_prior
+from sktopic._surrogates import shown
 from sktopic._topics import TopicProbabilities
 
 
@@ -80,6 +81,17 @@ def word_names(known_names, feature_names, n_features):
             f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "
             "is allowed."
         )
+    return names
+
+
+def shown_words(model_or_components, feature_names, n_features):
+    """Names of the columns as tables show them: those that are given or known, without lone surrogates."""
+    names = word_names(column_names(model_or_components), feature_names, n_features)
+    texts = [(i, name) for i, name in enumerate(names) if isinstance(name, str) and not name.isascii()]
+    if texts:
+        names = names.copy()
+    for i, name in texts:
+        names[i] = shown(name)
     return names
 
 
@@ -181,9 +193,10 @@ def _check_matrix(X, topics, names):
     with explaining(X, owner):
         X = check_sparse_structure(X)
         X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, input_name="X")
+    X = as_documents(X)
     check_counts(X, owner)
     n_words = len(topics.store)
     with explaining(X, owner, n_words):
         if X.shape[1] != n_words:
             raise ValueError(f"X has {X.shape[1]} features, but the topics have {n_words} words.")
-    return as_documents(X)
+    return X

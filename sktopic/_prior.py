@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 from sktopic._arrays import real_numbers
+from sktopic._documents import LARGEST_COUNT, SMALLEST_COUNT
 from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
 from sktopic._sample_weight import weighted_sum
 
@@ -13,8 +14,8 @@ from sktopic._sample_weight import weighted_sum
 MAX_ITER = 30
 TOL = 1e-4
 
-# With these and the largest count (see _documents), draws stay inside the range of float32.
-SMALLEST, LARGEST = 1e-12, 1e12
+# What a prior may be: the parameter of a Dirichlet distribution is a number of pseudo-counts.
+SMALLEST, LARGEST = SMALLEST_COUNT, LARGEST_COUNT
 # What learning keeps inside, as the kernels do.
 SMALLEST_LEARNED, LARGEST_LEARNED = 1e-6, 1e4
 

@@ -36,9 +36,6 @@ class BatchCounts:
 class StatisticsUpdate(Protocol):
     """A rule by which batches enter the statistics."""
 
-    # Batches of no more tokens are passed over.
-    negligible: float
-
     def __call__(
         self,
         statistics: TopicWordStatistics,
@@ -61,8 +58,6 @@ class LinearUpdate(ABC):
 
     Such updates can be made side by side from the same state, and merged (see _lanes.py).
     """
-
-    negligible = 0.0
 
     @abstractmethod
     def kept(self, rho: float, is_first: bool) -> float:
@@ -117,9 +112,6 @@ class TokenAverage(DocumentAverage):
     """The same with a mean over tokens; the corpus has total_samples times mean_length of them."""
 
     mean_length: float
-
-    # Division by fewer tokens might overflow.
-    negligible = 1e-200
 
     def divisor(self, n_documents, n_tokens):
         return n_tokens

@@ -7,6 +7,8 @@ come and go, its identity does not. So a name stays with its topic, and leaves w
 from collections.abc import Mapping
 from numbers import Integral
 
+from sktopic._surrogates import encoded
+
 
 def default_name(prefix, topic):
     """What a topic without a name is called among features, as scikit-learn does it."""
@@ -91,6 +93,7 @@ def _check_name(name, topic, prefix):
         raise TypeError(f"names has {name!r:.40} for topic {topic}; strings are allowed.")
     if not name.strip():
         raise ValueError(f"names has {name!r} for topic {topic}; a name has characters that can be seen.")
+    encoded(name, "names")
     number = name.removeprefix(prefix)
     is_default = number != name and number.isdecimal()
     if is_default and name != default_name(prefix, topic):

@@ -148,19 +148,10 @@ def is_matrix(value):
     return sp.issparse(value) or not (value is None or isinstance(value, str) or np.ndim(value) == 0)
 
 
-def check_topic_word_prior(value, n_components, n_features=None):
-    """Raise ValueError for a topic_word_prior that is neither None, a string, zero nor within the bounds.
-
-    n_features : how many columns a matrix is to have; None: not known yet
-    """
-    if isinstance(value, str) or value is None:
-        return
+def check_topic_word_prior(value, n_components):
+    """Raise ValueError for a topic_word_prior that is a matrix, but not of Dirichlet parameters."""
     if is_matrix(value):
-        _as_matrix(value, n_components, n_features)
-    elif value != 0 and not SMALLEST <= value <= LARGEST:
-        raise ValueError(
-            f"topic_word_prior={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed."
-        )
+        _as_matrix(value, n_components, None)
 
 
 def split_topic_word_prior(value, n_components, n_features, default):

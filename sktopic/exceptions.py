@@ -6,8 +6,9 @@ __all__ = ["CountsWarning", "TopicLimitWarning"]
 class CountsWarning(UserWarning):
     """Given by ``fit`` where X is valid, but hardly what a model of word counts can learn from.
 
-    Its rows are scaled to one, as those of tf-idf; it has no counts at all; or there are more topics than
-    documents, and few words for each topic. Real-valued counts in general are welcome.
+    Its rows are scaled to one, as those of tf-idf; most entries are fractions from 0 to 1, as those of
+    embeddings; it seems to be transposed; it has no counts; or it has no more documents than topics, and few
+    words for each topic. Real-valued counts in general are welcome.
     """
 
 

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 import sktopic
 from sktopic._compat import Interval, safe_indexing, validate_params
-from sktopic._documents import MOST_WORDS
+from sktopic._documents import MOST_WORDS, check_sparse_structure
 from sktopic._optional import import_pandas, import_pyplot
 from sktopic._plug_in import after_pipeline, column_names, last_step, plug_in_topics
 from sktopic._progress import show_progress
@@ -332,7 +332,7 @@ def topic_number_curve(
     True
     """
     numbers = _check_numbers(n_components)
-    X = X.tocsr() if sp.issparse(X) else X
+    X = check_sparse_structure(X).tocsr() if sp.issparse(X) else X
     param_name = _number_parameter(estimator, param_name)
     candidates = [clone(estimator).set_params(**{param_name: int(number)}) for number in numbers]
     candidates += [_in_place(estimator, reference) for reference in references]

@@ -65,8 +65,9 @@ def document_components(
     if not isinstance(share, Real) or isinstance(share, bool) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
     X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64)
+    X = as_documents(X)
     check_counts(X, "document_components")
-    counts = canonical_counts(as_documents(X))
+    counts = canonical_counts(X)
     lengths = counts.sum(axis=1)
     with_words = np.flatnonzero(lengths > 0.0)
     if len(with_words) == 0:

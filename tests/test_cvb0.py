@@ -103,14 +103,6 @@ def test_bars_are_found():
     assert document_completion(model, test.data) > truth - 0.1
 
 
-def test_batches_of_next_to_nothing_are_passed_over():
-    """What is divided by their size would overflow, and stay NaN."""
-    model = make_model(batch_size=1).fit([[1e-308, 0.0], [1.0, 1.0], [3.0, 0.0]])
-    expected = make_model(batch_size=1).fit([[0.0, 0.0], [1.0, 1.0], [3.0, 0.0]])
-    assert_array_equal(model.components_, expected.components_)
-    assert np.isfinite(model.partial_fit([[1e-300, 1e-308]]).score([[2.0, 2.0]]))
-
-
 @pytest.mark.parametrize("prior", [0.3, 0.5])
 def test_exact_posterior_of_a_tiny_corpus(prior):
     """How probable it is that two of ten tokens share a topic, against the sum over all assignments.

@@ -411,7 +411,10 @@ def test_lanes_are_refused():
 
 @pytest.mark.parametrize(
     ("params", "message"),
-    [({"sampler": "table_indicator"}, "'collapsed' is allowed"), ({"topic_word_prior": 0.0}, "at least")],
+    [
+        ({"sampler": "table_indicator"}, "'collapsed' is allowed"),
+        ({"topic_word_prior": 0.0}, "must be above 0"),
+    ],
 )
 def test_options_without_moves_are_refused(params, message):
     with pytest.raises(ValueError, match=message):

@@ -31,6 +31,7 @@ LAYERS = [
         "_progress",
         "_result_blocks",
         "_result_folder",
+        "_surrogates",
         "_topic_names",
         "exceptions",
     },

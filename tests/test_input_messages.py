@@ -12,9 +12,10 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 import sktopic
-from sktopic.datasets import make_bars
+from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
@@ -197,6 +198,74 @@ def test_weights_that_are_not_scaled_and_counts_that_seem_so_are_welcome():
         assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, X)
 
 
+def test_more_documents_than_topics_are_needed():
+    (message,) = warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(10, dtype=int))
+    assert "n_components=10, but X has 10 documents of 10 words" in message
+    assert not warnings_of(OnlineEMLDA(random_state=0).fit, np.eye(11, dtype=int))
+    assert not warnings_of(OnlineEMLDA(1).fit, [[1, 2]])  # of a single topic there is nothing to tell
+
+
+def zipf_documents(lengths, exponent=1.0, n_words=3000):
+    """Documents of these lengths in one language: the probability of a word is a power of its rank."""
+    rng, probabilities = np.random.default_rng(0), np.arange(1.0, n_words + 1) ** -exponent
+    words = rng.choice(n_words, int(lengths.sum()), p=probabilities / probabilities.sum())
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    return sp.csr_array((np.ones(len(words)), (rows, words)), shape=(len(lengths), n_words))
+
+
+@every_kind
+def test_words_in_rows_are_warned_of(estimator):
+    X = zipf_documents(np.random.default_rng(1).lognormal(3.5, 1.0, 2000).astype(int) + 1)
+    for transposed in (X.T.tocsr(), X.T.toarray().astype(int)):
+        model = model_of(estimator, n_components=2, max_iter=1)
+        for method in (model.fit, clone(model).partial_fit):
+            (message,) = warnings_of(method, transposed)
+            assert message.startswith("X seems to be transposed") and message.endswith("give X.T.")
+            assert estimator.__name__ in message
+        assert not warnings_of(model.partial_fit, transposed)
+        assert not warnings_of(model.fit, transposed.T)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        zipf_documents(np.full(5000, 2)),  # short texts
+        zipf_documents(np.random.default_rng(1).lognormal(3.5, 1.2, 3000).astype(int) + 1, 0.7, 1000),
+        make_lda_documents(2000, n_features=1500, n_components=20, mean_length=50, random_state=0).data,
+        make_lda_documents(2000, n_features=1500, n_components=20, mean_length=50, random_state=0).data.T,
+        make_bars(2000, random_state=0).data,
+        np.eye(1500),
+    ],
+    ids=[
+        "two words",
+        "few words, lengths that differ much",
+        "drawn",
+        "drawn, transposed",
+        "bars",
+        "one word",
+    ],
+)
+def test_documents_of_any_kind_are_not_taken_for_words(X):
+    assert not warnings_of(OnlineEMLDA(2, max_iter=1).fit, X)
+
+
+@every_kind
+def test_embeddings_are_warned_of(estimator):
+    rng = np.random.default_rng(0)
+    embeddings = MinMaxScaler().fit_transform(rng.normal(size=(200, 64)))
+    for X in (embeddings, embeddings.astype(np.float32), sp.csr_array(embeddings)):
+        (message,) = warnings_of(model_of(estimator, n_components=2).fit, X)
+        assert message.startswith("Most entries of X are fractions from 0 to 1, as those of embeddings")
+        assert estimator.__name__ in message and "CountVectorizer" in message
+    for X in (
+        embeddings > 0.5,  # which words are in a document
+        30 * embeddings,
+        embeddings[:, :10],  # may be anything
+        np.where(embeddings > 0.6, embeddings, 0),  # weights of a few words
+    ):
+        assert not warnings_of(model_of(estimator, n_components=2).fit, X)
+
+
 @every_kind
 def test_matrix_without_counts_is_warned_of(estimator):
     zeros = np.zeros((3, 5))
@@ -212,7 +281,7 @@ def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(estimator):
     # One of the documents is empty.
     assert f"n_components=20, but X has {n_documents - 1} documents of {n_tokens} words" in message
     assert not warnings_of(model_of(estimator, n_components=20).partial_fit, COUNTS[:5])  # more may follow
-    assert not warnings_of(model_of(estimator, n_components=4).fit, COUNTS[:5])
+    assert not warnings_of(model_of(estimator, n_components=3).fit, COUNTS[:5])
     # A few long documents are enough.
     assert not warnings_of(model_of(estimator, n_components=20).fit, 1000 * COUNTS[:5])
 

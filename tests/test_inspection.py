@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sktopic._arrays import largest
 from sktopic.datasets import make_bars
 from sktopic.inspection import (
+    explore,
     name_topics,
     plot_n_components,
     plot_scores,
@@ -25,6 +26,7 @@ from sktopic.inspection import (
     pyldavis_data,
     top_documents,
     top_words,
+    topic_table,
 )
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import DegenerateDirichletLDA
@@ -265,6 +267,25 @@ def test_words_and_names_with_dollar_signs_are_plotted_as_they_are(plt, bars):
     fig = plot_topics(lda)
     fig.canvas.draw()
     assert [panel["title"] for panel in panels_of(fig, n_words=10)] == ["Topic 0", "$\\nonsense{$"]
+
+
+def test_lone_surrogates_are_shown_as_replacement_characters(plt, tmp_path):
+    """No picture, page or column of text can have them; a vectorizer finds them in texts as others."""
+    texts = ["a\ud800b c d e", "c d \udfffe d"] * 20
+    counter = CountVectorizer(token_pattern=r"\S+", lowercase=False)
+    pipeline = make_pipeline(counter, OnlineEMLDA(2, max_iter=2, random_state=0)).fit(texts)
+    words = pipeline[:-1].get_feature_names_out()
+    known, expected = words.tolist(), {"a\ufffdb", "c", "d", "e", "\ufffde"}
+    assert set(top_words(pipeline, n_words=5)[0]) == expected
+    assert set(topic_table(pipeline, n_words=5)["words"][0]) == expected
+    assert set(pyldavis_data(pipeline, texts)["vocab"]) == expected
+    for figure in (plot_topics(pipeline), plot_topic_similarity(pipeline).figure):
+        figure.savefig(tmp_path / "topics.png")
+        figure.savefig(tmp_path / "topics.svg")
+        plt.close(figure)
+    explore(pipeline, texts, texts=texts, title="a\ud800b").save(tmp_path / "topics.html")
+    assert "<title>a\ufffdb" in (tmp_path / "topics.html").read_text(encoding="utf-8")
+    assert words.tolist() == known
 
 
 def test_long_words_and_names_are_cut_and_leave_room(plt, bars):

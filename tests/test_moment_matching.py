@@ -621,7 +621,7 @@ def test_a_count_becomes_at_most_1024_tokens(estimator):
 
 
 # Below one, between tokens, beyond a token each, and as large as counts may be
-@pytest.mark.parametrize("factor", [0.3, 65.0, 1e18])
+@pytest.mark.parametrize("factor", [0.3, 65.0, 1e10])
 @every_match
 @every_order
 @every_estimator

@@ -1,9 +1,13 @@
 """A few quick checks on real corpora, where they are at hand (see conftest.py)."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+from sktopic._documents import as_documents
+from sktopic._input_messages import CorpusSummary
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -124,3 +128,23 @@ def test_a_stream_of_chunks_of_reuters_learns_as_well_as_one_pass(load_corpus):
         stream.partial_fit(train[first : first + 1000])
     np.testing.assert_array_equal(stream.components_, whole.components_)
     assert stream.score(test) == whole.score(test)
+
+
+@pytest.mark.parametrize(
+    "name", ["20news", "arxiv_0", "enron_inbox", "kos", "nips1740", "nips_uci", "reuters21578"]
+)
+def test_words_in_rows_are_told_from_documents(load_corpus, name):
+    rng = np.random.default_rng(0)
+    train = load_corpus(name).train
+    for X in (train, train[rng.choice(train.shape[0], 1000, replace=False)]):
+        commonest = np.argsort(-X.sum(axis=0), kind="stable")[:1000]
+        given = {"documents": X, "documents of common words": X[:, commonest], "words": X.T.tocsr()}
+        for what, matrix in given.items():
+            summary = CorpusSummary()
+            summary.include(as_documents(matrix))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                summary.warn_of_other_values("a model")
+            assert [str(each.message)[:26] for each in caught] == ["X seems to be transposed: "] * (
+                what == "words"
+            )

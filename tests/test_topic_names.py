@@ -72,6 +72,7 @@ def test_a_dict_names_some_topics_and_leaves_the_others(lda):
         ("left", TypeError, "names is a str"),
         (None, TypeError, "names is a NoneType"),
         ({0: "onlineemlda3"}, ValueError, "so is topic 3 called without a name"),
+        ({0: "a\ud800"}, ValueError, r"names has 'a\\ud800', which contains a lone surrogate"),
     ],
 )
 def test_names_that_cannot_be_are_refused_and_those_before_stay(lda, names, error, message):

@@ -15,9 +15,6 @@ from sktopic._kernels._variational import update_documents
 from sktopic._prior import PriorStatistics
 from sktopic._sample_weight import weighted_sum
 
-# Numbers below this are stored with fewer digits.
-SMALLEST_SHARE = np.finfo(np.float64).tiny
-
 
 @dataclass
 class VariationalCounts(FactoredCounts):
@@ -61,11 +58,7 @@ class VariationalCounts(FactoredCounts):
         log_theta = by_blocks(digamma, gamma) - digamma(totals)[:, None]
         document = batch.cell_document()
         # share is count / (expectation @ row), where expectation is exp(log theta) over its largest entry.
-        tiny = self.share < SMALLEST_SHARE  # has lost its digits
-        norm = np.divide(batch.cell_count, self.share, out=np.empty_like(self.share), where=~tiny)
-        rows = self.topics.rows[batch.cell_word[tiny]]
-        norm[tiny] = np.einsum("ij,ij->i", self.expectation[document[tiny]], rows, dtype=np.float64)
-        log_norm = np.log(norm) + self.topics.log_norm[batch.cell_word]
+        log_norm = np.log(batch.cell_count / self.share) + self.topics.log_norm[batch.cell_word]
         log_norm += log_theta.max(axis=1)[document]
         words = np.bincount(document, weights=batch.cell_count * log_norm, minlength=len(gamma))
         theta = ((prior - gamma) * log_theta + by_blocks(gammaln, gamma) - gammaln(prior)).sum(axis=1)

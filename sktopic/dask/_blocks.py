@@ -239,7 +239,7 @@ def stacked(partition):
         return partition
     blocks = list(partition)
     if blocks and all(map(is_matrix, blocks)):
-        return sp.vstack([sp.csr_array(block) for block in blocks], format="csr")
+        return sp.vstack([sp.csr_array(check_sparse_structure(block)) for block in blocks], format="csr")
     return blocks
 
 
@@ -251,12 +251,13 @@ def checked_block(block, number, owner, n_features=None):
             block = check_array(
                 block, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, ensure_min_samples=0
             )
+        block = as_documents(block)
         check_counts(block, owner)
         if n_features not in (None, block.shape[1]):
             raise ValueError(
                 f"X has {block.shape[1]} features, but {owner} is expecting {n_features} features."
             )
-        return canonical_counts(as_documents(block))
+        return canonical_counts(block)
     except (TypeError, ValueError) as error:
         where = "" if number is None else f"block {number} of X: "
         raise BlockError(f"{where}{error}") from error

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from sktopic._arrays import columns_of, rows_of
 from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
 from sktopic._compat import Interval, StrOptions
-from sktopic._constraints import ANY_NUMBER, POSITIVE, SHARED
+from sktopic._constraints import ANY_NUMBER, PRIOR, SHARED
 from sktopic._document_steps import GibbsInference
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
@@ -228,7 +228,7 @@ class CollapsedGibbsHDP(BatchSampler):
         **SHARED,
         "sampler": [StrOptions(set(SAMPLERS))],
         **LEARNED_CONCENTRATIONS,
-        "topic_word_prior": [POSITIVE, None],
+        "topic_word_prior": [PRIOR, None],
         "split_merge": ["boolean"],
         "n_proposals": [Interval(Integral, 1, MOST_PROPOSALS, closed="both")],
         "evaluate_every": [ANY_NUMBER],

@@ -4,12 +4,13 @@ from numbers import Real
 
 import numpy as np
 
-from sktopic._compat import Interval, StrOptions
+from sktopic._compat import StrOptions
+from sktopic._constraints import PRIOR
 from sktopic._prior import LARGEST, SMALLEST
 
 NAMES = ("topic_concentration", "doc_concentration")
 LEARNED_CONCENTRATIONS = {
-    **{name: [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"})] for name in NAMES},
+    **{name: [PRIOR, StrOptions({"auto"})] for name in NAMES},
     **{f"{name}_prior": [tuple, list] for name in NAMES},
 }
 

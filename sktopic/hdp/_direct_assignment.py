@@ -1,15 +1,15 @@
 """Variational inference for the HDP by direct assignment, split and merge (Bryant and Sudderth, 2012)."""
 
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, StrOptions
+from sktopic._constraints import PRIOR
 from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._prior import LARGEST, SMALLEST
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
@@ -262,7 +262,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
         "final_moves": ["boolean"],
         "document_start": [StrOptions({"cold", "warm", "better"}), None],
         "topic_expectation": [StrOptions({"geometric", "mean"})],
-        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), StrOptions({"auto"}), None],
+        "topic_word_prior": [PRIOR, StrOptions({"auto"}), None],
     }
 
     _fitted_arrays = {  # noqa: RUF012

@@ -1,17 +1,14 @@
 """The mini-batch methods for the HDP: topics that come and go, with weights that all documents share."""
 
 from abc import abstractmethod
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 
-from sktopic._compat import Interval
-from sktopic._constraints import SHARED
+from sktopic._constraints import PRIOR, SHARED
 from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
 from sktopic._minibatch import MinibatchTopicModel
-from sktopic._prior import LARGEST, SMALLEST
-from sktopic._topic_word_prior import check_topic_word_prior
+from sktopic._prior import SMALLEST
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
@@ -59,8 +56,8 @@ class MinibatchHDP(MinibatchTopicModel):
     _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
-        "topic_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
-        "doc_concentration": [Interval(Real, SMALLEST, LARGEST, closed="both")],
+        "topic_concentration": [PRIOR],
+        "doc_concentration": [PRIOR],
     }
 
     _fitted_arrays = {  # noqa: RUF012
@@ -97,7 +94,6 @@ class MinibatchHDP(MinibatchTopicModel):
 
     def _check_settings(self):
         super()._check_settings()
-        check_topic_word_prior(self.topic_word_prior, self.n_components)
         check_concentration_priors(self)
 
     def _start_from(self, statistics):
@@ -191,7 +187,7 @@ class MinibatchHDP(MinibatchTopicModel):
 
     def _global_step(self, batch_counts, update, workers):
         self.total_samples_ = float(update.total_samples)
-        if batch_counts.n_tokens > self._statistics_update().negligible:
+        if batch_counts.n_tokens > 0.0:
             self._update_topics(batch_counts, update, workers)
             self._n_topic_updates += update.n_updates
         self._report_topics()

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval
-from sktopic._constraints import NON_NEGATIVE
+from sktopic._constraints import NON_NEGATIVE, PRIOR
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._minibatch import WeightedMinibatchModel
-from sktopic._prior import LARGEST, SMALLEST
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._minibatch import MinibatchHDP
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
@@ -177,7 +176,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
         "doc_n_components": [Interval(Integral, 1, MOST_ATOMS, closed="both")],
         "topic_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
         "doc_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), None],
+        "topic_word_prior": [PRIOR, None],
         "bound_tol": [NON_NEGATIVE],
     }
 

@@ -10,7 +10,6 @@ from sktopic._document_steps import WithPriorStatistics
 from sktopic._documents import DocumentBatch
 from sktopic._fitted_arrays import FLOAT, INT, damaged
 from sktopic._interrupt import complete_or_undone
-from sktopic._prior import SMALLEST
 from sktopic._statistics import TopicWordStatistics, frozen_columns, no_average
 from sktopic._statistics_updates import BatchCounts
 from sktopic.hdp._corpus_chain import CorpusChain, KeptDocuments, Visit, can_be_kept
@@ -93,10 +92,10 @@ class SplitMergeSampler(MinibatchHDP):
         super()._check_settings()
         if self.split_merge and self.sampler != "collapsed":
             raise ValueError(f"split_merge=True with sampler={self.sampler!r}: 'collapsed' is allowed.")
-        if self.split_merge and self.topic_word_prior is not None and self.topic_word_prior < SMALLEST:
+        if self.split_merge and self.topic_word_prior == 0:
             raise ValueError(
-                f"split_merge=True with topic_word_prior={self.topic_word_prior!r}: at least {SMALLEST} is "
-                "allowed, or None."
+                f"topic_word_prior={self.topic_word_prior!r} is invalid with split_merge=True: must be above "
+                "0, or None."
             )
 
     def _check_continuation(self):

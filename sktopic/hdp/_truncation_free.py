@@ -1,15 +1,12 @@
 """Truncation-free variational inference for the HDP (Wang and Blei, 2012)."""
 
-from numbers import Real
-
 import numpy as np
 
-from sktopic._compat import Interval
+from sktopic._constraints import PRIOR
 from sktopic._document_steps import GibbsInference
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import FIT_KEY
-from sktopic._prior import LARGEST, SMALLEST
 from sktopic._statistics import TopicWordStatistics
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic.hdp._batch_chain import BatchChain, best_sticks, edited_sticks, scaled_sticks, stick_weights
@@ -169,7 +166,7 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **GrowingHDP._parameter_constraints,
-        "topic_word_prior": [Interval(Real, SMALLEST, LARGEST, closed="both"), None],
+        "topic_word_prior": [PRIOR, None],
     }
 
     _fitted_arrays = {  # noqa: RUF012

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._compat import Interval, validate_params
 from sktopic._files import write_file
+from sktopic._surrogates import shown
 from sktopic.inspection._explorer_data import explorer_data
 
 # Parts of the one script of the page, in this order.
@@ -233,7 +234,7 @@ def _page(data):
     return template.substitute(
         policy=f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "base-uri 'none'; form-action 'none'",
-        title=html.escape(data["title"].encode(errors="replace").decode()),
+        title=html.escape(shown(data["title"])),
         style=style,
         script=script,
         data=as_json(data),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sktopic._base import TopicModel
 from sktopic._plug_in import last_step
+from sktopic._surrogates import shown
 
 # Characters of a name or word in a picture, which an address among the words would fill.
 MOST_CHARACTERS = 40
@@ -69,7 +70,7 @@ def topic_labels(model_or_components, n_components):
 
 def shortened(label):
     """The label as pictures show it, str."""
-    label = str(label)
+    label = shown(str(label))
     return (
         label if len(label) <= MOST_CHARACTERS else f"{label[: MOST_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
     )

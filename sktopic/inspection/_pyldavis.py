@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sktopic._plug_in import column_names, plug_in_topics, word_names
+from sktopic._plug_in import plug_in_topics, shown_words
 from sktopic.inspection._inferred import infer_documents
 
 
@@ -61,7 +61,7 @@ def pyldavis_data(
     >>> pyLDAvis.save_html(pyLDAvis.prepare(**data), "topics.html")  # doctest: +SKIP
     """
     documents = infer_documents(model, X)
-    names = word_names(column_names(model), feature_names, documents.counts.shape[1])
+    names = shown_words(model, feature_names, documents.counts.shape[1])
     with_words = documents.lengths > 0
     theta = documents.proportions[with_words].astype(np.float64)
     theta /= theta.sum(axis=1, keepdims=True)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sktopic._arrays import largest
 from sktopic._compat import Interval, validate_params
-from sktopic._plug_in import column_names, plug_in_topics, word_names
+from sktopic._plug_in import plug_in_topics, shown_words
 from sktopic._typing import FloatArray, FloatingArray, IntArray
 from sktopic.inspection._inferred import proportions
 
@@ -79,7 +79,7 @@ def top_words(
            ['pear', 'plum']], dtype=object)
     """
     components = plug_in_topics(model_or_components).components()
-    names = word_names(column_names(model_or_components), feature_names, components.shape[1])
+    names = shown_words(model_or_components, feature_names, components.shape[1])
     order = largest(components, n_words)
     if return_weights:
         return names[order], np.take_along_axis(components, order, axis=1)

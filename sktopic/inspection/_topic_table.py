@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sktopic._arrays import largest
 from sktopic._compat import Interval, validate_params
 from sktopic._optional import import_pandas
-from sktopic._plug_in import column_names, last_step, plug_in_topics, word_names
+from sktopic._plug_in import last_step, plug_in_topics, shown_words
 from sktopic.inspection._inferred import infer_documents
 from sktopic.inspection._names import topic_labels
 from sktopic.metrics._coherence import coherence
@@ -127,7 +127,7 @@ def topic_table(
     pandas = import_pandas()
     components = plug_in_topics(model).components()
     n_components, n_features = components.shape
-    names = word_names(column_names(model), feature_names, n_features)
+    names = shown_words(model, feature_names, n_features)
     n_words = min(n_words, n_features)
     table = {
         "topic": np.arange(n_components),

@@ -11,7 +11,7 @@ from sktopic._arrays import rows_of
 from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
 from sktopic._compat import StrOptions
 from sktopic._concurrency import changing, updating
-from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, POSITIVE, SHARED
+from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, PRIOR, SHARED
 from sktopic._document_steps import GibbsInference
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import COUNT, FLOAT
@@ -34,7 +34,7 @@ from sktopic._token_counts import (
     prior_gains,
     word_blocks,
 )
-from sktopic._topic_word_prior import prior_totals
+from sktopic._topic_word_prior import check_topic_word_prior, prior_totals
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._shards import Shard, TopicPrior
 from sktopic.lda._topic_exchange import sampled_order
@@ -213,7 +213,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
-        "topic_word_prior": [POSITIVE, *MATRIX, StrOptions({"auto"}), None],
+        "topic_word_prior": [PRIOR, *MATRIX, StrOptions({"auto"}), None],
         "n_draws": [AT_LEAST_ONE],
         "thinning": [AT_LEAST_ONE],
         "prior_interval": [AT_LEAST_ONE],
@@ -278,6 +278,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
+        check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     # The state
 

@@ -243,6 +243,6 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
 
     def _global_step(self, batch_counts, update, workers):
         super()._global_step(batch_counts, update, workers)
-        if batch_counts.n_tokens > TokenAverage.negligible:
+        if batch_counts.n_tokens > 0.0:
             self.n_tokens_seen_ += float(batch_counts.n_tokens)
             self._n_lengths_seen += batch_counts.n_documents

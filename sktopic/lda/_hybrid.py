@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._constraints import MATRIX, POSITIVE, SHARED
+from sktopic._constraints import MATRIX, PRIOR, SHARED
 from sktopic._document_steps import GibbsInference, GibbsStep
 from sktopic._typing import MatrixLike
 from sktopic.lda._minibatch import PosteriorLDA
@@ -145,7 +145,7 @@ class HybridLDA(PosteriorLDA):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
-        "topic_word_prior": [POSITIVE, *MATRIX, None],
+        "topic_word_prior": [PRIOR, *MATRIX, None],
     }
 
     _optional_arrays = {**PosteriorLDA._optional_arrays, **ENTRIES}  # noqa: RUF012

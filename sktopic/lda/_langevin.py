@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._constraints import POSITIVE, SHARED
+from sktopic._constraints import POSITIVE, PRIOR, SHARED
 from sktopic._document_steps import DenseCounts, GibbsInference, GibbsStep
 from sktopic._kernels._langevin import langevin_step
 from sktopic._minibatch import FIT_KEY
@@ -33,8 +33,6 @@ class LangevinUpdate:
     topic_word_prior: float
     total_samples: float
     key: int
-
-    negligible = 0.0
 
     def __call__(self, statistics, batch_counts, rho, is_first, workers):
         n_words, (n_features, n_topics) = len(batch_counts.words), statistics.store.shape
@@ -194,7 +192,7 @@ class LangevinLDA(MinibatchLDA):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
-        "topic_word_prior": [POSITIVE, None],
+        "topic_word_prior": [PRIOR, None],
         "learning_rate": [POSITIVE],
     }
 

@@ -138,7 +138,7 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
 
     def _global_step(self, batch_counts, update, workers):
         self.total_samples_ = float(update.total_samples)
-        if batch_counts.n_tokens <= self._statistics_update().negligible:  # nothing was said about topics
+        if batch_counts.n_tokens == 0.0:  # nothing was said about topics
             return
         self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._learns_prior_now():

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import StrOptions
-from sktopic._constraints import MATRIX, NON_NEGATIVE, POSITIVE
+from sktopic._constraints import MATRIX, PRIOR, ZERO
 from sktopic._document_steps import GibbsInference, GibbsStep, VariationalStep
 from sktopic._statistics_updates import BatchCounts
 from sktopic._step_size import StepSize, StreamStep
@@ -197,14 +197,14 @@ class OnlineEMLDA(ExpectedCountsLDA):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **ExpectedCountsLDA._parameter_constraints,
-        "topic_word_prior": [NON_NEGATIVE, *MATRIX, None],
+        "topic_word_prior": [ZERO, PRIOR, *MATRIX, None],
         "learning_decay": [*ExpectedCountsLDA._parameter_constraints["learning_decay"], None],
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
         "average": ["boolean"],
         "prior_update": [StrOptions({"fixed-point", "gamma", "shares"})],
-        "prior_shape": [POSITIVE],
-        "prior_rate": [NON_NEGATIVE],
+        "prior_shape": [PRIOR],
+        "prior_rate": [ZERO, PRIOR],
     }
 
     _optional_arrays = {**ExpectedCountsLDA._optional_arrays, **ENTRIES}  # noqa: RUF012

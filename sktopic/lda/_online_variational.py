@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._compat import StrOptions
-from sktopic._constraints import MATRIX, POSITIVE
+from sktopic._constraints import MATRIX, PRIOR
 from sktopic._prior import learned_topic_word_prior
 from sktopic._typing import MatrixLike
 from sktopic.lda._variational_bayes import VariationalBayesLDA
@@ -158,7 +158,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **VariationalBayesLDA._parameter_constraints,
         "learning_method": [StrOptions({"online", "batch"})],
-        "topic_word_prior": [POSITIVE, *MATRIX, StrOptions({"auto"}), None],
+        "topic_word_prior": [PRIOR, *MATRIX, StrOptions({"auto"}), None],
     }
 
     def __init__(

@@ -1,7 +1,7 @@
 """The variational Bayesian methods for LDA: mean-field inference of documents, and the bound."""
 
 from sktopic._compat import StrOptions
-from sktopic._constraints import MATRIX, POSITIVE, SHARED
+from sktopic._constraints import MATRIX, PRIOR, SHARED
 from sktopic._document_steps import VariationalStep
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.lda._minibatch import PosteriorLDA
@@ -16,7 +16,7 @@ class VariationalBayesLDA(EvidenceLowerBound, PosteriorLDA):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
-        "topic_word_prior": [POSITIVE, *MATRIX, None],
+        "topic_word_prior": [PRIOR, *MATRIX, None],
         "prior_update": [StrOptions({"fixed-point", "gradient"})],
     }
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sktopic._arrays import BLOCK_ENTRIES, by_blocks, columns_of, row_blocks, rows_and_more
 from sktopic._compat import CallbackSupportMixin, StrOptions, with_callbacks
 from sktopic._concurrency import changing, fits, trains, updating
-from sktopic._constraints import POSITIVE, SHARED
+from sktopic._constraints import PRIOR, SHARED
 from sktopic._document_sources import Documents, MatrixDocuments
 from sktopic._documents import DocumentReader
 from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
@@ -31,7 +31,6 @@ from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
 from sktopic._prior import check_prior
 from sktopic._topic_posteriors import TopicPosteriors
-from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._topics import TopicProbabilities
 from sktopic._typing import DocumentsLike
 from sktopic.moment_matching._document_step import MomentMatchingStep
@@ -85,7 +84,7 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
-        "topic_word_prior": [POSITIVE, None],
+        "topic_word_prior": [PRIOR, None],
         "second_moment": [StrOptions(set(MATCHES))],
         "shuffle": [StrOptions({"corpus", "document"}), None],
     }
@@ -195,7 +194,6 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
-        check_topic_word_prior(self.topic_word_prior, self.n_components)
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once there is a posterior."""

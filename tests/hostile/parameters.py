@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
+from sktopic._compat import StrOptions
 from sktopic.seeding import document_components, seed_prior
 
 # Values of these cost time or memory, which is what they are for: kept small, or refused.
@@ -107,7 +108,7 @@ def _allowed(name, constraint):
     kind = type(constraint).__name__
     if kind == "Interval":
         return _of_interval(name, constraint)
-    if kind == "StrOptions":
+    if kind in ("Options", "StrOptions"):
         return sorted(constraint.options) * 3
     if isinstance(constraint, str) or constraint is None or isinstance(constraint, type):
         return VALUES[constraint]
@@ -174,10 +175,10 @@ def all_values(estimator):
 def modes_of(estimator):
     """The parameters of a class that choose between methods."""
     return {
-        name: sorted(constraint.options) if hasattr(constraint, "options") else [False, True]
+        name: [False, True] if constraint == "boolean" else sorted(constraint.options)
         for name, constraints in estimator._parameter_constraints.items()
         for constraint in constraints
-        if hasattr(constraint, "options") or constraint == "boolean"
+        if isinstance(constraint, StrOptions) or constraint == "boolean"
     }
 
 

@@ -214,8 +214,7 @@ def divided(proposal, cells, alpha, beta):
     log_words = np.ascontiguousarray(proposal.log_words[:, batch.words])
     tokens, _ = divide_cells(found, batch.n_documents, log_words, beta * proposal.shares, alpha)
     tokens[tokens < SMALLEST_SHARE * found.tokens[:, None]] = 0.0
-    kept = tokens.sum(axis=1)  # nothing, where parts of the smallest numbers are zero
-    tokens *= np.divide(found.tokens, kept, out=np.zeros_like(kept), where=kept > 0.0)[:, None]
+    tokens *= (found.tokens / tokens.sum(axis=1))[:, None]
     row, part = np.nonzero(tokens)
     tokens, cell, document = tokens[row, part], found.cell[row], found.document[row]
     by_document = summed(document, part, tokens, n_parts)
