@@ -353,7 +353,7 @@ def test_topics_that_nothing_speaks_for_die(sampler, reuse_topics):
 
 
 def test_concentrations_stay_in_range_where_there_are_next_to_no_tokens():
-    model = make_model(10).fit(SMALL * 1e-20)
+    model = make_model(10).fit(SMALL * 1e-12)
     assert model.topic_concentration_ >= 1e-12
     assert model.doc_concentration_ >= 1e-12
     assert np.all(np.isfinite(model.transform(SMALL)))

@@ -363,7 +363,7 @@ def test_concentrations_move_the_number_of_topics_a_document_has(bars):
 
 
 @pytest.mark.parametrize(("n_components", "n_atoms"), [(1, 1), (1, 20), (5, 1), (3, 20), (50, 2)])
-@pytest.mark.parametrize("factor", [1.0, 0.01, 1e6, 1e15])
+@pytest.mark.parametrize("factor", [1.0, 0.01, 1e6, 1e10])
 def test_truncations_and_counts_of_all_sizes(n_components, n_atoms, factor):
     counts = sp.csr_array(sp.vstack([X[:20], sp.csr_array((1, 25)), X[20:30]])) * factor
     model = make_model(n_components, doc_n_components=n_atoms, max_iter=3).fit(counts)
