@@ -280,6 +280,16 @@ def _reopened(path, digest):
     return corpus
 
 
+def files_of(path):
+    """Names of the files of a corpus, of which the header alone is read; errors as of `open_corpus`."""
+    header = os.path.join(path, HEADER)
+    with _opened(path) as (folder, _):
+        text = _read_header(folder, header)
+    with _naming(header):
+        _, _, declared = _parsed(text)
+    return {HEADER, *map(file_of, declared)}
+
+
 @contextmanager
 def _naming(path, reason=""):
     """Let messages begin with the path of what is damaged."""

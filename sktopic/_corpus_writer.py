@@ -1,8 +1,13 @@
 """Writing a corpus block by block, into a folder that is complete or not there.
 
-Until it is complete, the folder has another name, beside where it will be. Each array is a file that grows,
-in the smallest type that holds what has been written so far, and is copied to a larger one if a block needs
-it. Where a later call is to go on, progress.json says from time to time how much is whole and on the disk.
+Until it is complete, the folder has another name, beside where it will be: one that nobody can foretell, or
+a fixed one if a later call is to find it. Each array is a file that grows, in the smallest type that holds
+what has been written so far, and is copied to a larger one if a block needs it. progress.json says how much
+is whole and on the disk; it is written when the folder is created, and again from time to time if a later
+call is to continue.
+
+Others may have put files, links or folders at any of these names. A folder that is there already is used or
+removed only if an earlier call of this user can have written all that is in it.
 """
 
 import hashlib
@@ -10,12 +15,14 @@ import json
 import os
 import re
 import secrets
-import shutil
+import stat
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import reduce
 from itertools import islice
 from numbers import Integral
+from operator import and_
 from os import PathLike
 from typing import Any
 
@@ -37,10 +44,12 @@ from sktopic._corpus import (
     IDS,
     LARGE,
     MATRIX,
+    MOST_HEADER_BYTES,
     SCHEMA,
     Corpus,
     ends_of,
     file_of,
+    files_of,
     index_type,
 )
 from sktopic._documents import (
@@ -52,7 +61,7 @@ from sktopic._documents import (
     check_sparse_structure,
     rows_of_documents,
 )
-from sktopic._files import exchange, sync_folder, write_file
+from sktopic._files import exchange, is_own, open_regular, real_path, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
 from sktopic._surrogates import encoded
 from sktopic._typing import MatrixLike
@@ -74,6 +83,11 @@ DTYPES = {
     DOC_IDS: [BYTES, IDS],
     ends_of(DOC_IDS): [ENDS],
 }
+# At the end of the name of a file to which an array is copied.
+WIDER = ".wider"
+# The files of a corpus that is not finished, and what a file is called while `write_file` writes it.
+UNFINISHED = (FILES - {HEADER}) | {PROGRESS} | {file_of(name) + WIDER for name in DTYPES}
+INCOMPLETE = re.compile(r"\.[0-9a-f]{16}\.incomplete")
 # Entries of a block of a dense matrix.
 DENSE_BLOCK = 1 << 22
 # Bytes of the header of a .npy file with one dimension.
@@ -113,12 +127,14 @@ def save_corpus(
         Names of the documents. By default those of a corpus. They are drawn along with the blocks.
     overwrite : bool, default=False
         Whether a corpus that is there is replaced, when the new one is complete. Who has it open goes on with
-        it. For a moment between the two there is none, but on Linux, where they exchange their names.
+        it. For a moment between the two there is none, but on Linux, where they exchange their names. The new
+        corpus has the permissions of the old one. A folder that holds anything else is not replaced.
     resume : bool, default=False
         Whether to keep what has been written if the call fails or is killed, all but the last seconds, and to
         go on behind what an earlier call has kept. Of an iterable, as many documents are drawn once more and
         passed over, unchecked: they have to be those that were written, and so have `doc_ids`. Without
-        `resume`, nothing is kept, and what an earlier call has kept is removed.
+        `resume`, nothing is kept, and what an earlier call has kept is removed. What is kept must belong to
+        this user, and contain nothing else.
 
     Returns
     -------
@@ -129,11 +145,13 @@ def save_corpus(
     ------
     ValueError
         For counts that are not valid, with the number of the block, from 0, among those that this call has
-        drawn; for names that do not fit; for a folder at `path` that holds other files than a corpus.
+        drawn; for names that do not fit; for a folder at `path` that holds other files than a corpus; for one
+        beside it that holds something else than what an earlier call has kept.
     FileExistsError
         If there is something at `path` and it is not to be replaced.
     OSError
-        If the folder cannot be written, or another process is writing it.
+        If the folder cannot be written, or another process is writing it, or `path` is a symbolic link of
+        another user.
 
     See Also
     --------
@@ -156,28 +174,51 @@ def save_corpus(
            [1, 1, 0],
            [2, 0, 1]], dtype=uint8)
     """
-    path = os.path.realpath(os.fsdecode(path))
-    _check_replaceable(path, overwrite)
+    path = real_path(path)
+    replaces = _modes_of(path, overwrite) is not None
     feature_names = _feature_names(X, feature_names)
     if doc_ids is None and isinstance(X, Corpus):
         doc_ids = X.doc_ids
-    with _working_folder(path, keep=resume) as folder:
+    with _working_folder(path, keep=resume, is_private=replaces) as folder:
         if not os.path.exists(os.path.join(folder, HEADER)):  # or only its name was missing
             _write(folder, X, feature_names, doc_ids, resume)
-        _publish(folder, path)
+        Corpus(folder)  # raises if it cannot be opened, before it replaces another
+        _publish(folder, path, overwrite)
     return Corpus(path)
 
 
-def _check_replaceable(path, overwrite):
+def _modes_of(path, overwrite):
+    """Permissions of the folder and of the files that are replaced; None if nothing is there.
+
+    Raises FileExistsError or ValueError if what is there is not to be replaced.
+    """
     if not os.path.lexists(path):
-        return
+        return None
     if not overwrite:
         raise FileExistsError(f"{path} is there already; overwrite=True replaces a corpus.")
-    others = set(os.listdir(path)) - FILES
+    while True:
+        before = os.lstat(path)
+        try:
+            return stat.S_IMODE(before.st_mode), _mode_of_files(path)
+        except (OSError, ValueError):
+            if os.path.samestat(before, os.lstat(path)):  # or another call has just replaced it
+                raise
+
+
+def _mode_of_files(path):
+    """The permissions that all files of a corpus have; ValueError for a folder with other files."""
+    modes = {name: os.lstat(os.path.join(path, name)).st_mode for name in os.listdir(path)}
+    others = {name for name, mode in modes.items() if not stat.S_ISREG(mode)}
+    if not others:
+        try:
+            others = modes.keys() - files_of(path)
+        except (FileNotFoundError, ValueError) as error:
+            raise ValueError(f"{path} is not replaced: it is not a corpus. {error}") from error
     if others:
         raise ValueError(
             f"{path} is not replaced: it holds other files than a corpus, as {min(others)!r:.80}."
         )
+    return stat.S_IMODE(reduce(and_, modes.values()))
 
 
 def _feature_names(X, names):
@@ -198,25 +239,47 @@ def _feature_names(X, names):
 
 
 @contextmanager
-def _working_folder(path, keep):
+def _working_folder(path, keep, is_private):
     """The folder in which the corpus is written, for this process alone; removed after errors unless kept."""
-    folder = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.incomplete")
-    is_ours = False
+    parent, name = os.path.split(path)
+    unique = "" if keep else f".{secrets.token_hex(8)}"
+    folder = os.path.join(parent, f".{name}{unique}.incomplete")
+    is_ours, is_new = False, True
     with ExitStack() as stack:
         try:
             with uninterrupted():
-                with suppress(FileExistsError):
-                    os.mkdir(folder)
+                try:
+                    os.mkdir(folder, 0o700 if is_private else 0o777)
+                except FileExistsError:
+                    if not keep:
+                        raise
+                    is_new = False
+                    _check_owner(folder)
                 stack.enter_context(_locked(folder))
                 is_ours = True
-            if not keep:
-                _empty(folder)
+            names = set() if is_new else _check_unfinished(folder)
+            _remove_leftovers(path, "incomplete", but=folder)
+            if not is_new:  # it may have been left wider, or read-only
+                mode = stat.S_IMODE(os.lstat(folder).st_mode)
+                os.chmod(folder, 0o700 if is_private else mode | 0o700)
+            if not names & {HEADER, PROGRESS}:
+                _write_progress(folder, None, {})
             yield folder
         except BaseException:
-            if is_ours and not keep:
-                with uninterrupted():  # after an error behind its end it has its name already
-                    shutil.rmtree(folder, ignore_errors=True)
+            with uninterrupted():  # after an error behind its end it has its name already
+                if is_ours and not keep:
+                    _remove(folder)
+                elif is_ours:
+                    with suppress(OSError):  # unless it is empty
+                        os.rmdir(folder)
             raise
+
+
+def _check_owner(folder):
+    """ValueError for a link, a file, or a folder of another user."""
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or not is_own(status):
+        raise ValueError(f"{folder} is not a folder of this user. Remove it, or give another path.")
 
 
 @contextmanager
@@ -225,41 +288,90 @@ def _locked(folder):
     if fcntl is None:
         yield
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(os.fstat(descriptor), os.stat(folder)):  # who had it has just finished
-            raise BlockingIOError
-    except (BlockingIOError, FileNotFoundError):
-        os.close(descriptor)
-        raise BlockingIOError(f"another process is writing {folder}") from None
-    try:
+    with ExitStack() as stack:
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(descriptor), os.lstat(folder)):  # who had it has just finished
+                raise BlockingIOError
+        except (BlockingIOError, FileNotFoundError):
+            raise BlockingIOError(f"another process is writing {folder}") from None
         yield
-    finally:
-        os.close(descriptor)
 
 
-def _empty(folder, keep=()):
-    for name in set(os.listdir(folder)) - set(keep):
+def _check_unfinished(folder):
+    """Names of the files in a folder that an earlier call has not finished, or that is empty.
+
+    ValueError for any other folder: with files that no call makes, or that are also elsewhere.
+    """
+    names = set(os.listdir(folder))
+    others = {name for name in names if not _is_alone(os.lstat(os.path.join(folder, name)))}
+    if not others:
+        known = set(filter(INCOMPLETE.fullmatch, names))
+        if HEADER in names:
+            known = {PROGRESS, *files_of(folder)}
+        elif PROGRESS in names:
+            _read_progress(folder)
+            known |= UNFINISHED
+        others = names - known
+    if others:
+        raise ValueError(
+            f"{folder} is not what an earlier call has written: it holds {min(others)!r:.80}. Remove it, or "
+            "give another path."
+        )
+    return names
+
+
+def _is_alone(status):
+    """Whether it is a file of this user, and has no other name, in a folder of others."""
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and is_own(status)
+
+
+def _empty(folder, keep):
+    for name in set(os.listdir(folder)) - keep:
         os.unlink(os.path.join(folder, name))
 
 
-def _publish(folder, path):
-    """Give the complete folder its name."""
+def _remove(folder, names=None):
+    """Remove a folder and files in it, by default all; it stays if it holds more."""
+    with suppress(OSError):  # of another user
+        os.chmod(folder, 0o700)  # it may be read-only
+    with suppress(OSError):
+        names = os.listdir(folder) if names is None else names
+        for name in sorted(names, key=lambda name: name in (HEADER, PROGRESS)):  # which say what the rest is
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+
+
+def _publish(folder, path, overwrite):
+    """Give the complete folder its name, and the permissions of the one that it replaces."""
+    modes = _modes_of(path, overwrite)
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, PROGRESS))
     sync_folder(folder)
-    parent, name = os.path.split(path)
+    if modes is not None:
+        mode, mode_of_files = modes
+        for name in os.listdir(folder):
+            os.chmod(os.path.join(folder, name), mode_of_files)
+        os.chmod(folder, mode)
     with uninterrupted():
-        if not os.path.lexists(path):
+        if modes is None:
             os.rename(folder, path)
-            sync_folder(parent)
-            return
-        aside = os.path.join(parent, f".{name}.{secrets.token_hex(8)}.replaced")
-        _replace(folder, path, aside)
-        sync_folder(parent)
-        shutil.rmtree(aside, ignore_errors=True)
-    _remove_leftovers(parent, name)
+            sync_folder(os.path.dirname(path))
+        else:
+            aside = _name_aside(path)
+            _replace(folder, path, aside)
+            sync_folder(os.path.dirname(path))
+            _remove(aside, FILES)
+    _remove_leftovers(path, "replaced")
+
+
+def _name_aside(path):
+    """A new name, beside a corpus, for a folder that is to be removed."""
+    parent, name = os.path.split(path)
+    return os.path.join(parent, f".{name}.{secrets.token_hex(8)}.replaced")
 
 
 def _replace(folder, path, aside):
@@ -281,17 +393,27 @@ def _replace(folder, path, aside):
         raise
 
 
-def _remove_leftovers(parent, name):
-    """Remove what calls that were killed have put aside, as far as that is allowed.
+def _remove_leftovers(path, ending, but=None):
+    """Remove what calls that were killed have left beside a corpus, as far as that is allowed.
 
-    Another call that is at work holds its own.
+    Raises BlockingIOError if another call is writing the corpus.
     """
-    if fcntl is None:
-        return
-    for other in os.listdir(parent):
-        if re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.replaced", other):
-            with suppress(OSError), _locked(os.path.join(parent, other)):
-                shutil.rmtree(os.path.join(parent, other), ignore_errors=True)
+    parent, name = os.path.split(path)
+    pattern = re.compile(rf"\.{re.escape(name)}(\.[0-9a-f]{{16}})?\.{ending}")
+    for folder in (os.path.join(parent, other) for other in os.listdir(parent) if pattern.fullmatch(other)):
+        if folder == but:
+            continue
+        try:
+            _check_owner(folder)
+            with _locked(folder):
+                names, aside = _check_unfinished(folder), _name_aside(path)
+                os.rename(folder, aside)  # so that no call continues half of it
+                _remove(aside, names)
+        except BlockingIOError:
+            if ending == "incomplete":
+                raise
+        except (OSError, ValueError):  # somebody else has put it there
+            pass
 
 
 # Blocks
@@ -399,6 +521,30 @@ def _count_type(data):
 # Files
 
 
+def _write_json(folder, name, content):
+    text = json.dumps(content).encode("ascii")
+    write_file(os.path.join(folder, name), lambda file: file.write(text), follow=False)
+
+
+def _write_progress(folder, n_features, lengths):
+    """Keep how much of each array is whole and on the disk; None and {} before there is any."""
+    _write_json(folder, PROGRESS, {"n_features": n_features, "lengths": lengths})
+
+
+def _read_progress(folder):
+    """What `_write_progress` was given; ValueError for anything else."""
+    path = os.path.join(folder, PROGRESS)
+    with open_regular(path) as file:
+        text = file.read(MOST_HEADER_BYTES)
+    try:
+        progress = parse_json(text, PROGRESS)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error!s:.800}. Delete its folder.") from error
+    if not _is_progress(progress):
+        raise ValueError(f"{path} is damaged. Delete its folder.")
+    return progress["n_features"], progress["lengths"]
+
+
 class _Writer:
     """The arrays of a corpus that is being written.
 
@@ -425,32 +571,27 @@ class _Writer:
             array.close()
 
     def begin(self):
-        """Open the files that an earlier call has kept, and remove what else is in the folder."""
-        progress = self._read_progress()
-        _empty(self._folder, {PROGRESS, *map(file_of, progress["lengths"])})
-        for name, length in progress["lengths"].items():
+        """Open the files that an earlier call has kept, and remove what else is in the folder.
+
+        Nothing is changed before all of them have been checked.
+        """
+        n_features, lengths = _read_progress(self._folder)
+        for name, length in lengths.items():
             self._arrays[name] = _GrowingArray.found(self._path(name), DTYPES[name], length)
+        for name, ends in ("indices", "indptr"), (DOC_IDS, ends_of(DOC_IDS)):
+            if ends in lengths and self._arrays[ends].last() != lengths[name]:
+                raise ValueError(f"{os.path.join(self._folder, PROGRESS)} is damaged. Delete its folder.")
         if self._arrays:
-            self._check_width(progress["n_features"])
+            self._check_width(n_features)
             self._pass_over_ids()
-        else:
+        _empty(self._folder, keep={PROGRESS, *map(file_of, lengths)})
+        for array in self._arrays.values():
+            array.cut()
+        if not self._arrays:
             for name, dtype in zip(MATRIX, (index_type(0), index_type(0), COUNTS[0])):
                 self._append(name, np.empty(0, dtype))
             self._append("indptr", np.zeros(1, index_type(0)))
         self._note_lengths()
-
-    def _read_progress(self):
-        path = os.path.join(self._folder, PROGRESS)
-        try:
-            with open(path, "rb") as file:
-                progress = parse_json(file.read(), PROGRESS)
-        except FileNotFoundError:
-            return {"lengths": {}}
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged: {error!s:.800}. Delete its folder.") from error
-        if not _is_progress(progress):
-            raise ValueError(f"{path} is damaged. Delete its folder.")
-        return progress
 
     @property
     def n_documents(self):
@@ -536,9 +677,7 @@ class _Writer:
             return
         for array in self._arrays.values():
             array.synchronise()
-        progress = {"n_features": self._n_features, "lengths": self._lengths}
-        text = json.dumps(progress).encode("ascii")
-        write_file(os.path.join(self._folder, PROGRESS), lambda file: file.write(text))
+        _write_progress(self._folder, self._n_features, self._lengths)
 
     def finish(self):
         """Write what is the same for all blocks, and the header."""
@@ -555,13 +694,16 @@ class _Writer:
             "nnz": self.nnz,
             "arrays": {name: array.finish() for name, array in self._arrays.items()},
         }
-        text = json.dumps(header).encode("ascii")
-        write_file(os.path.join(self._folder, HEADER), lambda file: file.write(text))
+        _write_json(self._folder, HEADER, header)
 
 
 def _is_progress(progress):
     """Whether a dict says how much of whole blocks is written."""
     lengths = progress.get("lengths")
+    if progress == {"n_features": None, "lengths": {}}:
+        return True
+    if progress.keys() != {"n_features", "lengths"}:
+        return False
     if type(lengths) is not dict or not set(MATRIX) <= lengths.keys() <= DTYPES.keys():
         return False
     if not all(type(n) is int and 0 <= n < 2**63 for n in (progress.get("n_features"), *lengths.values())):
@@ -585,15 +727,15 @@ class _GrowingArray:
 
     @classmethod
     def new(cls, path, dtype):
-        """An empty one, in the place of a file that is there."""
-        file = open(path, "wb+")  # noqa: SIM115 (until close)
+        """An empty one, in a file that is not there yet."""
+        file = open(path, "xb+")  # noqa: SIM115 (until close)
         file.write(npy_header(dtype, (0,)))
         return cls(path, file, dtype, 0)
 
     @classmethod
     def found(cls, path, dtypes, length):
-        """One that is there, of one of some dtypes, of which so many items are kept."""
-        file = open(path, "rb+")  # noqa: SIM115
+        """One that is there, of one of some dtypes, of which so many items stay when it is `cut`."""
+        file = open_regular(path, "rb+")
         header = file.read(NPY_HEADER_BYTES)
         shape = re.search(rb"\((\d{1,19}),\)", header)
         headers = {npy_header(dtype, (int(shape[1]),)): dtype for dtype in dtypes} if shape else {}
@@ -601,9 +743,17 @@ class _GrowingArray:
         if header not in headers or os.fstat(file.fileno()).st_size < array._end:
             file.close()
             raise ValueError(f"{path} is not what an earlier call has written. Delete its folder.")
-        file.truncate(array._end)
-        file.seek(array._end)
         return array
+
+    def last(self):
+        """The last of the items that are kept."""
+        self._file.seek(self._end - self.dtype.itemsize)
+        return int(np.frombuffer(self._file.read(self.dtype.itemsize), self.dtype)[0])
+
+    def cut(self):
+        """Drop what follows the items that are kept."""
+        self._file.truncate(self._end)
+        self._file.seek(self._end)
 
     @property
     def _end(self):
@@ -617,7 +767,7 @@ class _GrowingArray:
         """Copy the file to one of another dtype that has all values, if it is another."""
         if dtype == self.dtype:
             return
-        wider = _GrowingArray.new(f"{self._path}.wider", dtype)
+        wider = _GrowingArray.new(self._path + WIDER, dtype)
         try:
             self._file.seek(NPY_HEADER_BYTES)
             while wider.length < self.length:
@@ -629,7 +779,7 @@ class _GrowingArray:
         with uninterrupted():
             self.close()
             os.replace(wider._path, self._path)
-            self._file, self.dtype = open(self._path, "rb+"), dtype  # noqa: SIM115
+            self._file, self.dtype = open_regular(self._path, "rb+"), dtype
             self._file.seek(self._end)
 
     def synchronise(self):

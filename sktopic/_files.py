@@ -4,6 +4,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import sys
 from contextlib import suppress
 
@@ -11,9 +12,12 @@ from sktopic._interrupt import uninterrupted
 
 # Of Linux: "relative to the folder of the process", and a flag of renameat2.
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
+# Links that lead to each other, after which a path is refused, as Linux does.
+MOST_LINKS = 40
+SEPARATORS = os.sep + (os.altsep or "")
 
 
-def write_file(path, write):
+def write_file(path, write, follow=True):
     """Write a file that takes the place of an earlier one when it is complete and on the disk, or not at all.
 
     Until then it has another name in the same folder. An error or Ctrl-C leaves nothing of it.
@@ -21,31 +25,35 @@ def write_file(path, write):
     Parameters
     ----------
     path : str or path-like
-        One that is there must be a regular file; it passes on its permissions. Of a symbolic link, the file
-        that it leads to is replaced.
+        An earlier file must be a regular file. Its permissions pass to the new file, which is never open to
+        more users while it is written.
     write : function of a binary file, open for writing, that writes the content
+    follow : bool
+        Whether the file that a symbolic link leads to is replaced (see `real_path`). False replaces the link
+        itself: for names that the user has not chosen, where only somebody else can have put a link.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     """
-    path = os.path.realpath(os.fsdecode(path))
+    path = real_path(path) if follow else os.path.abspath(path)
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
-    if os.path.isdir(path):
+    earlier = os.lstat(path).st_mode if os.path.lexists(path) else 0
+    if stat.S_ISDIR(earlier):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    replaces = os.path.exists(path)
-    if replaces and not os.path.isfile(path):  # a device, say
+    if earlier and not (stat.S_ISREG(earlier) or stat.S_ISLNK(earlier)):  # a device, say
         raise OSError(f"{path} is not a regular file")
+    mode = earlier & 0o777 if stat.S_ISREG(earlier) else 0o666
     incomplete = os.path.join(folder, f".{secrets.token_hex(8)}.incomplete")
     try:
-        with open(incomplete, "xb") as file:
+        with open(incomplete, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        if replaces:
+        if stat.S_ISREG(earlier):
             shutil.copymode(path, incomplete)
         os.replace(incomplete, path)
     except BaseException:
@@ -53,6 +61,45 @@ def write_file(path, write):
             os.unlink(incomplete)
         raise
     sync_folder(folder)
+
+
+def real_path(path):
+    """The absolute path of what is written, without symbolic links.
+
+    At the end of a path, links of this user and of the administrator are followed. A link of another user
+    could lead to any file that this user may write: it is a PermissionError.
+    """
+    path = os.fsdecode(path)
+    path = path.rstrip(SEPARATORS) or path
+    for _ in range(MOST_LINKS):
+        if not os.path.islink(path):
+            folder, name = os.path.split(path)
+            return os.path.normpath(os.path.join(os.path.realpath(folder), name))
+        target = os.path.join(os.path.dirname(path), os.readlink(path))
+        status = os.lstat(path)
+        if not is_own(status) and status.st_uid != 0:
+            raise PermissionError(
+                f"{path} is a symbolic link of another user, which is not followed. If you trust it, give "
+                f"the path that it leads to: {target}"
+            )
+        path = target.rstrip(SEPARATORS) or target
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+
+
+def is_own(status):
+    """Whether a file or folder of this status belongs to the user of this process."""
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+
+
+def open_regular(path, mode="rb"):
+    """Open a file whose name the user has not chosen.
+
+    OSError for a link, which could lead anywhere, and for a pipe, for which `open` would wait.
+    """
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise OSError(f"{path} is not a regular file")
+    kept = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # if it has just been replaced
+    return open(path, mode, opener=lambda path, flags: os.open(path, flags | kept))
 
 
 def sync_folder(folder):

@@ -10,7 +10,7 @@ import joblib
 import scipy.sparse as sp
 
 from sktopic._array_archive import parse_json
-from sktopic._files import write_file
+from sktopic._files import real_path, write_file
 
 # The file that says of which data the results are.
 ABOUT = "about.json"
@@ -36,7 +36,7 @@ class ResultFolder:
     """
 
     def __init__(self, path, data):
-        self._path = None if path is None else os.fspath(path)
+        self._path = None if path is None else real_path(path)
         if not self.keeps:
             return
         about = {"format": FORMAT, "data": digest(data)}
@@ -87,7 +87,7 @@ class ResultFolder:
 
     def _write(self, name, content):
         text = json.dumps(content, indent=1).encode("ascii")
-        write_file(os.path.join(self._path, name), lambda file: file.write(text))
+        write_file(os.path.join(self._path, name), lambda file: file.write(text), follow=False)
 
 
 def digest(value):

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+import stat
 import sys
 import tracemalloc
 from importlib.util import find_spec
@@ -227,6 +228,104 @@ def test_an_existing_corpus_is_replaced_only_if_that_is_asked_for(path):
     assert os.listdir(path.parent) == ["corpus"]
 
 
+def put_sub_folder(path):
+    (path / "data.npy").unlink()
+    (path / "data.npy" / "sub").mkdir(parents=True)
+    (path / "data.npy" / "sub" / "thesis.txt").touch()
+
+
+def put_own_arrays(path):
+    (path / "header.json").unlink()
+
+
+def put_other_header(path):
+    (path / "header.json").write_text('{"format": "of another program"}')
+
+
+def put_array_of_own(path):
+    (path / "feature_names.npy").touch()
+
+
+def put_link(path):
+    (path / "data.npy").rename(path.parent / "elsewhere")
+    (path / "data.npy").symlink_to(path.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    "put", [shutil.rmtree, put_sub_folder, put_own_arrays, put_other_header, put_array_of_own, put_link]
+)
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_folder_that_is_not_a_corpus_alone_is_not_replaced(path, put, meanwhile):
+    """Whether it is there at the start or comes while blocks are written."""
+    save_corpus(path, counts())
+
+    def blocks():
+        if meanwhile:
+            replace()
+        yield counts(60)
+
+    def replace():
+        put(path)
+        path.mkdir(exist_ok=True)
+        before.append(tree(path.parent, hidden=False))
+
+    before = []
+    if not meanwhile:
+        replace()
+    with pytest.raises(ValueError, match="is not replaced"):
+        save_corpus(path, blocks(), overwrite=True)
+    assert [tree(path.parent)] == before
+
+
+def tree(folder, hidden=True):
+    return {
+        str(entry.relative_to(folder)): os.lstat(entry).st_mtime_ns
+        for entry in folder.rglob("*")
+        if hidden or ".incomplete" not in str(entry)
+    }
+
+
+def test_a_folder_that_comes_while_blocks_are_written_stays(path):
+    def blocks():
+        yield counts()
+        path.mkdir()
+        (path / "thesis.txt").touch()
+
+    with pytest.raises(FileExistsError, match="is there already"):
+        save_corpus(path, blocks())
+    assert list(tree(path.parent)) == ["corpus", "corpus/thesis.txt"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
+@pytest.mark.parametrize(("folder", "file"), [(0o700, 0o644), (0o755, 0o600), (0o770, 0o640), (0o500, 0o400)])
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_corpus_that_is_replaced_is_at_no_moment_open_to_more_users(path, folder, file, resume):
+    save_corpus(path, counts())
+    for entry in path.iterdir():
+        entry.chmod(file)
+    path.chmod(folder)
+
+    def blocks():
+        yield counts(60)
+        (working,) = path.parent.glob(".corpus.*incomplete")
+        assert stat.S_IMODE(working.stat().st_mode) == 0o700
+
+    assert save_corpus(path, blocks(), overwrite=True, resume=resume).shape[0] == 60
+    assert stat.S_IMODE(path.stat().st_mode) == folder
+    assert {stat.S_IMODE(entry.stat().st_mode) for entry in path.iterdir()} == {file}
+    assert os.listdir(path.parent) == ["corpus"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
+def test_a_new_corpus_has_the_usual_permissions(path):
+    save_corpus(path, counts())
+    (path.parent / "folder").mkdir()
+    (path.parent / "file").touch()
+    assert path.stat().st_mode == (path.parent / "folder").stat().st_mode
+    for entry in path.iterdir():
+        assert entry.stat().st_mode == (path.parent / "file").stat().st_mode
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="names are not exchanged")
 def test_there_is_a_corpus_at_any_moment_while_it_is_replaced(path, monkeypatch):
     save_corpus(path, counts())
@@ -242,7 +341,7 @@ def test_there_is_a_corpus_at_any_moment_while_it_is_replaced(path, monkeypatch)
         return call
 
     monkeypatch.setattr(_corpus_writer.os, "rename", noting(os.rename))
-    monkeypatch.setattr(_corpus_writer.shutil, "rmtree", noting(shutil.rmtree))
+    monkeypatch.setattr(_corpus_writer.os, "rmdir", noting(os.rmdir))
     save_corpus(path, counts(60), overwrite=True)
     assert found == [50, 50, 60, 60]
 

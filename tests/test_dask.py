@@ -159,6 +159,18 @@ def test_what_has_no_files_yet_is_an_empty_folder():
         here(X=X[:10], resume=True)
 
 
+def test_a_folder_for_a_while_is_new_and_only_its_files_are_removed(tmp_path):
+    folder = Folder(tmp_path / "scratch")
+    folder.create(exist_ok=False)
+    with pytest.raises(FileExistsError):
+        folder.create(exist_ok=False)
+    folder.write("rows", lambda file: file.write(b"content"))
+    (tmp_path / "scratch" / "sub").mkdir()
+    (tmp_path / "scratch" / "sub" / "thesis.txt").touch()
+    folder.remove()
+    assert [path.name for path in (tmp_path / "scratch").rglob("*")] == ["sub", "thesis.txt"]
+
+
 def test_names_of_words_are_not_sent_to_tasks(tmp_path):
     """As in plain fit, they are not learned from a corpus; a model that has them keeps them."""
     names = [f"w{i}" for i in range(25)]

@@ -56,6 +56,55 @@ def test_symbolic_link_stays_one(path):
     assert content_of(path.parent) == {"file": NEW, "link": NEW}
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="has no owners of links")
+def test_symbolic_link_of_another_user_is_not_followed(path, monkeypatch):
+    """Nor is one that a link of this user leads to; a link at a name that we choose is replaced."""
+    link, ours, own = (path.parent / name for name in ("link", "ours", "own"))
+    link.symlink_to("file")
+    make_foreign(link, monkeypatch)
+    ours.symlink_to("link")
+    for target in link, ours, f"{link}{os.sep}":
+        with pytest.raises(PermissionError, match="is a symbolic link of another user"):
+            write_file(target, fail(AssertionError))
+    assert content_of(path.parent) == dict.fromkeys(("file", "link", "ours"), OLD)
+    for target in "file", ".", "none":
+        own.unlink(missing_ok=True)
+        own.symlink_to(target)
+        write_file(own, write_new, follow=False)
+        assert not own.is_symlink() and own.read_bytes() == NEW
+    assert path.read_bytes() == OLD
+
+
+def make_foreign(link, monkeypatch):
+    """Give a link to another user, or pretend that this process is of another."""
+    user = os.geteuid()
+    if user == 0:
+        os.lchown(link, 65534, 65534)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such links")
+def test_links_that_lead_to_each_other_are_an_error(tmp_path):
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    with pytest.raises(OSError, match="symbolic links"):
+        write_file(tmp_path / "one", write_new)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o400, 0o644])
+def test_a_file_that_is_replaced_is_at_no_moment_open_to_more_users(path, mode):
+    path.chmod(mode)
+
+    def write(file):
+        assert not os.fstat(file.fileno()).st_mode & 0o777 & ~mode
+        write_new(file)
+
+    write_file(path, write)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
 def test_who_reads_an_earlier_file_goes_on_with_it(path):
     with open(path, "rb") as file:
         write_file(path, write_new)

@@ -1,5 +1,7 @@
 """Collapsed Gibbs sampling of shards and ranges of words that are apart: the bits are those of fit."""
 
+import os
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -199,6 +201,14 @@ def test_a_checkpoint_goes_on_with_the_same_bits(tmp_path, scale, params):
         sampled(model, scale * X, Interrupted(0), folder=folder, checkpoint_every=2, resume=True)
     again = sampled(model, scale * X, Interrupted(1), folder=folder, checkpoint_every=2, resume=True)
     assert_same_state(state(again), whole)
+
+
+def test_other_files_in_a_folder_of_checkpoints_stay(tmp_path):
+    names = "merge-notes.txt", "merge-00000001.csv", "thesis.txt"
+    for name in names:
+        (tmp_path / name).touch()
+    sampled(make_model(n_shards=3, max_iter=9), X, folder=Folder(tmp_path), checkpoint_every=2)
+    assert set(names) < set(os.listdir(tmp_path))
 
 
 def test_a_checkpoint_of_another_chain_is_an_error(tmp_path):

@@ -21,6 +21,8 @@ FORMAT, SCHEMA = "sktopic checkpoint", 1
 # Checkpoints that are kept: the last may be damaged.
 KEPT = 2
 NAME = re.compile(r"merge-(\d{8})\.checkpoint")
+# The files of a checkpoint: its head, and those that `rows_name`, `topics_name` and `draws_name` call so.
+FILE = re.compile(NAME.pattern + r"|merge-\d{8}-(rows|topics|draws)-\d{5,}")
 # Parameters that make no difference to what is trained.
 WITHOUT_EFFECT = {"n_jobs", "verbose"}
 # What a checkpoint says of the documents.
@@ -59,7 +61,7 @@ class Heads:
         self._folder.write_arrays(_head_name(number), header, arrays)
         kept = tuple(map(prefix_of, self.numbers()[-KEPT:]))
         for name in sorted(self._folder.names(), key=lambda name: NAME.fullmatch(name) is None):
-            if name.startswith("merge-") and not name.startswith(kept):
+            if FILE.fullmatch(name) and not name.startswith(kept):
                 self._folder.delete(name)
 
     def last(self, resume):
@@ -213,7 +215,6 @@ def check_visible(tasks, folder):
     if tasks.client is None:
         return
     name = f"probe-{uuid4().hex}"
-    folder.create()
     folder.write(name, lambda file: file.write(b"seen"))
     try:
         # One that dies meanwhile is started anew, where it sees what it did.

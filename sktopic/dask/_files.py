@@ -4,7 +4,6 @@ import io
 import os
 import posixpath
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
@@ -12,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sktopic._array_archive import ArrayArchive, write_archive
-from sktopic._files import write_file
+from sktopic._files import open_regular, real_path, write_file
 from sktopic._lanes import ROUNDING, TOO_LARGE
 from sktopic._optional import import_fsspec
 
@@ -45,18 +44,25 @@ class Folder:
         """The file system of fsspec, and the path in it."""
         return import_fsspec().url_to_fs(self.address)
 
-    def create(self) -> None:
+    def create(self, exist_ok: bool = True) -> None:
         """Create the folder, and those that it is in."""
         if self.is_local:
-            os.makedirs(self.address, exist_ok=True)
+            os.makedirs(real_path(self.address), exist_ok=exist_ok)
         else:
             system, path = self._system
-            system.makedirs(path, exist_ok=True)
+            system.makedirs(path, exist_ok=exist_ok)
 
     def remove(self) -> None:
-        """Remove the folder and all in it; what is not there any more is no error."""
+        """Remove a folder that this process has created, and its files; one that is gone is no error.
+
+        A folder within it, which somebody else must have put there, stays.
+        """
         if self.is_local:
-            shutil.rmtree(self.address, ignore_errors=True)
+            with suppress(OSError):
+                for name in os.listdir(self.address):
+                    with suppress(OSError):
+                        self.delete(name)
+                os.rmdir(self.address)
         else:
             system, path = self._system
             with suppress(FileNotFoundError):
@@ -78,7 +84,7 @@ class Folder:
     def write(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         """Write a file by a function of a binary file, in the place of one of the same name."""
         if self.is_local:
-            write_file(os.path.join(self.address, name), write)
+            write_file(os.path.join(self.address, name), write, follow=False)
             return
         system, path = self._system
         incomplete = f"{path}/.{secrets.token_hex(8)}.incomplete"
@@ -91,7 +97,7 @@ class Folder:
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Open a file for reading."""
         if self.is_local:
-            with open(os.path.join(self.address, name), "rb") as file:
+            with open_regular(os.path.join(self.address, name)) as file:
                 yield file
         else:
             system, path = self._system

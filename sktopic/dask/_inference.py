@@ -39,7 +39,6 @@ class ServedModel:
         content = io.BytesIO()
         pickle.dump(model, content, protocol=pickle.HIGHEST_PROTOCOL)
         name = f"model-{hashlib.blake2b(content.getbuffer(), digest_size=16).hexdigest()}.pickle"
-        folder.create()
         if name not in folder.names():
             folder.write(name, lambda file: file.write(content.getbuffer()))
         return cls(folder, name)

@@ -378,7 +378,7 @@ class DaskTopicModel(BaseEstimator):
             yield None
         else:
             folder = self._scratch() / f"sktopic-{uuid4().hex}"
-            folder.create()
+            folder.create(exist_ok=False)
             try:
                 check_visible(tasks, folder)
                 yield folder
@@ -394,8 +394,10 @@ class DaskTopicModel(BaseEstimator):
     def _served_in(self):
         """The folder for models that tasks read, which is removed when this process ends."""
         scratch = self._scratch()
-        if scratch.address not in _served:
+        folder = _served.get(scratch.address)
+        if folder is None or (folder.is_local and not os.path.isdir(folder.address)):  # a cleaner came by
             folder = scratch / f"sktopic-models-{uuid4().hex}"
+            folder.create(exist_ok=False)
             atexit.register(folder.remove)
             _served[scratch.address] = folder
         return _served[scratch.address]

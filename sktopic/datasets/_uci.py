@@ -4,6 +4,7 @@ import math
 import os
 import tempfile
 import zipfile
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from sktopic._compat import as_configured
+from sktopic._files import real_path, write_file
 
 from ._readers import parse_docword, parse_vocabulary
 
@@ -99,7 +101,7 @@ def fetch_bag_of_words(
     after that. The parsed counts are kept next to the files where the folder can be written to, and later
     calls read only these: the downloaded files may be deleted then. Kept counts that are damaged are made
     anew. Calls in several processes at once do not disturb each other; one that is killed leaves at most a
-    folder whose name begins with a dot, which may be deleted.
+    file or a folder whose name begins with a dot, which may be deleted.
 
     The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
 
@@ -150,6 +152,7 @@ def _load_files(folder, name, base_url, download_if_missing):
             f"{' and '.join(missing)} not found in {folder}, and download_if_missing is False. "
             f"The source is {base_url}."
         )
+    folder = Path(real_path(folder))
     folder.mkdir(parents=True, exist_ok=True)
     # On the file system of `folder`, so that moving a verified file there is atomic.
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-") as incoming:
@@ -214,20 +217,16 @@ def _parse(docword, vocab, name):
 def _save_cache(path, counts, feature_names):
     """Keep parsed counts as arrays, without pickling, if the folder can be written to."""
     words = np.frombuffer("\n".join(feature_names).encode("utf-8"), dtype=np.uint8)
-    try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.stem}-") as folder:
-            unfinished = Path(folder, path.name)
-            np.savez(
-                unfinished,
-                shape=np.array(counts.shape),
-                indptr=counts.indptr,
-                indices=counts.indices,
-                counts=counts.data.astype(np.min_scalar_type(counts.data.max())),
-                words=words,
-            )
-            os.replace(unfinished, path)
-    except OSError:
-        return
+    arrays = {
+        "shape": np.array(counts.shape),
+        "indptr": counts.indptr,
+        "indices": counts.indices,
+        "counts": counts.data.astype(np.min_scalar_type(counts.data.max())),
+        "words": words,
+    }
+    with suppress(OSError):
+        folder = real_path(path.parent)
+        write_file(os.path.join(folder, path.name), lambda file: np.savez(file, **arrays), follow=False)
 
 
 def _load_cache(path, name):

@@ -7,6 +7,7 @@ import random
 import resource
 import shutil
 import signal
+import stat
 import threading
 import tracemalloc
 
@@ -277,6 +278,130 @@ def test_who_opens_a_corpus_that_is_replaced_has_one_or_the_other(tmp_path):
         thread.join()
     assert found <= set(sizes)
     assert os.listdir(tmp_path) == ["corpus"]
+
+
+# What others have put where a corpus is written
+
+
+@pytest.fixture
+def precious(tmp_path):
+    folder = tmp_path / "precious"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    (folder / "indptr.npy").write_text("of another program")
+    return folder
+
+
+def tree(folder):
+    """What is in a folder, and when it was changed last."""
+    found = {}
+    for entry in folder.rglob("*"):
+        status = entry.lstat()
+        is_file = stat.S_ISREG(status.st_mode)
+        content = entry.read_bytes() if is_file else None
+        found[str(entry.relative_to(folder))] = (
+            status.st_mode,
+            status.st_nlink,
+            content,
+            status.st_mtime_ns if is_file else 0,
+        )
+    return found
+
+
+@pytest.mark.parametrize("blocks", [[X], [X, -X]], ids=["valid", "refused"])
+@pytest.mark.parametrize("name", [".corpus.incomplete", f".corpus.{'0' * 16}.incomplete"])
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_folder_of_others_beside_the_corpus_is_neither_used_nor_emptied(
+    tmp_path, precious, blocks, name, is_link
+):
+    path, planted = tmp_path / "corpus", tmp_path / name
+    planted.symlink_to(precious) if is_link else precious.rename(planted)
+    before = tree(planted)
+    for resume in True, False:
+        with contextlib.suppress(ValueError):
+            save_corpus(path, blocks, resume=resume)
+            assert not resume or name != ".corpus.incomplete"
+            shutil.rmtree(path)
+        assert tree(planted) == before and not path.exists() and planted.is_symlink() == is_link
+
+
+def kept(path):
+    """A folder that an earlier call has kept."""
+    with pytest.raises(ValueError, match="block 1"):
+        save_corpus(path, [X, -X], doc_ids=map(str, range(6000)), resume=True)
+    return path.with_name(".corpus.incomplete")
+
+
+PLANTS = {
+    "link": lambda file, victim: os.symlink(victim, file),
+    "hard link": lambda file, victim: os.link(victim, file),
+    "dangling link": lambda file, victim: os.symlink(victim.with_name("none"), file),
+    "pipe": lambda file, victim: os.mkfifo(file),
+    "socket": lambda file, victim: os.mknod(file, stat.S_IFSOCK | 0o600),
+    "folder": lambda file, victim: shutil.copytree(victim.parent, file),
+}
+NAMES_KEPT = [
+    "indptr.npy",
+    "doc_ids_ends.npy",
+    "data.npy.wider",
+    "header.json",
+    "progress.json",
+    "thesis.txt",
+]
+
+
+@pytest.mark.parametrize("name", NAMES_KEPT)
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_kept_folder_with_anything_else_is_not_continued(tmp_path, precious, name, plant):
+    path = tmp_path / "corpus"
+    folder = kept(path)
+    if (folder / name).exists():
+        (precious / "indptr.npy").write_bytes((folder / name).read_bytes())
+        (folder / name).unlink()
+    PLANTS[plant](folder / name, precious / "indptr.npy")
+    before = tree(tmp_path)
+    with pytest.raises((ValueError, OSError), match=r"\.corpus\.incomplete"):
+        save_corpus(path, [X, X], doc_ids=map(str, range(6000)), resume=True)
+    assert tree(tmp_path) == before
+    save_corpus(path, X)  # which does not continue it
+    assert tree(folder) == {
+        key.removeprefix(f"{folder.name}/"): value
+        for key, value in before.items()
+        if key.startswith(f"{folder.name}/")
+    }
+
+
+def test_a_kept_folder_of_another_user_is_not_continued(tmp_path, monkeypatch):
+    path = tmp_path / "corpus"
+    folder = kept(path)
+    before = tree(folder)
+    another = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: another)
+    with pytest.raises(ValueError, match="is not a folder of this user"):
+        save_corpus(path, X, resume=True)
+    save_corpus(path, X)
+    assert tree(folder) == before
+
+
+def test_progress_that_says_anything_else_is_not_continued(tmp_path):
+    path = tmp_path / "corpus"
+    folder = kept(path)
+    valid = json.loads((folder / "progress.json").read_bytes())
+    lengths = valid["lengths"]
+    wrong = [2**62, 2**63, -1, 0, None, 3.0, True, "3", [], {}]
+    forged = [valid | {key: value} for key in valid for value in wrong]
+    forged += [valid | {"lengths": lengths | {key: value}} for key in lengths for value in wrong]
+    forged += [valid | {"lengths": {k: v for k, v in lengths.items() if k != key}} for key in lengths]
+    forged += [valid | {"lengths": lengths | {"../victim": 3}}, valid | {"other": 3}, {}, [valid]]
+    forged += [valid | {"lengths": lengths | {key: lengths[key] + 1}} for key in lengths]
+    for progress in forged:
+        (folder / "progress.json").write_text(json.dumps(progress))
+        before = tree(tmp_path)
+        with pytest.raises(ValueError, match=r"\.corpus\.incomplete"):
+            save_corpus(path, [X, X], doc_ids=map(str, range(6000)), resume=True)
+        assert tree(tmp_path) == before, progress
+    (folder / "progress.json").write_text(json.dumps(valid))
+    save_corpus(path, [X, X], doc_ids=map(str, range(6000)), resume=True)
 
 
 def blocks_from(first):

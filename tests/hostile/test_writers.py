@@ -4,18 +4,25 @@ What was there before is then there as a whole, or what came after it. A half is
 leftovers have names of their own, and who writes again is not hindered by them.
 """
 
+import ast
 import contextlib
 import ctypes
 import errno
 import itertools
 import json
 import os
+import pathlib
 import random
+import re
 import resource
+import shutil
 import signal
+import stat
 import sys
 import time
+import traceback
 from functools import cache
+from unittest import mock
 
 import pytest
 import scipy.sparse as sp
@@ -27,7 +34,19 @@ from sktopic.inspection import explore
 from sktopic.model_selection import topic_number_curve
 
 from .test_signals import small_collection
-from .tools import child, corpus, fingerprint, fitted_state, follow, in_child, new, note, outcome, share
+from .tools import (
+    child,
+    corpus,
+    failures,
+    fingerprint,
+    fitted_state,
+    follow,
+    in_child,
+    new,
+    note,
+    outcome,
+    share,
+)
 
 X = corpus(300, 60)
 N_KILLS = min(200, share(0.001))
@@ -184,12 +203,12 @@ def follow_sweeps(folder):
     return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
 
 
-def follow_corpus(folder):
+def follow_half_corpus(folder):
     """save_corpus, which goes on where an earlier call was killed."""
     os.makedirs(folder, exist_ok=True)
     path = folder / "corpus"
     blocks = [sp.csr_array(X[i : i + 10]) for i in range(0, 300, 10)]
-    if not path.exists():
+    if not path.is_dir():
         save_corpus(path, blocks, doc_ids=range(300), resume=True)
     return content_of(path)
 
@@ -211,7 +230,7 @@ def follow_cache(folder):
 
 LONG = {
     follow.__name__.removeprefix("follow_"): follow
-    for follow in (follow_curve, follow_checkpoints, follow_sweeps, follow_corpus, follow_cache)
+    for follow in (follow_curve, follow_checkpoints, follow_sweeps, follow_half_corpus, follow_cache)
 }
 
 
@@ -361,6 +380,175 @@ def read_from_where_nothing_can_be_written(folder, libc):
 def test_a_dataset_is_read_where_no_cache_can_be_written(tmp_path):
     if in_child(mounted, read_from_where_nothing_can_be_written, tmp_path) is None:
         pytest.skip("this process may not mount")
+
+
+# What others have put where a writer will write
+
+
+def plant_nothing(path, precious):
+    """The folder is as the writer finds it."""
+
+
+def plant_link_to_file(path, precious):
+    os.symlink(precious / "thesis.txt", path)
+
+
+def plant_link_to_folder(path, precious):
+    os.symlink(precious, path)
+
+
+def plant_dangling_link(path, precious):
+    os.symlink(precious / "none", path)
+
+
+def plant_pipe(path, precious):
+    os.mkfifo(path)
+
+
+def plant_socket(path, precious):
+    os.mknod(path, stat.S_IFSOCK | 0o600)
+
+
+def plant_folder(path, precious):
+    shutil.copytree(precious, path)
+
+
+PLANTS = [
+    plant_nothing,
+    plant_link_to_file,
+    plant_link_to_folder,
+    plant_dangling_link,
+    plant_pipe,
+    plant_socket,
+    plant_folder,
+]
+
+
+def write_target(name, folder):
+    TARGETS[name](folder / "target.npy", 1)
+
+
+def write_long(name, folder):
+    LONG[name](folder / "whole")
+
+
+PACKAGE = pathlib.Path(sktopic.__file__).parent
+WRITERS = {name: write_target for name in TARGETS} | {name: write_long for name in LONG}
+
+
+def changed_paths(name, folder):
+    """Runs in a child process: the paths, relative to a folder, at which the package changes something."""
+    folder.mkdir()
+    found = set()
+
+    def hear(event, arguments):
+        if event in CHANGES | {"os.link", "os.symlink"}:
+            if event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                return
+            callers = traceback.extract_stack()
+            if not any(PACKAGE in pathlib.Path(caller.filename).parents for caller in callers):
+                return
+            paths = [os.fspath(each) for each in arguments[:2] if isinstance(each, (str, os.PathLike))]
+            found.update(os.path.relpath(path, folder) for path in paths if path.startswith(f"{folder}/"))
+
+    sys.addaudithook(hear)
+    WRITERS[name](name, folder)
+    return found
+
+
+def content_of_tree(folder):
+    """What is in a folder, and what a user sees of each: nothing is read through a link."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        is_file, is_link = path.is_file() and not path.is_symlink(), path.is_symlink()
+        content = path.read_bytes() if is_file else os.readlink(path) if is_link else None
+        found[str(path.relative_to(folder))] = status.st_mode, status.st_nlink, content
+    return found
+
+
+def attack(name, folder, planted, plant):
+    """Runs in a child process: a writer meets what somebody else has put at a path."""
+    precious, working = folder / "precious", folder / "working"
+    (precious / "sub").mkdir(parents=True)
+    working.mkdir()
+    for file in "thesis.txt", "sub/notes.txt", "data.npy", "about.json":
+        (precious / file).write_text("years of work")
+    path = working / planted
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():  # or it is a folder that contains others
+        plant(path, precious)
+    before = content_of_tree(precious)
+    with foreign(path) if path.is_symlink() else contextlib.nullcontext():
+        _, error = outcome(WRITERS[name], name, working)
+    assert isinstance(error, (OSError, ValueError, type(None))), repr(error)
+    assert content_of_tree(precious) == before
+    if plant is plant_folder:
+        assert before.items() <= content_of_tree(path).items()  # it may be the folder that the user gives
+    if plant is plant_nothing:
+        assert error is None
+
+
+@contextlib.contextmanager
+def foreign(link):
+    """Give a link to another user, or pretend that this process is of another."""
+    user = os.geteuid()
+    if user == 0:
+        os.lchown(link, 65534, 65534)
+    with mock.patch.object(os, "geteuid", return_value=user and user + 1):
+        yield
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_others_have_put_at_any_name_is_left_alone(name, tmp_path):
+    """At each path that a writer uses in every run, one for each kind: others cannot foretell the rest."""
+    runs = [in_child(changed_paths, name, tmp_path / f"run {i}") for i in range(2)]
+    paths = {re.sub(r"[0-9a-f]{8,}", "", path): path for path in set.intersection(*runs)}
+    assert paths
+    cases = [
+        (name, tmp_path / f"{i} {plant.__name__}", path, plant)
+        for i, path in enumerate(paths.values())
+        for plant in PLANTS
+    ]
+    assert failures(attack, cases) == []
+
+
+# Where the package changes files, and the writers here that call it.
+MODULES_THAT_WRITE = {
+    "_files": WRITERS,
+    "_corpus_writer": {"corpus", "half_corpus"},
+    "_model_files": {"model"},
+    "_result_blocks": {"proportions"},
+    "_result_folder": {"curve"},
+    "dask/_files": {"checkpoints", "sweeps"},
+    "datasets/_uci": {"cache"},
+    "inspection/_explorer": {"page"},
+}
+CALLS_THAT_WRITE = {
+    *("write_file", "mkdtemp", "mkstemp", "TemporaryDirectory", "NamedTemporaryFile", "TemporaryFile"),
+    *("mkdir", "makedirs", "unlink", "rmdir", "rmtree", "symlink", "symlink_to", "copyfile", "copytree"),
+    *("write_text", "write_bytes", "touch", "tofile", "open_memmap", "savez", "savetxt", "savefig", "to_csv"),
+}
+
+
+def changes_files(call):
+    """Whether a call in a module may change files, by the name of the function and the mode of `open`."""
+    function = ast.unparse(call.func)
+    if function == "open":
+        modes = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "mode")]
+        return any(set(ast.unparse(mode)) & set("wax+") for mode in modes)
+    return function in ("os.replace", "os.rename") or function.rpartition(".")[2] in CALLS_THAT_WRITE
+
+
+def test_every_module_that_changes_files_is_attacked():
+    """A new one comes with a writer in TARGETS or LONG, and a line in MODULES_THAT_WRITE."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.walk(ast.parse(path.read_text()))
+        if any(isinstance(node, ast.Call) and changes_files(node) for node in tree):
+            found.add(path.relative_to(PACKAGE).with_suffix("").as_posix())
+    assert found == MODULES_THAT_WRITE.keys()
+    assert set().union(*MODULES_THAT_WRITE.values()) == WRITERS.keys()
 
 
 # Several processes
