@@ -14,6 +14,8 @@ from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
+from sktopic._documents import DocumentReader
+from sktopic._kernels._rng import position_keys
 from sktopic._minibatch import Update
 
 VARIABLE = "SKTOPIC_DATA"
@@ -64,6 +66,14 @@ def sparse_interface(request):
         yield request.param
     else:
         pytest.skip("this scikit-learn returns matrices")
+
+
+@pytest.fixture
+def independent_copies(monkeypatch):
+    """Let copies of a document in a batch draw independently, as documents do."""
+    monkeypatch.setattr(
+        DocumentReader, "keys", lambda reader, batch, key: position_keys(key, 0, batch.n_documents)
+    )
 
 
 def state(model):

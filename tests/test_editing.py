@@ -376,7 +376,8 @@ STARTING = [each for each in ESTIMATORS if "components_init" in each.get_params(
 def test_training_starts_from_given_topics(estimator):
     corpus = make_bars(300, random_state=2)
     given = 7.0 * corpus.components  # rows are divided by their sums
-    model = quick(estimator, n_components=10, max_iter=1, components_init=given).fit(corpus.data)
+    params = {"n_components": 10, "max_iter": 1, "components_init": given, "random_state": 5}
+    model = quick(estimator, **params).fit(corpus.data)
     likeness = [np.corrcoef(*pair)[0, 1] for pair in zip(model.components_, corpus.components)]
     assert min(likeness) > (0.7 if isinstance(model, LangevinLDA) else 0.95)
     again = clone(model)

@@ -92,7 +92,7 @@ DOCUMENTS = [[0, 0, 1, 2], [3, 3, 3], [0, 4, 4, 2, 1]]
 
 
 @pytest.mark.parametrize("alpha", [[0.3, 0.3, 0.3], [0.05, 0.4, 1.5]], ids=["symmetric", "asymmetric"])
-def test_draws_are_from_the_posterior_given_geometric_means_of_topics(alpha):
+def test_draws_are_from_the_posterior_given_geometric_means_of_topics(alpha, independent_copies):
     """The mean draw of every token of 4000 copies of three documents, against all assignments enumerated.
 
     A token's mean has a standard error of 0.008 at most; the largest of 42 errors stays below five of those.

@@ -228,7 +228,7 @@ def test_relative_score_finds_the_vocabulary_where_score_takes_the_smallest():
         topic = number % 4
         told = [f"topic{topic}word{word}" for word in rng.randint(25, size=12)]
         texts.append(" ".join(["common", "usual", *told, f"once{number}", f"single{number}"]))
-    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(4, max_iter=20, random_state=0))
+    pipe = make_pipeline(CountVectorizer(), OnlineEMLDA(4, max_iter=20, random_state=2))
     grid = {"countvectorizer__min_df": [1, 2, 0.9]}
     chosen = {}
     for name, scoring in (("score", None), ("completion", document_completion), ("relative", relative_score)):

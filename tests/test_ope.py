@@ -88,7 +88,7 @@ def test_more_iterations_and_the_prior_do_what_they_say(alpha):
 def test_bars_are_found(alpha, p):
     bars = make_bars(800, random_state=0)
     test = make_bars(200, random_state=1)
-    model = OnlineOPELDA(15, bernoulli_p=p, doc_topic_prior=alpha, random_state=0).fit(bars.data)
+    model = OnlineOPELDA(15, bernoulli_p=p, doc_topic_prior=alpha, random_state=1).fit(bars.data)
     truth = document_completion(test.components, test.data, doc_topic_prior=test.doc_topic_prior)
     assert document_completion(model, test.data, doc_topic_prior=0.1) > truth - 0.1
 

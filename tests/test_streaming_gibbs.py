@@ -112,7 +112,7 @@ def test_one_topic_counts_the_words():
         assert_array_equal(make_model(1, batch_size=batch_size).fit(X).topic_word_counts_[0], X.sum(axis=0))
 
 
-def test_draws_are_from_the_posterior_given_the_topics():
+def test_draws_are_from_the_posterior_given_the_topics(independent_copies):
     """The mean draw of 4000 copies of documents, against all assignments enumerated; five standard errors."""
     n_copies, alpha = 4000, np.array([0.05, 0.4, 1.5])
     first = make_lda_documents(50, n_features=5, n_components=3, mean_length=4, random_state=0).data
