@@ -112,8 +112,8 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. After this
-            and any other error, an earlier fit is as it was.
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
+            raises this or any other error, the estimator keeps its earlier fit.
         RuntimeError
             If another thread is training this object, or a parameter is set during the call.
         KeyboardInterrupt

@@ -156,7 +156,7 @@ def check_assignment(model, name, value):
     That is any parameter; and what is fitted, unless the thread that trains sets it.
     """
     guard = _guards.get(id(model))
-    if guard is None or not guard.training.locked():
+    if guard is None or not guard.training.locked() or vars(model).get(name, guard) is value:
         return
     is_elsewhere = guard.trainer != threading.get_ident()
     if name in model._parameter_constraints or (is_elsewhere and name in fitted_names(model)):

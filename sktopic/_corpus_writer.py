@@ -61,7 +61,7 @@ from sktopic._documents import (
     check_sparse_structure,
     rows_of_documents,
 )
-from sktopic._files import exchange, is_own, open_regular, real_path, sync_folder, write_file
+from sktopic._files import exchange, is_own, open_regular, pass_on, real_path, sync_folder, write_file
 from sktopic._interrupt import uninterrupted
 from sktopic._surrogates import encoded
 from sktopic._typing import MatrixLike
@@ -133,8 +133,8 @@ def save_corpus(
         Whether to keep what has been written if the call fails or is killed, all but the last seconds, and to
         go on behind what an earlier call has kept. Of an iterable, as many documents are drawn once more and
         passed over, unchecked: they have to be those that were written, and so have `doc_ids`. Without
-        `resume`, nothing is kept, and what an earlier call has kept is removed. What is kept must belong to
-        this user, and contain nothing else.
+        `resume`, nothing is kept, and what an earlier call has kept is removed. The unfinished folder, which
+        is next to `path`, must belong to you and hold no other files.
 
     Returns
     -------
@@ -145,8 +145,8 @@ def save_corpus(
     ------
     ValueError
         For counts that are not valid, with the number of the block, from 0, among those that this call has
-        drawn; for names that do not fit; for a folder at `path` that holds other files than a corpus; for one
-        beside it that holds something else than what an earlier call has kept.
+        drawn; for names that do not fit; for a folder at `path` that holds other files than a corpus; if the
+        unfinished folder next to `path` contains unknown files.
     FileExistsError
         If there is something at `path` and it is not to be replaced.
     OSError
@@ -188,7 +188,7 @@ def save_corpus(
 
 
 def _modes_of(path, overwrite):
-    """Permissions of the folder and of the files that are replaced; None if nothing is there.
+    """Permissions of the folder and of the files that are replaced, and its group; None if nothing is there.
 
     Raises FileExistsError or ValueError if what is there is not to be replaced.
     """
@@ -199,7 +199,7 @@ def _modes_of(path, overwrite):
     while True:
         before = os.lstat(path)
         try:
-            return stat.S_IMODE(before.st_mode), _mode_of_files(path)
+            return stat.S_IMODE(before.st_mode), _mode_of_files(path), before.st_gid
         except (OSError, ValueError):
             if os.path.samestat(before, os.lstat(path)):  # or another call has just replaced it
                 raise
@@ -352,10 +352,10 @@ def _publish(folder, path, overwrite):
         os.unlink(os.path.join(folder, PROGRESS))
     sync_folder(folder)
     if modes is not None:
-        mode, mode_of_files = modes
+        mode, mode_of_files, gid = modes
         for name in os.listdir(folder):
-            os.chmod(os.path.join(folder, name), mode_of_files)
-        os.chmod(folder, mode)
+            pass_on(os.path.join(folder, name), mode_of_files, gid)
+        pass_on(folder, mode, gid)
     with uninterrupted():
         if modes is None:
             os.rename(folder, path)

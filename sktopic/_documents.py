@@ -188,12 +188,12 @@ def _check_range(counts):
     if outside.any():
         raise ValueError(
             f"X has a count of {counts[outside][0]:g}; a count must be 0, or between {SMALLEST_COUNT:g} "
-            f"and {LARGEST_COUNT:g}. Multiply X by a number that brings all counts into this range."
+            f"and {LARGEST_COUNT:g}. Set smaller entries to 0, or rescale X."
         )
 
 
 def _are_in_range(entries):
-    """Whether all entries and sums of them are in the range of counts; False is no answer if some are 0."""
+    """Whether all entries and sums of them are in the range of counts; may be False if some are 0."""
     # Comparisons with NaN are false.
     most = len(entries) * float(entries.max(initial=0))
     return bool(entries.min(initial=1) >= SMALLEST_COUNT and most <= LARGEST_COUNT)

@@ -3,7 +3,6 @@
 import errno
 import os
 import secrets
-import shutil
 import stat
 import sys
 from contextlib import suppress
@@ -46,7 +45,8 @@ def write_file(path, write, follow=True):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if earlier and not (stat.S_ISREG(earlier) or stat.S_ISLNK(earlier)):  # a device, say
         raise OSError(f"{path} is not a regular file")
-    mode = earlier & 0o777 if stat.S_ISREG(earlier) else 0o666
+    # Until it has the group of the earlier file, no group may read it.
+    mode = earlier & 0o707 if stat.S_ISREG(earlier) else 0o666
     incomplete = os.path.join(folder, f".{secrets.token_hex(8)}.incomplete")
     try:
         with open(incomplete, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
@@ -54,13 +54,26 @@ def write_file(path, write, follow=True):
             file.flush()
             os.fsync(file.fileno())
         if stat.S_ISREG(earlier):
-            shutil.copymode(path, incomplete)
+            pass_on(incomplete, stat.S_IMODE(earlier), os.lstat(path).st_gid)
         os.replace(incomplete, path)
     except BaseException:
         with uninterrupted(), suppress(FileNotFoundError):
             os.unlink(incomplete)
         raise
     sync_folder(folder)
+
+
+def pass_on(path, mode, gid):
+    """Give a file or folder the permissions and the group of the one that it replaces.
+
+    If the group cannot be given, no group has permissions: it would be another one.
+    """
+    if hasattr(os, "chown") and os.lstat(path).st_gid != gid:
+        try:
+            os.chown(path, -1, gid)
+        except OSError:
+            mode &= ~0o070
+    os.chmod(path, mode)
 
 
 def real_path(path):

@@ -167,11 +167,13 @@ class CorpusSummary:
             self._norms.clear()
 
     def _include_sizes(self, X, bounds):
-        sizes = np.diff(bounds)
+        # Clipped, as others may change X meanwhile: the largest number says how much memory is taken.
+        sizes = np.clip(np.diff(bounds), 0, X.nnz)
         self._n_documents += np.count_nonzero(sizes)
         if X.shape[1] <= X.nnz:  # else there is no array of the columns in memory yet
             self._sizes = _added(self._sizes, np.bincount(sizes))
-            columns = np.bincount(X.indices[bounds[0] : bounds[-1]], minlength=X.shape[1])
+            words = np.clip(X.indices[bounds[0] : bounds[-1]], 0, X.shape[1] - 1)
+            columns = np.bincount(words, minlength=X.shape[1])
             self._column_sizes = _added(self._column_sizes, columns)
 
     def _include_norms(self, X):
@@ -211,9 +213,9 @@ class CorpusSummary:
             )
         if self._is_transposed():
             warnings.warn(
-                "X seems to be transposed: its rows differ as much as words do in the number of their "
-                f"entries, and its columns no more than documents do. {owner} expects a row for each "
-                "document: if rows are words, give X.T.",
+                "X seems to be transposed: the number of entries varies between rows as it does between "
+                f"words, and between columns as between documents. {owner} expects a row for each document: "
+                "if rows are words, give X.T.",
                 CountsWarning,
                 stacklevel=2,
             )

@@ -38,9 +38,21 @@ N_WORD_PARTS = 64
 TOO_LARGE = 1e100
 # Relative rounding errors of statistics, which are differences in part.
 ROUNDING = 1e-9
-# Parameters in which the model that merges may differ from those of lanes: each lane is given its batch_size,
-# and of random_state the seed is left.
-NOT_OF_AN_UPDATE = {"n_jobs", "verbose", "random_state", "batch_size"}
+# Parameters in which the model that merges may differ from those of lanes: no update reads them, but for its
+# batch_size, which each lane is given, and random_state, of which the seed is left.
+NOT_OF_AN_UPDATE = {
+    "batch_size",
+    "max_iter",
+    "n_iter_no_change",
+    "n_jobs",
+    "random_state",
+    "shuffle",
+    "tol",
+    "transform_burn_in",
+    "transform_sweeps",
+    "validation_fraction",
+    "verbose",
+}
 
 
 class LaneModel(WeightedMinibatchModel):
@@ -482,9 +494,9 @@ def check_same_model(summary, identity):
     for name, value in identity.items():
         if summary.of.get(name) != value:
             raise ValueError(
-                f"the update of lane {summary.lane} is of another model: {name} is "
-                f"{summary.of.get(name)!r:.80} there and {value!r:.80} here. Merge it into the model "
-                "that was given to local_update."
+                f"the update of lane {summary.lane} was computed from another model or state: its {name} was "
+                f"{summary.of.get(name)!r:.80}, this model has {value!r:.80}. Merge it into the model that "
+                "was given to local_update."
             )
 
 

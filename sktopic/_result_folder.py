@@ -4,13 +4,12 @@ import json
 import os
 import pickle
 import re
-import stat
 
 import joblib
 import scipy.sparse as sp
 
 from sktopic._array_archive import parse_json
-from sktopic._files import real_path, write_file
+from sktopic._files import open_regular, real_path, write_file
 
 # The file that says of which data the results are.
 ABOUT = "about.json"
@@ -76,9 +75,7 @@ class ResultFolder:
     def _read(self, name, checked, advice):
         path = os.path.join(self._path, name)
         try:
-            if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
-                raise ValueError("it is no regular file")
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 return checked(parse_json(file.read(), name, not_finite=True))
         except FileNotFoundError:
             return None

@@ -137,6 +137,7 @@ class MemoizedHDP(WeightedMinibatchModel, GrowingHDP):
         if not self._is_memoized:
             super()._update(reader, rows, update, monitor, workers, n_new)
             return
+        self._check_undisturbed()
         if "training" not in update.memory:
             update.memory["training"] = self._memoized_training(workers)
         update.memory["training"].visit(reader, rows)
