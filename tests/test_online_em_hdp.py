@@ -242,7 +242,7 @@ def test_an_update_without_births_copies_no_statistics(monkeypatch):
 
 def test_an_update_with_births_copies_statistics_once(monkeypatch):
     """What follows the births; a failure before is undone word by word (see test_interrupt.py)."""
-    model = make_model().partial_fit(X)
+    model = make_model(topic_concentration=5.0, min_birth_tokens=0.0).partial_fit(X)
     n_topics = model._alpha.size
     monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
     monkeypatch.delattr(TopicWordStatistics, "duplicate")
