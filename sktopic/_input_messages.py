@@ -187,8 +187,7 @@ class CorpusSummary:
                 return
             entries = X.data[bounds[0] : bounds[-1]]
             for name, norm in list(self._norms.items()):
-                with np.errstate(under="ignore"):  # what is zero is not one
-                    sums = np.add.reduceat(norm(entries), starts - bounds[0])
+                sums = np.add.reduceat(norm(entries), starts - bounds[0])
                 if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
                     del self._norms[name]
             self._has_fractions = self._has_fractions or bool(np.any(entries != np.rint(entries)))

@@ -452,8 +452,9 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         batch_counts = self._batch_counts(reader, rows, key, update, workers)
         # Ctrl-C waits for the global step; or, where that may take long, stops it, and leaves no trace.
         short = self._global_work(batch_counts, update) < LONG_WORK
-        with changing(self), complete_or_undone(self, waits=short):
-            if not short:
+        undo = None if short else self._statistics_undo(batch_counts, update)
+        with changing(self), complete_or_undone(self, undo, waits=short):
+            if not short and undo is None:
                 self._statistics = self._statistics.duplicate()
             self._global_step(batch_counts, update, workers)
             self._learn_from_words(batch_counts, update, workers)
@@ -470,6 +471,10 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         rule, is_first = self._statistics_update(), self._n_topic_updates == 0
         discards = batch_counts.n_tokens > 0.0 and rule.discards(self._rho(update), is_first)
         return batch_counts.expected.work() + (self._statistics.size if discards else 0)
+
+    def _statistics_undo(self, batch_counts, update):
+        """Function that restores the statistics after a long global step; None: it is to change a copy."""
+        return None
 
     def _batch_counts(self, reader, rows, key, update, workers):
         """The BatchCounts of some documents; of a large batch, summed over groups.

@@ -140,6 +140,23 @@ class TopicWordStatistics:
             *(by_blocks(np.copy, array) for array in arrays), self.n_features, self.frozen
         )
 
+    def undo(self, words, kept):
+        """Function that restores the present state after an update; None if the update changes all rows.
+
+        words : those of the batch; kept : what every entry is multiplied by
+        """
+        if self.averages or not self.scale[0] * kept >= SMALLEST_SCALE:
+            return None
+        store, rows = self.store, rows_of(self.store, words)
+        small = [(array, array.copy()) for array in (self.totals, self.scale)]
+
+        def undo():
+            store[words] = rows
+            for array, values in small:
+                array[:] = values
+
+        return undo
+
     def of_words(self, words):
         """A copy that has the rows of some words only, and no average; totals stay those of all words."""
         store, totals, scale = np.array(self.store[words]), self.totals.copy(), self.scale.copy()

@@ -12,7 +12,7 @@ from sktopic._documents import DocumentReader
 from sktopic._kernels._rng import position_keys, uniforms
 from sktopic._parallel import Workers
 from sktopic._prior import PRIOR_INERTIA
-from sktopic._statistics import N_PARTS, CountsTarget, no_average
+from sktopic._statistics import N_PARTS, CountsTarget, TopicWordStatistics, no_average
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em
 from tests.kernels.tools import assert_within, for_each_seed
@@ -238,6 +238,15 @@ def test_an_update_without_births_copies_no_statistics(monkeypatch):
     before = model._store
     monkeypatch.setattr(_minibatch, "LONG_WORK", before.size)
     assert model.partial_fit(wide)._store is before
+
+
+def test_an_update_with_births_copies_statistics_once(monkeypatch):
+    """What follows the births; a failure before is undone word by word (see test_interrupt.py)."""
+    model = make_model(topic_concentration=5.0, min_birth_tokens=0.0).partial_fit(X)
+    n_topics = model._alpha.size
+    monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
+    monkeypatch.delattr(TopicWordStatistics, "duplicate")
+    assert model.partial_fit(X)._alpha.size > n_topics
 
 
 def test_a_model_grows_with_its_stream():

@@ -326,6 +326,13 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
         more_spare = len(batch_counts.expected.prior) > self._n_trained
         return work + (2 * self._statistics.size if drawn >= n_known or more_spare else 0)  # topics come
 
+    def _statistics_undo(self, batch_counts, update):
+        # Births copy the statistics: before that, rows of the words of the batch change alone.
+        if self._n_topic_updates == 0:  # which sets the scale, too
+            return None
+        kept = self._statistics_update().kept(self._rho(update), is_first=False)
+        return self._statistics.undo(batch_counts.words, kept)
+
     def _update_topics(self, batch_counts, update, workers):
         self._have_spare(len(batch_counts.expected.prior) - len(self._alpha))
         self._update_statistics(self._statistics, batch_counts, update, workers)

@@ -200,8 +200,7 @@ class SplitMergeSampler(MinibatchHDP):
                 weights = self._doc_topic_prior(self._root_weights(self.total_samples_))
                 chain.seat(weights, self._key(SEAT_KEY, n_passes))
             elif are_moves_due(n_passes, self.max_iter):
-                with np.errstate(under="ignore"):  # of counts so small that they say nothing of moves
-                    made = self._move_corpus(chain, n_passes)
+                made = self._move_corpus(chain, n_passes)
             self._count_anew(chain)
             self._report_topics()
             self._note_moves(made)
@@ -293,8 +292,7 @@ class SplitMergeSampler(MinibatchHDP):
         self._window = window = self._window.with_batch(drawn.batch, drawn.topic)
         if self._ends_window(window.n_documents, window.n_tokens, update):
             self._window_target = 2.0 * self._window_target
-            with np.errstate(under="ignore"):  # of counts so small that they say nothing of moves
-                self._move(window, update)
+            self._move(window, update)
 
     def _move(self, window, update):
         """Move topics as the window says."""
