@@ -39,7 +39,7 @@ FEWEST_DIMENSIONS = 32
 FEWEST_OF_WORDS, FEWEST_OF_DOCUMENTS = 1000, 500
 LEAST_RATIO, RATIO_AHEAD, SKEWNESS_AHEAD = 18.0, 1.2, 0.5
 # Rows that are looked through at a time.
-MANY_ROWS = 1 << 13
+MANY_ROWS, MANY_ENTRIES = 1 << 13, 1 << 14
 # Of X in other forms: what it has, and what turns that into counts.
 COUNTED = {
     "texts": "put a CountVectorizer in front, make_pipeline(CountVectorizer(), model)",
@@ -172,9 +172,11 @@ class CorpusSummary:
         self._n_documents += np.count_nonzero(sizes)
         if X.shape[1] <= X.nnz:  # else there is no array of the columns in memory yet
             self._sizes = _added(self._sizes, np.bincount(sizes))
-            words = np.clip(X.indices[bounds[0] : bounds[-1]], 0, X.shape[1] - 1)
-            columns = np.bincount(words, minlength=X.shape[1])
-            self._column_sizes = _added(self._column_sizes, columns)
+            step = max(MANY_ENTRIES, X.shape[1])
+            for first in range(bounds[0], bounds[-1], step):
+                words = np.clip(X.indices[first : min(first + step, bounds[-1])], 0, X.shape[1] - 1)
+                columns = np.bincount(words, minlength=X.shape[1])
+                self._column_sizes = _added(self._column_sizes, columns)
 
     def _include_norms(self, X):
         # Most matrices are told by their first row.

@@ -494,9 +494,9 @@ def check_same_model(summary, identity):
     for name, value in identity.items():
         if summary.of.get(name) != value:
             raise ValueError(
-                f"the update of lane {summary.lane} was computed from another model or state: its {name} was "
-                f"{summary.of.get(name)!r:.80}, this model has {value!r:.80}. Merge it into the model that "
-                "was given to local_update."
+                f"the update of lane {summary.lane} was computed from another model or state: its {name} is "
+                f"{summary.of.get(name)!r:.80}, that of this model is {value!r:.80}. Merge it into the model "
+                "that was given to local_update."
             )
 
 

@@ -1068,7 +1068,7 @@ def test_count_beyond_its_range_is_refused(value, kind):
     model = make_model().fit(X)
     before, counts = state(model), kind(with_value(value))
     number = re.escape(f"{value:g}")
-    message = f"X has a count of {number}; a count must be 0, or between 1e-12 and 1e\\+12. Multiply X"
+    message = f"X has a count of {number}; a count must be 0, or between 1e-12 and 1e\\+12. Set smaller"
     for function in (
         *(getattr(model, method) for method in methods_of_fitted(model)),
         *(partial(metric, model) for metric in METRICS),

@@ -134,7 +134,7 @@ def fail(error):
 @pytest.mark.parametrize(
     ("step", "there_is_one"),
     [(step, there_is_one) for step in ("write", "fsync", "replace") for there_is_one in (True, False)]
-    + [("copymode", True)],
+    + [("pass_on", True)],
 )
 def test_failure_at_any_step_leaves_the_earlier_file_and_nothing_else(
     tmp_path, monkeypatch, step, error, there_is_one
@@ -147,8 +147,8 @@ def test_failure_at_any_step_leaves_the_earlier_file_and_nothing_else(
         def write(file):
             file.write(NEW[:5])
             raise error
-    elif step == "copymode":
-        monkeypatch.setattr(_files.shutil, "copymode", fail(error))
+    elif step == "pass_on":
+        monkeypatch.setattr(_files, "pass_on", fail(error))
     else:
         monkeypatch.setattr(_files.os, step, fail(error))
     with pytest.raises(type(error)):

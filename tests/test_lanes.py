@@ -372,7 +372,7 @@ def test_wrong_arguments_are_refused():
             merge_updates(model, some)
     merged = merge_updates(model, updates)
     with pytest.raises(
-        ValueError, match="lane 0 is of another model: number of updates is 0 there and 1 here"
+        ValueError, match="from another model or state: its number of updates is 0, that of this model is 1"
     ):
         merge_updates(merged, updates)
     with pytest.raises(ValueError, match="frozen topics have no rule"):
@@ -385,10 +385,10 @@ def test_wrong_arguments_are_refused():
     ("change", "message"),
     [
         ({"random_state": 4}, "seed is"),
-        ({"n_components": 6}, "number of topics is 6 there and 5 here"),
-        ({"learning_offset": 9.0}, "learning_offset is 9.0 there and 1.0 here"),
-        ({"cls": HybridLDA}, "class is 'HybridLDA' there and 'OnlineEMLDA' here"),
-        ({"n_features": 30}, "n_features is 30 there and 25 here"),
+        ({"n_components": 6}, "number of topics is 6, that of this model is 5"),
+        ({"learning_offset": 9.0}, "learning_offset is 9.0, that of this model is 1.0"),
+        ({"cls": HybridLDA}, "class is 'HybridLDA', that of this model is 'OnlineEMLDA'"),
+        ({"n_features": 30}, "n_features is 30, that of this model is 25"),
         ({"feature_names": [f"w{i}" for i in range(25)]}, "feature_names_in_ is"),
         ({"documents": 7}, "fitted state is"),
     ],
@@ -406,12 +406,13 @@ def test_updates_of_another_model_are_refused(change, message):
 
     (model, own), (_, other) = model_and_update(), model_and_update(**change)
     before = pickle.dumps(model)
-    with pytest.raises(ValueError, match=f"lane 0 is of another model: {message}"):
+    with pytest.raises(ValueError, match=f"lane 0 was computed from another model or state: its {message}"):
         merge_updates(model, [other])
     assert pickle.dumps(model) == before
-    elsewhere = pickle.loads(before).set_params(n_jobs=2, batch_size=7)  # which say nothing of the model
+    # These parameters say nothing of the model.
+    elsewhere = pickle.loads(before).set_params(n_jobs=2, batch_size=7, max_iter=9)
     assert_same_bits(
-        merge_updates(elsewhere, [own]).set_params(n_jobs=None, batch_size=300), merge_updates(model, [own])
+        merge_updates(elsewhere, [own]).set_params(**model.get_params()), merge_updates(model, [own])
     )
 
 

@@ -96,11 +96,13 @@ def test_interrupted_curve_goes_on_from_its_folder(curve, fits, tmp_path):
         topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
     (tmp_path / "about.json").rename(folder / "about.json")
     damaged = max(folder.iterdir())
-    for make in (lambda file: file.write_text("{"), getattr(os, "mkfifo", Path.mkdir)):
-        damaged.unlink()
-        make(damaged)
-        with pytest.raises(ValueError, match=f"{damaged.name} is damaged: .* Delete it to compute it again"):
-            topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
+    damaged.write_text("{")
+    with pytest.raises(ValueError, match=f"{damaged.name} is damaged: .* Delete it to compute it again"):
+        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
+    damaged.unlink()
+    getattr(os, "mkfifo", Path.mkdir)(damaged)  # which a reader would wait for
+    with pytest.raises(OSError, match=f"{damaged.name} is not a regular file"):
+        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
 
 
 def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
