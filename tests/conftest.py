@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
-from sklearn import config_context, get_config
+from sklearn import config_context, get_config, set_config
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
@@ -54,6 +54,13 @@ def load_corpus():
         return loaded[name]
 
     return load
+
+
+def pytest_configure():
+    """The environment variable SKTOPIC_SPARSE_INTERFACE is what scikit-learn (1.9 and later) is to return."""
+    interface = os.environ.get("SKTOPIC_SPARSE_INTERFACE")
+    if interface and "sparse_interface" in get_config():
+        set_config(sparse_interface=interface)
 
 
 @pytest.fixture(params=["spmatrix", "sparray"])
