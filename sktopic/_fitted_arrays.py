@@ -30,6 +30,9 @@ def check_fitted_arrays(model):
         if array.dtype != dtype or not _fits(array.shape, shape, sizes):
             wanted = ", ".join(f"{size}={sizes[size]}" if size in sizes else str(size) for size in shape)
             raise damaged(model, f"{name} is {array.dtype} {array.shape}, where {dtype} ({wanted}) is needed")
+    for name in ("features", "components", "topics"):
+        if sizes.get(name) == 0:  # kernels divide by these
+            raise damaged(model, f"it has no {name}")
     n_components, n_topics = sizes.get("components", 0), sizes.get("topics")
     if n_topics is not None and n_components > n_topics:
         raise damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")

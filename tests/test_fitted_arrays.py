@@ -61,6 +61,25 @@ def test_damaged_array_raises_wherever_it_is_read(model, damage):
         assert damaged.fit(X).transform(X).shape[0] == X.shape[0]  # fit starts anew
 
 
+@pytest.mark.parametrize("size", ["features", "topics"])
+def test_arrays_without_features_or_topics_raise(model, size):
+    gone = {"features", "features?"} if size == "features" else {"topics", "topics?", "components"}
+    damaged = copy.deepcopy(model)
+    for name, (dtype, *sizes) in model._fitted_arrays.items():
+        found = vars(model)[name].shape
+        shape = [0 if wanted in gone else n for wanted, n in zip(sizes, found)]
+        vars(damaged)[name] = np.zeros(shape, dtype)
+    if size == "features":
+        damaged.n_features_in_ = 0
+    elif "n_components_" in vars(model):
+        damaged.n_components_ = 0
+    for call in (damaged.transform, damaged.partial_fit):
+        with pytest.raises(ValueError, match=f"fitted state of this {type(model).__name__} is damaged: "):
+            call(X)
+    with pytest.raises(ValueError, match="is damaged: "):
+        damaged.save("never-written")
+
+
 def test_values_that_are_not_finite_raise(model):
     name = next(iter(model._fitted_arrays))  # the statistics of words and topics
     for value in (np.nan, np.inf):
