@@ -137,6 +137,20 @@ def test_priors_learned_go_on_after_edits():
         assert np.isfinite(model.partial_fit(MORE).doc_topic_prior_).all()
 
 
+@pytest.mark.parametrize("kept", [slice(1), slice(1, None)])
+def test_dropped_topics_tell_nothing_of_doc_concentration(kept):
+    """Its draws come from the tables that are left, and from as many documents as may have these."""
+    model = CollapsedGibbsHDP(n_components=10, max_iter=20, random_state=0).fit(X)
+    before, tables, documents = model.doc_concentration_, model._tables.sum(), model._lengths[1].sum()
+    topics = np.arange(model.n_components_)
+    model.drop_topics(np.delete(topics, topics[kept]).tolist())
+    share = model._tables.sum() / tables
+    assert share < 1.0
+    assert model._lengths[1].sum() == np.floor(documents * share) <= model._tables.sum()
+    drawn = [model.partial_fit(X[:1]).doc_concentration_ for _ in range(20)]
+    assert 0.7 * before < np.mean(drawn) < 1.4 * before
+
+
 def test_sticks_are_those_of_the_tables_left():
     tables = np.array([5.0, 0.5, 3.0, 2.0, 0.0])
     for edit, wanted in [

@@ -346,7 +346,12 @@ class CollapsedGibbsHDP(BatchSampler):
     def _edit_topics(self, edit):
         edit = edit.of_columns(self._topic_columns(), len(self._ids), keeps_columns=True)
         self._edit_counts(edit)
-        self._tables, self._ids = edit.sums(self._tables), edit.left(self._ids, gone=-1)
+        tables, self._ids = edit.sums(self._tables), edit.left(self._ids, gone=-1)
+        # Tokens of dropped topics leave, but nobody knows which documents they leave. So documents leave in
+        # the same share as tables do: the rest says the same about doc_concentration.
+        ends = np.floor(np.cumsum(self._lengths[1]) * (tables.sum() / self._tables.sum()))
+        self._lengths = np.array([self._lengths[0], np.diff(ends, prepend=0)], dtype=np.int64)
+        self._tables = tables
 
     def _allocate(self, n_features):
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
