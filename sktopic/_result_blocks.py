@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from sktopic._array_archive import npy_header
-from sktopic._files import write_file
+from sktopic._files import real_path, write_file
 
 ALLOWED = np.dtype(np.float64), np.dtype(np.float32)
 
@@ -20,6 +20,7 @@ def write_blocks(out, blocks, n_rows, n_columns):
     n_rows : int, or None: not known before they have all been read
     """
     if isinstance(out, (str, os.PathLike)):
+        out = real_path(out)  # which reading blocks does not change, as it may the current folder
         write_file(out, lambda file: _write_file(file, blocks, n_columns))
         return _mapped(out)
     _check_array(out, n_rows, n_columns)

@@ -263,6 +263,23 @@ def test_what_is_no_place_for_results(out, message):
         clone(MODEL).fit(X).transform(X, out=out)
 
 
+def test_a_relative_path_is_that_of_the_folder_in_which_the_call_began(tmp_path, monkeypatch):
+    model, (one, other) = clone(MODEL).fit(X), (tmp_path / "one", tmp_path / "other")
+    for folder in (one, other):
+        folder.mkdir()
+    np.save(other / "theta.npy", np.zeros((3, 2)))
+
+    def blocks():
+        yield X[:1000]
+        monkeypatch.chdir(other)
+        yield X[1000:]
+
+    monkeypatch.chdir(one)
+    assert_array_equal(model.transform(blocks(), out="theta.npy"), model.transform(X))
+    assert np.load(one / "theta.npy").shape == (N, 5)
+    assert np.load(other / "theta.npy").shape == (3, 2)
+
+
 def test_a_file_is_written_completely_or_not_at_all(tmp_path):
     model, path = clone(MODEL).fit(X), tmp_path / "theta.npy"
     bad = [*BLOCKS, -X[:3].astype(float)]
