@@ -64,10 +64,6 @@ class Guard:
         self.readers = [reader for reader in self.readers if reader() is not None]
         self.readers.extend(map(ref, readers))
 
-    def trained_elsewhere(self):
-        """Whether another thread trains the estimator."""
-        return self.training.locked() and self.trainer != threading.get_ident()
-
 
 # By the id of the estimator, whatever its class says of equality.
 _guards: dict[int, Guard] = {}
@@ -200,14 +196,14 @@ def updating(model):
 def snapshot(model):
     """An estimator with the present fitted state, which does not change any more.
 
-    It shares the arrays, unless another thread trains the estimator, which changes them in place. A training
-    call that begins while a snapshot is in use makes its own.
+    It shares the arrays, unless the estimator is being trained, which changes them in place. A training call
+    that begins while a snapshot is in use makes its own.
     """
     guard = _guard_of(model)
     taken = object.__new__(type(model))
     with guard.changing:
         vars(taken).update(vars(model))
-        if guard.trained_elsewhere():
+        if guard.training.locked():
             # Not of the model: a training call sets attributes, though not arrays, without the lock.
             vars(taken).update(_own_arrays(vars(taken)))
         else:
@@ -227,7 +223,7 @@ def state_to_pickle(model, getstate):
     guard = _guard_of(model)
     with guard.changing:
         state = dict(getstate())  # which may be vars(model) itself
-        if guard.trained_elsewhere():
+        if guard.training.locked():
             return {**state, **_own_arrays(state)}
         views = {name: value.view() for name, value in state.items() if isinstance(value, np.ndarray)}
         guard.lend(*views.values())

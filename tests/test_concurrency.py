@@ -397,6 +397,24 @@ def test_a_shallow_copy_made_within_a_training_call_stays_as_it_is(estimator, mo
         assert_array_equal(copied.transform(X), theta)
 
 
+@every_loop
+def test_what_blocks_of_a_training_call_read_of_the_model_stays_as_it_is(estimator):
+    model, read = clone(estimator).fit(MORE), []
+
+    def blocks():
+        yield X[:30]
+        read.extend((model.iter_word_topics(X), model.word_topics(X), model.__getstate__()))
+        read.append(pickle.dumps(read[-1]))
+        yield X[30:]
+
+    model.partial_fit(blocks())
+    iterator, wanted, state_then, pickled = read
+    found = [arrays for _, *arrays in iterator]
+    for arrays, expected in zip(zip(*found), wanted):
+        assert_array_equal(np.concatenate(arrays), expected)
+    assert pickle.dumps(state_then) == pickled
+
+
 class EqualByParameters(OnlineEMLDA):
     def __eq__(self, other):
         return type(other) is type(self) and other.get_params() == self.get_params()
