@@ -526,6 +526,19 @@ def test_text_files_are_read_by_blocks_as_at_once(tmp_path, monkeypatch, n_bytes
         assert_array_equal(sp.vstack(blocks).toarray(), expected.toarray())
 
 
+def test_documents_that_a_text_file_leaves_out_take_no_memory(tmp_path):
+    path = tmp_path / "file"
+    sizes = f"{2**31 - 1} 1 {10**17}\n"
+    entries = f"1 1 1\n{2**31 - 1} 1 1\n"
+    message = "document 2147483647 after 1 entries; at most 10000000 documents may be without any"
+    path.write_text(sizes.replace(" ", "\n") + entries)
+    with pytest.raises(ValueError, match=f"file, line 5: {message}"):
+        list(iter_uci(path))
+    path.write_text("%%MatrixMarket matrix coordinate integer general\n" + sizes + entries)
+    with pytest.raises(ValueError, match=f"file, line 4: {message}"):
+        list(iter_matrix_market(path))
+
+
 def test_errors_of_text_files_name_lines_of_later_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(_readers, "_BLOCK_BYTES", 1)
     monkeypatch.setattr(_readers, "_LDAC_BLOCK_BYTES", 1)

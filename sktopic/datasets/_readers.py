@@ -482,6 +482,7 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
 def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
     """Yield the documents after a header of so many lines, whose entries are sorted, block by block."""
     first, kept = 1, [np.empty((0, 3), dtype=np.int64)]  # the next document, and its entries so far
+    n_before = 0
     for entries, lines in _uci_entries(file, path, n_samples, n_features, n_entries, n_lines):
         documents = entries[:, 0]
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
@@ -491,12 +492,26 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
                 "files that are not sorted are read at once (read_uci, scipy.io.mmread)."
             )
         last = documents[-1]  # which may go on
+        _check_empty(documents, lines, path, n_before)
+        n_before += len(documents)
         n_complete = int(np.searchsorted(documents, last))
         if last > first:
             yield _block_of(np.concatenate([*kept, entries[:n_complete]]), first, last, n_features, path)
             first, kept = last, []
         kept.append(entries[n_complete:])
     yield _block_of(np.concatenate(kept), first, n_samples + 1, n_features, path)
+
+
+def _check_empty(documents, lines, path, n_before):
+    """Raise ValueError if more documents than allowed are empty up to an entry; n_before: entries before."""
+    most = np.arange(n_before, n_before + len(documents)) + _MAX_EMPTY_DOCUMENTS + 1
+    beyond = np.flatnonzero(documents > most)
+    if len(beyond):
+        i = beyond[0]
+        raise ValueError(
+            f"{path}, line {lines[i]}: document {documents[i]} after {n_before + i} entries; at most "
+            f"{_MAX_EMPTY_DOCUMENTS} documents may be without any."
+        )
 
 
 def _block_of(entries, first, stop, n_features, path):
