@@ -16,6 +16,7 @@ from sktopic import _lanes
 from sktopic._documents import check_sparse_structure, rows_of_documents
 from sktopic._lanes import ROUNDING, TOO_LARGE, LaneModel, LaneSums, LaneUpdate
 from sktopic._prior import PriorStatistics
+from sktopic._sample_weight import LARGEST_CORPUS
 from sktopic._typing import MatrixLike
 
 Model = TypeVar("Model", bound=LaneModel)
@@ -212,7 +213,7 @@ def _checked_update(update, head, identity, wants_prior):
 
 def _check_summary(summary, n_topics, wants_prior):
     _checked_integer("n_updates", summary.n_updates, 1, MOST_UPDATES)
-    n_documents = _checked_integer("n_documents", summary.n_documents, 0, 2**63 - 1)
+    n_documents = _checked_integer("n_documents", summary.n_documents, 0, int(LARGEST_CORPUS))
     n_tokens = summary.n_tokens
     _check_number("n_tokens", n_tokens, TOO_LARGE)
     if n_tokens > 0.0 and n_documents == 0:
@@ -271,6 +272,7 @@ def _check_array(name, array, dtype, shape, least=-ROUNDING, most=TOO_LARGE):
     if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
         found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
         raise ValueError(f"{name} is {found}, where an array of {np.dtype(dtype)} is needed")
+    array = np.asarray(array)  # as kernels see it, without the mask of a MaskedArray
     if len(array.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape)):
         raise ValueError(f"{name} has shape {array.shape}, where {shape} is needed")
     if not array.min(initial=0) >= least or (most is not None and not array.max(initial=0) <= most):  # or NaN

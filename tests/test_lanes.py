@@ -3,6 +3,7 @@
 import pickle
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -414,6 +415,18 @@ def test_updates_of_another_model_are_refused(change, message):
     assert_same_bits(
         merge_updates(elsewhere, [own]).set_params(**model.get_params()), merge_updates(model, [own])
     )
+
+
+def test_updates_are_checked_as_kernels_read_them():
+    model = Rounds(MODELS["gibbs"]).run().model
+    update = local_update(model, X[:10], lane=0)
+    summary = replace(update.summary, n_documents=np.int64(2**63 - 1))
+    with pytest.raises(ValueError, match="the update of lane 0 is damaged: n_documents="):
+        merge_updates(model, [replace(update, summary=summary)])
+    words = np.ma.masked_greater(update.words, update.words[-2])
+    words.data[-1] = 10**9
+    with pytest.raises(ValueError, match="the update of lane 0 is damaged: words has numbers from 0 to"):
+        merge_updates(model, [replace(update, words=words)])
 
 
 def test_lanes_of_a_round_make_the_same_number_of_updates():
