@@ -70,6 +70,7 @@ def write_model(model, path):
     """
     model._check_settings()
     check_fitted_values(model)
+    check_feature_names(vars(model).get(NAMES), model.n_features_in_)
     header, arrays = _described(model)
     write_file(path, lambda file: write_archive(file, header, arrays))
 
@@ -143,8 +144,19 @@ def _described(model):
 def _described_names(state):
     """What the header says of names, which leave the state; of topics, only if they have some."""
     features, topics = state.pop(NAMES, None), state.pop(TOPIC_NAMES, ())
-    names = {"features": None if features is None else features.tolist()}
+    names = {"features": None if features is None else list(features)}
     return {**names, "topics": topics} if topics else names
+
+
+def check_feature_names(names, n_features, parameter=NAMES):
+    """Raise ValueError unless names are None, or a string for each feature."""
+    if names is None:
+        return
+    names = np.array(names, dtype=object)
+    if names.ndim != 1 or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{parameter} is invalid: must be a list of strings, one for each feature.")
+    if len(names) != n_features:
+        raise ValueError(f"{parameter} has {len(names)} names, for {n_features} features.")
 
 
 def _versions():

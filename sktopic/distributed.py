@@ -74,6 +74,7 @@ StreamingVariationalLDA or StreamingGibbsLDA
     >>> model.transform(X).shape
     (200, 10)
     """
+    _check_number("total_samples", total_samples, LARGEST_CORPUS)
     head = _lanes.begin(estimator, n_features, total_samples, feature_names)
     rows, sums = _lanes.initial_rows(head, 0, head.n_features)
     return cast(Model, _lanes.finish(_lanes.set_initial_totals(head, [sums]), [rows]))

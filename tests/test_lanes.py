@@ -355,9 +355,15 @@ def test_what_has_no_rule_is_refused(model, error, message):
 
 
 def test_wrong_arguments_are_refused():
-    for n_words in (0, 2**31):
-        with pytest.raises(ValueError, match=f"n_features={n_words}: 1 to 2147483647"):
+    for n_words in (0, 2**31, 2.5, "2"):
+        with pytest.raises(ValueError, match=f"n_features={n_words!r}: 1 to 2147483647"):
             start_model(MODELS["gibbs"], n_words, N_DOCUMENTS)
+    for total in (np.nan, -1, True, "2", None, 10**400):
+        with pytest.raises(ValueError, match=f"total_samples is {total!r:.20}"):
+            start_model(MODELS["gibbs"], N_WORDS, total)
+    for names, message in ((["a"], "has 1 names, for 25"), ([1] * 25, "is invalid"), ("a", "is invalid")):
+        with pytest.raises(ValueError, match=f"feature_names {message}"):
+            start_model(MODELS["gibbs"], N_WORDS, N_DOCUMENTS, names)
     model = start_model(MODELS["gibbs"].set_params(batch_size=SIZE), N_WORDS, N_DOCUMENTS)
     with pytest.raises(ValueError, match="n_updates=2: the first update"):
         local_update(model, X[:20], lane=0, n_updates=2)

@@ -253,6 +253,10 @@ def refused():
     other = OnlineEMLDA(**QUICK).fit(X)
     del other.total_samples_
     yield other, ValueError, "damaged: total_samples_ is None"
+    for names, message in ((["a"], "has 1 names, for 25 features"), ([1] * X.shape[1], "is invalid")):
+        other = OnlineEMLDA(**QUICK).fit(X)
+        other.feature_names_in_ = np.array(names, dtype=object)
+        yield other, ValueError, f"feature_names_in_ {message}"
 
 
 def test_what_cannot_be_stored_is_named_and_nothing_is_written(path):
