@@ -80,6 +80,25 @@ def test_arrays_without_features_or_topics_raise(model, size):
         damaged.save("never-written")
 
 
+@pytest.mark.parametrize("column", [-1, 2**31 - 1])
+def test_topics_in_use_are_among_those_in_training(model, column):
+    if "_in_use" not in vars(model):
+        return
+    damaged = copy.deepcopy(model)
+    damaged._in_use = np.append(damaged._in_use[:-1], column)
+    for call in (damaged.transform, damaged.partial_fit):
+        with pytest.raises(ValueError, match="damaged: _in_use has other topics than"):
+            call(X)
+
+
+def test_identities_of_topics_are_no_columns(model):
+    changed = copy.deepcopy(model)
+    if "topic_ids_" not in vars(model):
+        return
+    changed.topic_ids_ = changed.topic_ids_ + 2**31
+    np.testing.assert_array_equal(changed.transform(X), model.transform(X))
+
+
 def test_values_that_are_not_finite_raise(model):
     name = next(iter(model._fitted_arrays))  # the statistics of words and topics
     for value in (np.nan, np.inf):

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from sktopic._constraints import PRIOR, SHARED
-from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
+from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER, damaged
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._prior import SMALLEST
 from sktopic._typing import FloatArray
@@ -95,6 +95,12 @@ class MinibatchHDP(MinibatchTopicModel):
     def _check_settings(self):
         super()._check_settings()
         check_concentration_priors(self)
+
+    def _checked(self):
+        super()._checked()
+        if self._in_use.min(initial=0) < 0 or self._in_use.max(initial=-1) >= self._n_trained:
+            raise damaged(self, f"_in_use has other topics than the {self._n_trained} in training")
+        return self
 
     def _start_from(self, statistics):
         """Set the state that all methods have."""

@@ -239,7 +239,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
 
     def _transform_step(self):
         settings = self.doc_concentration_, self.max_doc_update_iter, self.bound_tol
-        return AtomStep(self.topic_ids_, self.doc_n_components, *settings)
+        return AtomStep(self._in_use, self.doc_n_components, *settings)
 
     # The state
 
