@@ -300,6 +300,21 @@ BAD = {
 }
 
 
+def test_blocks_may_come_in_the_same_arrays():
+    """Of a reader that fills its arrays anew for each block."""
+
+    def refilled():
+        kept = BLOCKS[2].copy()
+        for block in BLOCKS:
+            some = sp.csr_array(
+                (kept.data[: block.nnz], kept.indices[: block.nnz], block.indptr), shape=block.shape
+            )
+            some.data[:], some.indices[:] = block.data, block.indices
+            yield some
+
+    assert_same(clone(MODEL).partial_fit(refilled()), clone(MODEL).partial_fit(X))
+
+
 @pytest.mark.parametrize(("block", "message"), BAD.values(), ids=BAD)
 def test_a_bad_block_is_named_and_loses_nothing(block, message):
     model = clone(MODEL).fit(X)

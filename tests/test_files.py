@@ -105,6 +105,16 @@ def test_a_file_that_is_replaced_is_at_no_moment_open_to_more_users(path, mode):
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives a file any group"
+)
+def test_a_file_that_is_replaced_passes_on_its_group(path):
+    os.chown(path, -1, 12345)
+    path.chmod(0o640)
+    write_file(path, write_new)
+    assert (path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (12345, 0o640)
+
+
 def test_who_reads_an_earlier_file_goes_on_with_it(path):
     with open(path, "rb") as file:
         write_file(path, write_new)

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -296,8 +297,8 @@ def test_x_that_changes_at_any_time_never_crashes(name, is_signal):
     assert not found, "\n".join(found)
 
 
-def set_meanwhile(name, is_hidden):
-    """Runs in a child process: a thread sets parameters, which does not change the result."""
+def set_meanwhile(name, is_hidden, is_signal):
+    """Runs in a child process: a thread or a handler sets parameters, which does not change the result."""
     model, rng = new(name, n_components=5, max_iter=6), np.random.default_rng(0)
     refused = []
 
@@ -308,7 +309,7 @@ def set_meanwhile(name, is_hidden):
         else:
             refused.append(outcome(lambda: model.set_params(n_components=value))[1])
 
-    with meanwhile(act, False):
+    with meanwhile(act, is_signal):
         outcome(lambda: [model.fit(X) for _ in range(2)])
     for error in filter(None, refused):  # between two calls, it is not
         assert isinstance(error, RuntimeError) and PARAMETER in str(error), repr(error)
@@ -317,8 +318,8 @@ def set_meanwhile(name, is_hidden):
 
 
 @every_model
-def test_parameters_that_a_thread_sets_never_crash(name):
-    found = failures(set_meanwhile, [(name, False), (name, True)])
+def test_parameters_that_a_thread_or_a_handler_sets_never_crash(name):
+    found = failures(set_meanwhile, [(name, *flags) for flags in product([False, True], repeat=2)])
     assert not found, "\n".join(found)
 
 
