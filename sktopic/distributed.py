@@ -151,8 +151,8 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
         That was given to `local_update`. It is not changed.
     updates : list of LaneUpdate
         Of all lanes that had documents, in any order: they are merged in the order of their numbers, which
-        are 0, 1, and so on. They are checked before anything is merged. Unpickling can run code before
-        this check: unpickle only what your own workers sent.
+        are 0, 1, and so on. They are checked before anything is merged. Loading a pickle can run code
+        before this check: load only what your own workers sent.
     is_first_visit : bool, default=True
         Whether the documents may be new to the model. The doc_concentration of `HybridHDP` is learned from
         new documents alone: say False in a second pass.
