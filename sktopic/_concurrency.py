@@ -152,10 +152,13 @@ def check_assignment(model, name, value):
     That is any parameter; and what is fitted, unless the thread that trains sets it.
     """
     guard = _guards.get(id(model))
-    if guard is None or not guard.training.locked() or vars(model).get(name, guard) is value:
+    if guard is None or not guard.training.locked():
         return
-    is_elsewhere = guard.trainer != threading.get_ident()
-    if name in model._parameter_constraints or (is_elsewhere and name in fitted_names(model)):
+    is_parameter = name in model._parameter_constraints
+    if not is_parameter and guard.trainer == threading.get_ident():  # first, as training sets many
+        return
+    is_read = is_parameter or name in fitted_names(model)
+    if is_read and vars(model).get(name, guard) is not value:
         raise _set_in_training(model, name, value)
 
 

@@ -1,5 +1,7 @@
 """Whether fitted arrays fit together: kernels trust them, and files can be damaged."""
 
+from functools import lru_cache
+from itertools import chain
 from math import isfinite
 from numbers import Integral, Real
 from types import NoneType
@@ -18,24 +20,45 @@ def check_fitted_arrays(model):
     as "topics" that stand for the same number everywhere. "features" is n_features_in_, "components"
     n_components_. A name with a question mark may be zero instead, and None is any number.
     """
-    sizes = {"features": getattr(model, "n_features_in_", None)}
-    if "n_components_" in vars(model):
-        sizes["components"] = model.n_components_
-    arrays = vars(model)
-    optional = {name: wanted for name, wanted in model._optional_arrays.items() if name in arrays}
-    for name, (dtype, *shape) in (model._fitted_arrays | optional).items():
-        array = arrays.get(name)
-        if not isinstance(array, np.ndarray):
-            raise damaged(model, f"{name} is {type(array).__name__}, no array")
-        if array.dtype != dtype or not _fits(array.shape, shape, sizes):
+    owner, state = type(model), vars(model)
+    layout = [_kind_of(state.get(name)) for name in owner._fitted_arrays]
+    layout += [_kind_of(state[name]) if name in state else None for name in owner._optional_arrays]
+    sizes = getattr(model, "n_features_in_", None), state.get("n_components_")
+    if not all(isinstance(size, Integral | NoneType) for size in sizes):
+        raise damaged(model, f"n_features_in_ and n_components_ are {sizes!r:.40}")
+    fault = _fault_in(owner, tuple(layout), *sizes)
+    if fault is not None:
+        raise damaged(model, fault)
+
+
+def _kind_of(array):
+    """Dtype and shape of an array; of anything else, the name of its type."""
+    return (array.dtype, array.shape) if isinstance(array, np.ndarray) else type(array).__name__
+
+
+@lru_cache(maxsize=128)  # every update asks, and hardly anything changes between them
+def _fault_in(owner, layout, n_features, n_components):
+    """What is wrong with fitted arrays of these kinds, in the order of the class `owner`; None if nothing is.
+
+    layout : of each array, its `_kind_of`; None for one that need not be there, and is not
+    """
+    sizes = {"features": n_features}
+    if n_components is not None:
+        sizes["components"] = n_components
+    declared = chain(owner._fitted_arrays.items(), owner._optional_arrays.items())
+    for (name, (dtype, *shape)), kind in zip(declared, layout):
+        if isinstance(kind, str):
+            return f"{name} is {kind}, no array"
+        if kind is not None and (kind[0] != dtype or not _fits(kind[1], shape, sizes)):
             wanted = ", ".join(f"{size}={sizes[size]}" if size in sizes else str(size) for size in shape)
-            raise damaged(model, f"{name} is {array.dtype} {array.shape}, where {dtype} ({wanted}) is needed")
+            return f"{name} is {kind[0]} {kind[1]}, where {dtype} ({wanted}) is needed"
     for name in ("features", "components", "topics"):
         if sizes.get(name) == 0:  # kernels divide by these
-            raise damaged(model, f"it has no {name}")
+            return f"it has no {name}"
     n_components, n_topics = sizes.get("components", 0), sizes.get("topics")
     if n_topics is not None and n_components > n_topics:
-        raise damaged(model, f"n_components_ is {n_components}, of {n_topics} topics in training")
+        return f"n_components_ is {n_components}, of {n_topics} topics in training"
+    return None
 
 
 def fitted_names(model):

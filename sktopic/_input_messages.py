@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from sktopic._corpus import Corpus
 from sktopic._documents import GROUP_SIZE
+from sktopic._kernels._documents import count_rows_of_words
 from sktopic.exceptions import CountsWarning
 
 # How far from one the norm of a scaled row may be; float32 is three digits better.
@@ -39,7 +40,7 @@ FEWEST_DIMENSIONS = 32
 FEWEST_OF_WORDS, FEWEST_OF_DOCUMENTS = 1000, 500
 LEAST_RATIO, RATIO_AHEAD, SKEWNESS_AHEAD = 18.0, 1.2, 0.5
 # Rows that are looked through at a time.
-MANY_ROWS, MANY_ENTRIES = 1 << 13, 1 << 14
+MANY_ROWS = 1 << 13
 # Of X in other forms: what it has, and what turns that into counts.
 COUNTED = {
     "texts": "put a CountVectorizer in front, make_pipeline(CountVectorizer(), model)",
@@ -160,23 +161,21 @@ class CorpusSummary:
         self._n_entries += X.nnz
         self._largest = max(self._largest, float(X.data.max(initial=0)))
         for first in range(0, X.shape[0], MANY_ROWS):
-            self._include_sizes(X, X.indptr[first : first + MANY_ROWS + 1])
+            self._include_rows(X, np.diff(X.indptr[first : first + MANY_ROWS + 1]))
+        if X.shape[1] <= X.nnz:  # else there is no array of the columns in memory yet
+            self._column_sizes = _added(self._column_sizes, np.zeros(X.shape[1], dtype=np.int64))
+            count_rows_of_words(X.indices[: X.indptr[-1]], self._column_sizes)
         if X.data.dtype.kind == "f":
             self._include_norms(X)
         elif X.nnz:
             self._norms.clear()
 
-    def _include_sizes(self, X, bounds):
+    def _include_rows(self, X, sizes):
         # Clipped, as others may change X meanwhile: the largest number says how much memory is taken.
-        sizes = np.clip(np.diff(bounds), 0, X.nnz)
+        sizes = np.clip(sizes, 0, X.nnz)
         self._n_documents += np.count_nonzero(sizes)
-        if X.shape[1] <= X.nnz:  # else there is no array of the columns in memory yet
+        if X.shape[1] <= X.nnz:
             self._sizes = _added(self._sizes, np.bincount(sizes))
-            step = max(MANY_ENTRIES, X.shape[1])
-            for first in range(bounds[0], bounds[-1], step):
-                words = np.clip(X.indices[first : min(first + step, bounds[-1])], 0, X.shape[1] - 1)
-                columns = np.bincount(words, minlength=X.shape[1])
-                self._column_sizes = _added(self._column_sizes, columns)
 
     def _include_norms(self, X):
         # Most matrices are told by their first row.
@@ -222,13 +221,12 @@ class CorpusSummary:
             )
 
     def _is_transposed(self):
-        rows = np.flatnonzero(self._sizes[1:]) + 1
-        columns, numbers = np.unique(self._column_sizes[self._column_sizes > 0], return_counts=True)
-        numbers_of_rows = self._sizes[rows]
-        if numbers_of_rows.sum() < FEWEST_OF_WORDS or numbers.sum() < FEWEST_OF_DOCUMENTS:
+        # No word is in more rows than there are, unless a row has it twice.
+        rows, columns = self._sizes, np.bincount(np.minimum(self._column_sizes, self._shape[0]))
+        if rows[1:].sum() < FEWEST_OF_WORDS or columns[1:].sum() < FEWEST_OF_DOCUMENTS:
             return False
-        ratio, skewness = _inequality(rows, numbers_of_rows)
-        ratio_of_columns, skewness_of_columns = _inequality(columns, numbers)
+        ratio, skewness = _inequality(rows)
+        ratio_of_columns, skewness_of_columns = _inequality(columns)
         return (
             ratio >= max(LEAST_RATIO, RATIO_AHEAD * ratio_of_columns)
             and skewness >= skewness_of_columns + SKEWNESS_AHEAD
@@ -277,12 +275,13 @@ def _added(one, other):
     return one
 
 
-def _inequality(values, numbers):
-    """The ratio of the 99th percentile to the median, and the skewness of the logarithms.
+def _inequality(sizes):
+    """The ratio of the 99th percentile to the median of positive sizes, and the skewness of their logarithms.
 
-    values : positive, ascending
-    numbers : how often each of them is there
+    sizes : how many there are of each size from 0 on
     """
+    values = np.flatnonzero(sizes[1:]) + 1
+    numbers = sizes[values]
     cumulated = np.cumsum(numbers)
     median, high = values[np.searchsorted(cumulated, [0.5 * cumulated[-1], 0.99 * cumulated[-1]])]
     logs = np.log(values)

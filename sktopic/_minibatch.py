@@ -154,7 +154,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         """The step size of the update; t, if not one more than the updates so far by batches with words."""
         t = self._n_topic_updates + 1 if t is None else t
         step_size = whole_step if update.is_whole_corpus else self._step_size(update)
-        return combined_step(step_size(t + i) for i in range(update.n_updates))
+        return combined_step(step_size, t, update.n_updates)
 
     def _update_statistics(self, statistics, batch_counts, update, workers):
         """Let a batch enter the statistics."""

@@ -3,7 +3,7 @@
 A step size is any function of t that returns a number in [0, 1]; a new schedule is a class or function here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -43,10 +43,9 @@ def whole_step(t: float) -> float:
     return 1.0
 
 
-def combined_step(sizes: Iterable[float]) -> float:
-    """1 - prod(1 - rho) over the steps: how far an average goes that takes them one after the other."""
-    steps = iter(sizes)
-    combined = next(steps)
-    for rho in steps:
-        combined += (1.0 - combined) * rho
+def combined_step(step_size: Callable[[float], float], t: float, n_updates: int) -> float:
+    """How far an average goes that takes steps t, t + 1, ... one after the other: 1 - prod(1 - rho)."""
+    combined = step_size(t)
+    for i in range(1, n_updates):
+        combined += (1.0 - combined) * step_size(t + i)
     return combined

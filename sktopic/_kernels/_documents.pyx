@@ -43,6 +43,18 @@ def structure_bounds(const index_t[:] indptr, const index_t[:] indices):
     return ascend, smallest, largest
 
 
+def count_rows_of_words(const index_t[:] indices, int64_t[::1] n_rows):
+    """Add to n_rows (n_features,) (IN/OUT) how many of the indices are each word; others are left out."""
+    cdef Py_ssize_t i, done = 0
+    cdef index_t w
+    with nogil:
+        for i in range(indices.shape[0]):
+            w = indices[i]
+            if 0 <= w < n_rows.shape[0]:
+                n_rows[w] += 1
+            count_work(&done, 1)
+
+
 # One small function for each kind of array, so that all else is compiled once.
 
 
@@ -155,8 +167,9 @@ def number_words(
     clump_array = np.empty(n_documents + 1, dtype=np.int64)
     lengths_array = np.empty(n_documents, dtype=np.float64)
     words_array = np.empty(min(n_cells, <int64_t>local_word.shape[0]), dtype=np.int32)
+    word_indptr_array = np.zeros(len(words_array) + 1, dtype=np.int64)
     word_cell_array = np.empty(n_cells, dtype=np.int64)
-    cdef int64_t[::1] clump_indptr = clump_array, word_cell = word_cell_array
+    cdef int64_t[::1] clump_indptr = clump_array, word_indptr = word_indptr_array, word_cell = word_cell_array
     cdef double[::1] lengths = lengths_array
     cdef int32_t[::1] words = words_array
 
@@ -174,28 +187,21 @@ def number_words(
                     words[n_words] = <int32_t>w
                     n_words += 1
                 cell_word[cell] = word
+                word_indptr[word] += 1
                 length += cell_count[cell]
                 clumps += n_clumps(cell_count[cell])
             clump_indptr[d + 1] = clumps
             lengths[d] = length
         for w in range(n_words):
             local_word[words[w]] = -1
-
-    word_indptr_array = np.zeros(n_words + 1, dtype=np.int64)
-    cdef int64_t[::1] word_indptr = word_indptr_array
-    with nogil:
-        for cell in range(n_cells):
-            word_indptr[cell_word[cell] + 1] += 1
-        for w in range(n_words):
             word_indptr[w + 1] += word_indptr[w]
-        for cell in range(n_cells):
+        word_indptr[n_words] = n_cells
+        for cell in range(n_cells - 1, -1, -1):  # the end of each word's cells moves down to their beginning
             word = cell_word[cell]
+            word_indptr[word] -= 1
             word_cell[word_indptr[word]] = cell
-            word_indptr[word] += 1
-        for w in range(n_words, 0, -1):
-            word_indptr[w] = word_indptr[w - 1]
-        word_indptr[0] = 0
-    return clump_array, words_array[:n_words].copy(), word_indptr_array, word_cell_array, lengths_array
+    words_array, word_indptr_array = words_array[:n_words].copy(), word_indptr_array[: n_words + 1].copy()
+    return clump_array, words_array, word_indptr_array, word_cell_array, lengths_array
 
 
 def clump_bounds(const double[::1] cell_count):
