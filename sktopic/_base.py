@@ -115,6 +115,10 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         check_assignment(self, name, value)
         object.__setattr__(self, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        check_assignment(self, name)
+        object.__delattr__(self, name)
+
     @classmethod
     @cache
     def _get_param_names(cls):

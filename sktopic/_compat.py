@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
+from numbers import Integral
 from typing import Any, TypeAlias, TypeVar, cast
 
 import scipy.sparse as sp
@@ -64,9 +66,40 @@ def has_progress_bar(estimator: object) -> bool:
 
 
 def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], Function]:
-    """Decorator of functions that checks their parameters, as scikit-learn does it."""
+    """Decorator of functions that checks their parameters, as scikit-learn does it.
+
+    Those with a range of integers arrive as int, since NumPy's integers overflow. bool is refused.
+    """
     check = _param_validation.validate_params(constraints, prefer_skip_nested_validation=True)
-    return cast(Callable[[Function], Function], check)
+    whole = {name for name, allowed in constraints.items() if any(map(_is_integer_range, allowed))}
+
+    def decorator(function: Function) -> Function:
+        places = [(i, name) for i, name in enumerate(signature(function).parameters) if name in whole]
+
+        @check
+        @wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            for i, name in places:
+                if name in named:
+                    named[name] = _plain(name, named[name])
+                elif i < len(given):
+                    given = (*given[:i], _plain(name, given[i]), *given[i + 1 :])
+            return function(*given, **named)
+
+        return cast(Function, call)
+
+    return decorator
+
+
+def _plain(name: str, value: Any) -> Any:
+    """An integer as int, and anything else unchanged."""
+    if isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} is invalid: must be an integer.")
+    return int(value) if isinstance(value, Integral) else value
+
+
+def _is_integer_range(constraint: object) -> bool:
+    return isinstance(constraint, Interval) and constraint.type is Integral
 
 
 def outside_container(transform: Function) -> Function:

@@ -24,6 +24,8 @@ Training = TypeVar("Training", bound=Callable[..., object])
 PLAIN = np.ndarray, np.generic, int, float, str, type(None)
 # Parameters of these types, and tuples of them, stay valid: they cannot change inside.
 UNCHANGING = int, float, str, bool, type(None)
+# Stands for the value of an attribute that is deleted.
+DELETED = object()
 
 
 @dataclass(eq=False)
@@ -146,8 +148,8 @@ def _parameters_of(model):
     return {name: state[name] for name in model._parameter_constraints if name in state}
 
 
-def check_assignment(model, name, value):
-    """Raise RuntimeError for an attribute that training reads, if the model is being trained.
+def check_assignment(model, name, value=DELETED):
+    """Raise RuntimeError for an attribute that is set or deleted while training reads it.
 
     That is any parameter; and what is fitted, unless the thread that trains sets it.
     """
@@ -172,9 +174,10 @@ def check_parameters(model):
 
 def _set_in_training(model, name, value):
     owner, method = type(model).__name__, _guard_of(model).method
+    change = f"{name} cannot be deleted" if value is DELETED else f"{name}={value!r:.40} cannot be set"
     return RuntimeError(
-        f"{name}={value!r:.40} cannot be set while {method} of this {owner} is running. Set it before or "
-        "after the call, or on a copy (sklearn.base.clone, copy.deepcopy)."
+        f"{change} while {method} of this {owner} is running. Set it before or after the call, or on a copy "
+        "(sklearn.base.clone, copy.deepcopy)."
     )
 
 

@@ -443,10 +443,11 @@ def _write(folder, X, feature_names, doc_ids, resume):
 
 def _blocks(X, first):
     """The blocks of documents from the first on."""
-    if hasattr(X, "shape"):
+    is_scalar = getattr(X, "shape", None) == ()
+    if hasattr(X, "shape") and not is_scalar:
         return _blocks_of_rows(X, first)
     blocks = X(first) if callable(X) else X
-    if not isinstance(blocks, Iterable) or isinstance(blocks, (str, bytes, Mapping)):
+    if is_scalar or not isinstance(blocks, Iterable) or isinstance(blocks, (str, bytes, Mapping)):
         whose = "the function X has returned" if callable(X) else "X is"
         raise TypeError(
             f"{whose} a {type(blocks).__name__}; a matrix, a Corpus, an iterable of matrices or a function "

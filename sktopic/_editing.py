@@ -164,7 +164,8 @@ class EditableTopics(TopicModel):
         """
 
         def merge(edited):
-            numbers = [_topics(group, edited.n_components_) for group in groups]
+            each = groups if np.iterable(groups) else ()
+            numbers = [_topics(group, edited.n_components_) for group in each]
             if not numbers or min(map(len, numbers)) < 2:
                 raise ValueError(
                     f"groups={groups!r:.80}: lists of at least two topics are needed, as [[2, 7]]."

@@ -37,7 +37,8 @@ def show_progress(name, total, unit="documents", done=0, shown=True):
         If not, nothing is seen of it.
     """
     given = name, total, unit, done
-    if not shown or sys.stderr is None:  # as in a program without a console
+    # A program without a console has no stream; others may have closed theirs.
+    if not shown or sys.stderr is None or _is_closed(sys.stderr):
         return Progress()
     if not _can_be_rewritten(sys.stderr):
         return Lines(*given)
@@ -95,6 +96,7 @@ class _Visible(Progress, ABC):
 
     def __init__(self, name, total, unit, done):
         super().__init__()
+        self._stream = sys.stderr
         self._name, self._total, self._unit = name, total, unit
         self._done = self._done_before = done
         self._begin = self._last = time.perf_counter()
@@ -104,7 +106,7 @@ class _Visible(Progress, ABC):
         now = time.perf_counter()
         if now - self._last >= self._period(now):
             self._last = now
-            self._draw(now)
+            self._attempt(self._draw, now)
 
     def expect(self, n):
         if self._total is not None:
@@ -112,7 +114,20 @@ class _Visible(Progress, ABC):
 
     def show(self):
         self._last = time.perf_counter()
-        self._draw(self._last)
+        self._attempt(self._draw, self._last)
+
+    def _close(self, complete):
+        self._attempt(self._end, complete)
+
+    def _attempt(self, write, argument):
+        """Write to the stream. Work goes on if its terminal or its disk is gone."""
+        try:
+            write(argument)
+        except OSError:
+            pass
+        except ValueError:
+            if not _is_closed(self._stream):
+                raise
 
     def _period(self, now):
         """Seconds from one picture to the next."""
@@ -121,6 +136,10 @@ class _Visible(Progress, ABC):
     @abstractmethod
     def _draw(self, now):
         """Show the present state; now: the time on the clock of `time.perf_counter`."""
+
+    @abstractmethod
+    def _end(self, complete):
+        """Leave the terminal as it should be; complete: whether the work ended by itself."""
 
     def _title(self):
         return f"{self._name} {self.stage}".rstrip()
@@ -135,7 +154,7 @@ class Bar(_Visible):
             desc=self._name,
             total=self._total,
             initial=self._done,
-            file=sys.stderr,
+            file=self._stream,
             bar_format=OPEN_BAR if self._total is None else BAR,
             unit=f" {self._unit}",
             unit_scale=self._total is None or self._total >= MANY,
@@ -155,12 +174,14 @@ class Bar(_Visible):
         else:
             bar.refresh()
 
-    def _close(self, complete):
-        if complete:
-            self._draw(time.perf_counter())
-            self._bar.total = self._bar.n  # work that stopped early is complete, too
-        self._bar.bar_format = BAR_AT_END if self._total is not None else OPEN_BAR
-        self._bar.close()
+    def _end(self, complete):
+        try:
+            if complete:
+                self._draw(time.perf_counter())
+                self._bar.total = self._bar.n  # work that stopped early is complete, too
+            self._bar.bar_format = BAR_AT_END if self._total is not None else OPEN_BAR
+        finally:
+            self._bar.close()
 
 
 class Lines(_Visible):
@@ -168,7 +189,7 @@ class Lines(_Visible):
 
     def __init__(self, *given):
         super().__init__(*given)
-        self._stream, self._shown = sys.stderr, None
+        self._shown = None
 
     def _period(self, now):
         return min(max(FIRST_PERIOD, (now - self._begin) / 10), LAST_PERIOD)
@@ -196,7 +217,7 @@ class Lines(_Visible):
         ]
         return ", ".join(part for part in parts if part)
 
-    def _close(self, complete):
+    def _end(self, complete):
         if self._shown != (self._done, self.stage):
             self._write(self._text(time.perf_counter(), over=complete))
 
@@ -232,7 +253,7 @@ class RewrittenLine(Lines):
         self._stream.flush()
         self._width = len(text)
 
-    def _close(self, complete):
+    def _end(self, complete):
         try:
             self._write(self._text(time.perf_counter(), over=complete), end="\n")
         finally:
@@ -241,6 +262,10 @@ class RewrittenLine(Lines):
 
 # Which RewrittenLine has the last line, if one has; no other thread can cut setdefault in two.
 _owner: dict[str, RewrittenLine] = {}
+
+
+def _is_closed(stream):
+    return getattr(stream, "closed", False)
 
 
 def _can_be_rewritten(stream):

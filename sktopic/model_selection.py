@@ -339,6 +339,8 @@ def topic_number_curve(
     if isinstance(cv, Integral):
         cv = KFold(cv, shuffle=True, random_state=random_state)
     splits = list(check_cv(cv).split(X))
+    if not splits:
+        raise ValueError(f"cv={cv!r:.80} is invalid: must have at least one split.")
     seeds = np.random.RandomState(random_state).randint(2**31 - 1, size=len(splits))
     # The largest first: jobs that run at the same time then end at about the same time.
     tasks = [

@@ -207,6 +207,21 @@ def test_readers_do_not_mind_attributes_that_training_sets_meanwhile(read, monke
     assert next(names) > 0
 
 
+def test_parameters_cannot_be_deleted_in_training():
+    model = OnlineEMLDA(n_components=4, max_iter=1, random_state=0)
+
+    def blocks():
+        with pytest.raises(
+            RuntimeError, match="n_components cannot be deleted while partial_fit of this OnlineEMLDA"
+        ):
+            del model.n_components
+        yield X
+
+    model.partial_fit(blocks())
+    assert model.get_params()["n_components"] == 4
+    del model.n_components
+
+
 def test_without_readers_training_copies_nothing():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
     model.transform(X)

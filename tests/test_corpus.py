@@ -201,6 +201,7 @@ def test_what_cannot_be_read_as_blocks_is_named(path):
         (["red green", "blue"], None, "block 0: it is a text; .*iter_counts"),
         ("red green", None, "X is a str; a matrix, a Corpus"),
         (3, None, "X is a int; "),
+        (np.int64(3), None, "X is a int64; "),
         (lambda first: None, None, "the function X has returned a NoneType; "),
         ([counts(4)], 5, "doc_ids=5: an iterable"),
     ):
@@ -589,6 +590,8 @@ def test_texts_are_counted_by_blocks(path):
     blocks = list(iter_counts(vectorizer, iter(texts), block_size=2))
     assert [block.shape for block in blocks] == [(2, 3), (1, 3)]
     assert_array_equal(sp.vstack(blocks).toarray(), vectorizer.transform(texts).toarray())
+    with pytest.raises(TypeError, match="vectorizer=3 is invalid: must be a fitted vectorizer"):
+        next(iter_counts(3, texts))
 
 
 def test_parquet_files_are_read_by_blocks(tmp_path):

@@ -230,6 +230,12 @@ def test_what_is_no_client_or_no_list_of_blocks_is_named(client):
         DaskTopicModel(MODEL, client=closed).fit(X)
     with pytest.raises(TypeError, match=r"X is a Delayed.*; .* a list of delayed matrices is allowed"):
         DaskTopicModel(MODEL, **LANES).fit(dask.delayed(X))
+    fitted = DaskTopicModel(MODEL, client=False, **LANES).fit(X)
+    bag = pytest.importorskip("dask.bag")
+    for one in (bag.from_sequence([1, 2]).sum(), dask.delayed(X)):
+        for call in (fitted.fit, fitted.transform, fitted.score):
+            with pytest.raises(TypeError, match=r"X is a (Item|Delayed).*; .* a list of delayed matrices"):
+                call(one)
 
 
 def test_proportions_of_float32_are_as_precise_as_their_type():

@@ -888,3 +888,5 @@ def test_fetch_without_pooch_says_how_to_install_it(tmp_path, monkeypatch):
 def test_fetch_names_the_collections(tmp_path):
     with pytest.raises(ValueError, match=r"name must be one of \['kos', .*'pubmed'\], got 'reuters'"):
         fetch_bag_of_words("reuters", tmp_path)
+    with pytest.raises(ValueError, match=r"name must be one of .*, got \['kos'\]"):
+        fetch_bag_of_words(["kos"], tmp_path)

@@ -360,6 +360,7 @@ def test_edits_that_cannot_be_leave_the_model():
         (lambda: model.merge_topics([[0, 1], [2, 1]]), ValueError, "topic 1 is there more than once"),
         (lambda: model.merge_topics([[0]]), ValueError, "at least two topics"),
         (lambda: model.merge_topics([]), ValueError, "at least two topics"),
+        (lambda: model.merge_topics(2), ValueError, "groups=2: lists of at least two topics"),
         (lambda: model.merge_topics([2, 3]), TypeError, "a list of numbers of topics"),
         (lambda: model.merge_topics([[0, 5]]), ValueError, "topic 5 is frozen"),
         (lambda: model.drop_topics(range(6)), ValueError, "one at least has to be left"),

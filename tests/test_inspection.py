@@ -116,6 +116,16 @@ def test_largest_agrees_with_a_stable_sort():
         np.testing.assert_array_equal(largest(values, n), expected[:, :n])
 
 
+@pytest.mark.parametrize("number", [np.uint64(3), np.int8(3)], ids=type)
+def test_numbers_of_numpy_are_numbers_like_others(number, lda, bars):
+    assert top_words(lda, n_words=number).tolist() == top_words(lda, n_words=3).tolist()
+    assert np.array_equal(
+        top_documents(lda, bars, n_documents=number), top_documents(lda, bars, n_documents=3)
+    )
+    page = explore(lda, bars, n_words=number, n_documents=number, n_characters=number)
+    assert page._repr_html_() == explore(lda, bars, n_words=3, n_documents=3, n_characters=3)._repr_html_()
+
+
 def test_top_documents_have_the_largest_proportions(lda, bars):
     theta = lda.transform(bars)
     documents, proportions = top_documents(lda, bars, n_documents=3)
@@ -363,6 +373,10 @@ def test_missing_matplotlib_is_reported_with_the_remedy(monkeypatch):
     ("call", "error", "message"),
     [
         (lambda: top_words(COMPONENTS, n_words=0), ValueError, "'n_words' .* range .* Got 0"),
+        (lambda: top_words(COMPONENTS, n_words=True), ValueError, "n_words=True is invalid"),
+        (lambda: plot_topics(COMPONENTS, titles=3), ValueError, "'titles' .* Got 3"),
+        (lambda: plot_scores([1], 3), TypeError, "scores=3 is invalid"),
+        (lambda: plot_scores([1], [1], labels=3), ValueError, "'labels' .* Got 3"),
         (lambda: top_words(COMPONENTS, ["a"]), ValueError, r"feature_names has shape \(1,\).*\(4,\)"),
         (lambda: top_words(COMPONENTS, "abcd"), TypeError, "feature_names is a str; a list of the 4 words"),
         (lambda: top_words(COMPONENTS, {"a": 0}), TypeError, r"is a dict;.*get_feature_names_out\(\)"),

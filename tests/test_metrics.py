@@ -417,6 +417,20 @@ def test_a_huge_count_is_cheap():
         assert np.isfinite(metric(CORPUS.components, counts, **TRUTH))
 
 
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        (document_completion, "burn_in"),
+        (document_completion, "sweeps"),
+        (left_to_right, "n_resampling"),
+        (left_to_right, "n_particles"),
+    ],
+)
+def test_numbers_that_kernels_cannot_hold_are_refused(metric, name, model):
+    with pytest.raises(ValueError, match=f"'{name}' .* range .* Got {2**31}"):
+        metric(model, X, **{name: 2**31})
+
+
 @pytest.mark.parametrize("metric", [document_completion, left_to_right, perplexity])
 def test_pipelines_are_scored_on_what_their_last_step_sees(metric):
     texts = ["one two two three", "three four five", "one five five two", "four four one"] * 3

@@ -178,6 +178,7 @@ def test_table_and_plot_show_numbers_and_references(curve):
         ({"n_components": [2.5]}, "a list of integers >= 1"),
         ({"param_name": "k"}, "OnlineEMLDA has no parameter k"),
         ({"n_words": 17}, "n_words=17"),
+        ({"cv": []}, r"cv=\[\] is invalid: must have at least one split"),
     ],
 )
 def test_bad_arguments_are_named(change, message):

@@ -1,5 +1,6 @@
 """Progress that people see: on terminals with and without tqdm, in files of logs."""
 
+import errno
 import io
 import sys
 import threading
@@ -170,6 +171,45 @@ def test_programs_without_a_console_show_nothing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     assert type(show_progress("fit", 10)) is _progress.Progress
     OnlineEMLDA(max_iter=1, verbose=1, random_state=0).fit(BARS)
+
+
+class Lost(Terminal):
+    """A terminal that hangs up after some writes, as when a connection ends, or a log on a full disk."""
+
+    def __init__(self, writes, is_terminal):
+        super().__init__()
+        self.left, self.is_terminal = writes, is_terminal
+
+    def isatty(self):
+        return self.is_terminal
+
+    def write(self, text):
+        if not self.left:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+        self.left -= 1
+        return super().write(text)
+
+
+@pytest.mark.parametrize("has_tqdm", [False, True], ids=["without tqdm", "tqdm"])
+@pytest.mark.parametrize("stream", [lambda: Lost(0, False), lambda: Lost(3, True)], ids=["log", "terminal"])
+def test_training_goes_on_without_its_terminal(stream, has_tqdm, monkeypatch, request):
+    request.getfixturevalue("tqdm" if has_tqdm else "without_tqdm")
+    monkeypatch.setattr(_progress, "REDRAW_PERIOD", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream())
+    OnlineEMLDA(max_iter=2, batch_size=10, verbose=1, random_state=0).fit(BARS)
+    monkeypatch.undo()
+    assert not _progress._owner
+
+
+@pytest.mark.usefixtures("without_tqdm")
+@pytest.mark.parametrize("closed_at", [0, 1], ids=["before", "during"])
+def test_training_goes_on_after_its_stream_is_closed(closed_at, terminal):
+    progress = None if closed_at == 0 else show_progress("fit", 2)
+    terminal.close()
+    progress = progress or show_progress("fit", 2)
+    with progress:
+        progress.advance(2)
+    assert not _progress._owner
 
 
 def test_a_progress_bar_of_scikit_learn_is_not_disturbed(capsys):

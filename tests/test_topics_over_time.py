@@ -122,6 +122,7 @@ def test_dates_are_read_in_all_their_forms(bars, lda, years):
     ("dates", "freq", "error", "message"),
     [
         ([2001], None, ValueError, "dates has 1 entries, but X has 60 documents"),
+        (2001, None, TypeError, "dates=2001 is invalid: must have one date for each document"),
         ([2001.0] * N_DOCUMENTS, None, TypeError, "dates has dtype float64"),
         (["soon"] * N_DOCUMENTS, None, ValueError, "cannot be read by pandas.to_datetime"),
         (["2001", None] * 30, None, ValueError, "dates has 30 missing values, the first for document 1"),
@@ -158,6 +159,10 @@ def test_plot_has_a_panel_for_each_topic(bars, lda, years):
     plt.close("all")
     with pytest.raises(ValueError, match=r"topics=\[4\]"):
         plot_topics_over_time(table, topics=[4])
+    with pytest.raises(ValueError, match="topics=3"):
+        plot_topics_over_time(table, topics=3)
+    with pytest.raises(ValueError, match=r"'n_columns' .* Got 0"):
+        plot_topics_over_time(table, n_columns=0)
     with pytest.raises(TypeError, match="table is a list without columns period, topic"):
         plot_topics_over_time([])
 

@@ -113,7 +113,8 @@ def is_collection(X):
 
 def blocks_to_compute(X):
     """The blocks of X in order: delayed objects, futures or matrices; TypeError if it has none."""
-    if is_collection(X) and hasattr(type(X), "to_delayed"):  # a delayed object seems to have any attribute
+    # A delayed object seems to have any attribute; an item of a bag is one object.
+    if is_collection(X) and (hasattr(type(X), "numblocks") or hasattr(type(X), "map_partitions")):
         if hasattr(X, "numblocks"):
             return _blocks_of_array(X)
         if hasattr(X, "map_partitions") and not hasattr(X, "columns"):

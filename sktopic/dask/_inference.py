@@ -66,8 +66,8 @@ def lazy_proportions(X, model, served):
     served : ServedModel of it
     """
     da, k = import_dask_array(), model.n_components_
-    dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
     blocks = [] if is_corpus(X) else blocks_to_compute(X)
+    dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
     if hasattr(X, "numblocks"):
         chunks, meta = (X.chunks[0], (k,)), np.empty((0, 0), dtype=dtype)
         return X.map_blocks(proportions_of_block, served, dtype, chunks=chunks, dtype=dtype, meta=meta)

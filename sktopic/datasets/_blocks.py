@@ -46,6 +46,8 @@ def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOC
     [(2, 3), (1, 3)]
     """
     check_scalar(block_size, "block_size", Integral, min_val=1)
+    if not hasattr(vectorizer, "transform"):
+        raise TypeError(f"vectorizer={vectorizer!r:.80} is invalid: must be a fitted vectorizer.")
     texts = iter(texts)
     while block := list(islice(texts, block_size)):
         yield vectorizer.transform(block)

@@ -117,7 +117,7 @@ def fetch_bag_of_words(
     >>> kos.data.shape  # doctest: +SKIP
     (3430, 6906)
     """
-    if name not in _PUBLISHED:
+    if not isinstance(name, str) or name not in _PUBLISHED:
         raise ValueError(f"name must be one of {list(_PUBLISHED)}, got {name!r}.")
     folder = Path.home() / "sktopic_data" if data_home is None else Path(data_home).expanduser()
     folder = folder / "uci_bag_of_words"

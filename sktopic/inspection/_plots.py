@@ -25,6 +25,7 @@ PLOT_WIDTH, PLOT_HEIGHT = 3.6, 2.8
 
 @validate_params(
     {
+        "titles": ["array-like", None],
         "n_words": [Interval(Integral, 1, None, closed="left")],
         "n_columns": [Interval(Integral, 1, None, closed="left")],
     }
@@ -101,6 +102,7 @@ def plot_topics(
     return figure
 
 
+@validate_params({"labels": [str, "array-like", None]})
 def plot_scores(
     samples_seen: object,
     scores: ArrayLike | None = None,
@@ -285,6 +287,9 @@ def _kept_scores(model):
 
 def _check_curves(samples_seen, scores):
     """Return [(samples_seen, scores), ...], one pair of arrays for each curve."""
+    for name, values in (("samples_seen", samples_seen), ("scores", scores)):
+        if not np.iterable(values):
+            raise TypeError(f"{name}={values!r:.80} is invalid: must have a number for each point.")
     samples_seen, scores = list(samples_seen), list(scores)
     if not scores:
         raise ValueError("scores is empty; at least one score is needed.")

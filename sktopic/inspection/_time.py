@@ -1,7 +1,7 @@
 """How much of a corpus topics take over time."""
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,6 +140,7 @@ def topics_over_time(
     return pandas.DataFrame(dict(zip(COLUMNS, values)))
 
 
+@validate_params({"n_columns": [Interval(Integral, 1, None, closed="left")]})
 def plot_topics_over_time(
     table: "DataFrame",
     *,
@@ -188,7 +189,10 @@ def plot_topics_over_time(
     plt = import_pyplot()
     check_figure(fig)
     by_topic = dict(list(_checked_table(table).groupby("topic")))
-    chosen = list(by_topic if topics is None else topics)
+    if topics is None:
+        chosen = list(by_topic)
+    else:
+        chosen = list(topics) if np.iterable(topics) else []
     unknown = [topic for topic in chosen if topic not in by_topic]
     if unknown or not chosen:
         raise ValueError(f"topics={topics!r}; some of the numbers in the table are allowed.")
@@ -321,6 +325,8 @@ def periods_of(pandas, dates, freq, n_documents):
 
 def _read_dates(pandas, dates, years):
     """The dates as a pandas Index of dates, or of integers if those are not to be read as years."""
+    if isinstance(dates, str) or not np.iterable(dates):
+        raise TypeError(f"dates={dates!r:.80} is invalid: must have one date for each document.")
     dates = pandas.Index(dates if hasattr(dates, "__array__") else list(dates))
     if isinstance(dates, pandas.PeriodIndex):
         return dates.to_timestamp()

@@ -18,6 +18,7 @@ from sktopic._completion import (
     hidden_log_likelihood,
     log_word_shares,
 )
+from sktopic._constraints import ANY_SWEEPS, SOME_SWEEPS
 from sktopic._document_sources import Documents
 from sktopic._document_steps import GibbsInference, document_pieces, infer_proportions
 from sktopic._documents import document_groups
@@ -35,8 +36,8 @@ PARTICLE_KEY = combine_keys(0, 0x70617274)
 COMPLETION_CONSTRAINTS = {
     "hidden_fraction": [Interval(Real, 0, 1, closed="neither")],
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
-    "burn_in": [Interval(Integral, 0, None, closed="left")],
-    "sweeps": [Interval(Integral, 1, None, closed="left")],
+    "burn_in": [ANY_SWEEPS],
+    "sweeps": [SOME_SWEEPS],
     "n_jobs": [Integral, None],
 }
 
@@ -238,8 +239,8 @@ def _completions(
 @validate_params(
     {
         "estimator": [StrOptions({"wallach", "unbiased"})],
-        "n_particles": [Interval(Integral, 1, None, closed="left")],
-        "n_resampling": [Interval(Integral, 1, None, closed="left")],
+        "n_particles": [SOME_SWEEPS],
+        "n_resampling": [SOME_SWEEPS],
         "random_state": ["random_state"],
         "per_document": ["boolean"],
         "n_jobs": [Integral, None],
