@@ -388,8 +388,7 @@ class DocumentBatch:
         word_numbers : (n_columns,) what stands for the words of the columns; None: the columns
         """
         words = self.words if word_numbers is None else word_numbers[self.words].astype(np.int32)
-        cell_words = np.take(words, self.cell_word)  # in half the time of words[self.cell_word]
-        return content_keys(key, self.indptr, cell_words, self.cell_count)
+        return content_keys(key, self.indptr, self.cell_word, self.cell_count, numbers=words)
 
     def documents_of_words(self):
         """How many documents have each word, by weight: ndarray of shape (n_words,)."""

@@ -41,25 +41,34 @@ def combine_each(const uint64_t[::1] keys, uint64_t value):
     return result
 
 
-cdef inline uint64_t absorb(uint64_t key, int32_t word, double count) noexcept nogil:
+cdef inline uint64_t absorb(uint64_t key, int32_t word, double count, const int32_t* numbers) noexcept nogil:
     cdef float rounded = <float>count
     cdef uint32_t bits
     memcpy(&bits, &rounded, sizeof(bits))
-    return combine(key, (<uint64_t>word << 32) | bits)
+    return combine(key, (<uint64_t>(word if numbers == NULL else numbers[word]) << 32) | bits)
 
 
 def content_keys(
-    uint64_t key, const int64_t[::1] indptr, const int32_t[::1] words, const double[::1] counts
+    uint64_t key,
+    const int64_t[::1] indptr,
+    const int32_t[::1] words,
+    const double[::1] counts,
+    const int32_t[::1] numbers=None,
 ):
     """Return one key a document (uint64), a hash of its words and of its counts as float32.
 
     The cells of a document must be in canonical order (words ascending, no duplicates).
+
+    numbers : (n_words,) what stands for each word; None: the word itself
     """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, second, end, i, both, done = 0
     cdef int64_t base = indptr[0]
+    cdef const int32_t* of_words = NULL
     cdef uint64_t one, other
     keys = np.empty(n_documents, dtype=np.uint64)
     cdef uint64_t[::1] out = keys
+    if numbers is not None and numbers.shape[0] > 0:
+        of_words = &numbers[0]
     with nogil:
         # Two documents at a time: each step of one needs the step before, but none of the other's.
         for d in range(0, n_documents, 2):
@@ -68,12 +77,12 @@ def content_keys(
             both = min(second - first, end - second)
             one = other = key
             for i in range(both):
-                one = absorb(one, words[first + i], counts[first + i])
-                other = absorb(other, words[second + i], counts[second + i])
+                one = absorb(one, words[first + i], counts[first + i], of_words)
+                other = absorb(other, words[second + i], counts[second + i], of_words)
             for i in range(first + both, second):
-                one = absorb(one, words[i], counts[i])
+                one = absorb(one, words[i], counts[i], of_words)
             for i in range(second + both, end):
-                other = absorb(other, words[i], counts[i])
+                other = absorb(other, words[i], counts[i], of_words)
             out[d] = one
             if d + 1 < n_documents:
                 out[d + 1] = other

@@ -82,6 +82,13 @@ def test_content_keys_of_float32_and_float64_counts_are_the_same(cells):
     )
 
 
+def test_content_keys_of_numbered_words_are_those_of_their_numbers(cells):
+    indptr, words, counts = cells
+    numbers, local = np.unique(words, return_inverse=True)
+    keys = kernels.content_keys(11, indptr, local.astype(np.int32), counts, numbers)
+    np.testing.assert_array_equal(keys, kernels.content_keys(11, *cells))
+
+
 def test_content_keys_of_a_slice_are_those_of_the_whole(cells):
     indptr, words, counts = cells
     whole = kernels.content_keys(11, *cells)
