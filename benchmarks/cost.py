@@ -95,7 +95,7 @@ def parts(corpus, n_topics):
     """A row of cost_parts.csv: medians over updates."""
     from sktopic import _topics
     from sktopic._document_steps import GibbsStep
-    from sktopic._statistics import TopicWordStatistics
+    from sktopic._state._word_counts import WordCounts
     from sktopic.lda import OnlineEMLDA
 
     X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
@@ -116,7 +116,7 @@ def parts(corpus, n_topics):
     with (
         watched(_topics, "_gather", "rows"),
         watched(GibbsStep, "__call__", "draws"),
-        watched(TopicWordStatistics, "add", "adding"),
+        watched(WordCounts, "add", "adding"),
         watched(OnlineEMLDA, "_update", "all"),
     ):
         model.partial_fit(X[N_BEFORE:])

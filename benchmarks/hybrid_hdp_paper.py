@@ -45,6 +45,7 @@ from sktopic._document_steps import GibbsInference, GibbsStep, infer_proportions
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
+from sktopic._state._word_count_views import probabilities
 from sktopic._topics import TopicProbabilities
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
 from sktopic.hdp._table_step import TableStep
@@ -174,7 +175,7 @@ def measure_steps(short, n_components):
     model = HybridHDP(n_components, max_iter=2, random_state=SEED).fit(train)
     prior = model.doc_concentration_ * model._root_weights(model.total_samples_)
     unit = model._unit(model.total_samples_)
-    probabilities = model._statistics.probabilities(unit, model.topic_word_prior_)
+    means = probabilities(model._statistics, unit, model.topic_word_prior_)
     reader = DocumentReader(canonical_counts(train.astype(float)))
     times = {name: [] for name in (*STEPS, "sparse, tables")}
     with Workers(1) as workers:
@@ -182,7 +183,7 @@ def measure_steps(short, n_components):
             sums, n_draws = dict.fromkeys(times, 0.0), 0
             for first in range(0, train.shape[0], 100):
                 batch = reader.batch(np.arange(first, min(first + 100, train.shape[0])))
-                topics = probabilities.gather(batch.words, prior, workers)
+                topics = means.gather(batch.words, prior, workers)
                 keys = position_keys(SEED, first, batch.n_documents)
                 n_draws += 10 * batch.n_clumps
                 for name, step in STEPS.items():

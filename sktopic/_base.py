@@ -47,6 +47,7 @@ from sktopic._model_files import write_model
 from sktopic._parallel import Workers
 from sktopic._progress import NOT_SHOWN, show_progress
 from sktopic._result_blocks import write_blocks
+from sktopic._state._fields import State
 from sktopic._topic_names import renamed
 from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 from sktopic._vocabulary import GrowingVocabulary
@@ -95,6 +96,8 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     # Fitted arrays by name, with their dtypes and sizes, and the types of fitted numbers and strings (see
     # _fitted_arrays): all that training sets is declared here, checked after loading, and stored by `save`.
     _fitted_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    # Fitted states by name, and their classes, which declare what they are made of (see _state).
+    _fitted_states: ClassVar[dict[str, type[State]]] = {}
     _fitted_values: ClassVar[dict[str, Any]] = {
         "n_features_in_": COUNT,
         "n_samples_seen_": COUNT,
@@ -227,7 +230,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
     def _read(self):
         """Return a snapshot of the fitted model, checked: training in another thread does not change it."""
         model = snapshot(self)
-        if next(iter(model._fitted_arrays), None) not in vars(model):
+        if not any(name in vars(model) for name in (*model._fitted_arrays, *model._fitted_states)):
             check_is_fitted(model)
         return model._checked()
 
@@ -312,7 +315,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        if any(name in vars(self) for name in self._fitted_arrays):
+        if any(name in vars(self) for name in (*self._fitted_arrays, *self._fitted_states)):
             self._checked()
 
     @property

@@ -18,7 +18,7 @@ from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
-from sktopic._statistics import frozen_columns
+from sktopic._state._word_counts import frozen_columns
 from sktopic._token_counts import add_tokens, tokens_of_words
 from sktopic._topics import check_components_init
 from sktopic._typing import DocumentsLike, MatrixLike
@@ -53,6 +53,10 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         "_counts": (FLOAT, "features", "topics"),
         "_totals": (FLOAT, "topics"),
         "log_likelihood_": (FLOAT, None),
+    }
+    _optional_arrays = {  # noqa: RUF012
+        **EditableTopics._optional_arrays,
+        "_frozen": (FLOAT, 2, "topics"),  # there only while some topics are
     }
     _fitted_values = {**EditableTopics._fitted_values, "n_iter_": COUNT, "_n_sweeps": COUNT}  # noqa: RUF012
 
@@ -293,7 +297,11 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
     @property
     def _held(self):
         """The columns of frozen topics."""
-        return frozen_columns(vars(self).get("_frozen"))
+        return frozen_columns(self._frozen_rows)
+
+    @property
+    def _frozen_rows(self):
+        return vars(self).get("_frozen")
 
     def _edit_counts(self, edit):
         """Carry out an edit of the topics in all columns."""

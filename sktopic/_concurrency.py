@@ -17,11 +17,12 @@ import numpy as np
 
 from sktopic._fitted_arrays import fitted_names
 from sktopic._interrupt import uninterrupted
+from sktopic._state._fields import State, changed_arrays, duplicate
 
 # fit and partial_fit, and what else changes a fitted model.
 Training = TypeVar("Training", bound=Callable[..., object])
 # What fitted attributes are.
-PLAIN = np.ndarray, np.generic, int, float, str, type(None)
+PLAIN = np.ndarray, State, np.generic, int, float, str, type(None)
 # Parameters of these types, and tuples of them, stay valid: they cannot change inside.
 UNCHANGING = int, float, str, bool, type(None)
 # Stands for the value of an attribute that is deleted.
@@ -181,8 +182,9 @@ def _set_in_training(model, name, value):
     )
 
 
-def _own_arrays(state):
-    return {name: value.copy() for name, value in state.items() if isinstance(value, np.ndarray)}
+def _own_arrays(attributes):
+    own = {name: value.copy() for name, value in attributes.items() if isinstance(value, np.ndarray)}
+    return own | {name: duplicate(value) for name, value in attributes.items() if isinstance(value, State)}
 
 
 def changing(model):
@@ -232,6 +234,8 @@ def state_to_pickle(model, getstate):
         if guard.training.locked():
             return {**state, **_own_arrays(state)}
         views = {name: value.view() for name, value in state.items() if isinstance(value, np.ndarray)}
+        states = {name: value for name, value in state.items() if isinstance(value, State)}
+        views |= {name: changed_arrays(value, np.ndarray.view) for name, value in states.items()}
         guard.lend(*views.values())
     return {**state, **views}
 

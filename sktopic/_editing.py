@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 from scipy.special import digamma
@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from sktopic._arrays import columns_of
 from sktopic._base import TopicModel
 from sktopic._concurrency import trains
-from sktopic._fitted_arrays import FLOAT
 
 
 @dataclass(frozen=True)
@@ -101,13 +100,9 @@ class TopicEdit:
 class EditableTopics(TopicModel):
     """Base class of models whose topics can be merged, dropped and frozen.
 
-    A subclass defines `_edit_topics`, `_freeze_columns`, `_has_topics` and, where columns are not the topics,
-    `_columns`.
-    ``_frozen`` has, of each topic that is frozen, what a unit of its statistics stands for and its
-    topic_word_prior; of others zeros. It is there only while some are frozen.
+    A subclass defines `_edit_topics`, `_freeze_columns`, `_frozen_rows`, `_has_topics` and, where
+    columns are not the topics, `_columns`.
     """
-
-    _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {"_frozen": (FLOAT, 2, "topics")}
 
     @abstractmethod
     def _edit_topics(self, edit):
@@ -116,6 +111,14 @@ class EditableTopics(TopicModel):
     @abstractmethod
     def _freeze_columns(self, columns):
         """Let the topics of these columns be frozen, and no others; change no array in place."""
+
+    @property
+    @abstractmethod
+    def _frozen_rows(self):
+        """What a unit of each column stands for and its topic_word_prior, ndarray of shape (2, n_columns).
+
+        Zeros for topics that are not frozen; None where none is.
+        """
 
     @abstractmethod
     def _has_topics(self):
@@ -127,8 +130,7 @@ class EditableTopics(TopicModel):
 
     def _frozen_topics(self):
         """Whether each topic that is reported is frozen."""
-        frozen = vars(self).get("_frozen")
-        columns = self._columns()
+        frozen, columns = self._frozen_rows, self._columns()
         return np.zeros(len(columns), dtype=bool) if frozen is None else frozen[0, columns] > 0.0
 
     @trains

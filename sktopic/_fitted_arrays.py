@@ -1,12 +1,13 @@
 """Whether fitted arrays fit together: kernels trust them, and files can be damaged."""
 
-from functools import lru_cache
-from itertools import chain
+from functools import cache, lru_cache
 from math import isfinite
 from numbers import Integral, Real
 from types import NoneType
 
 import numpy as np
+
+from sktopic._state._fields import array_fields, arrays_of, number_names, numbers_of, size_fields
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 # What fitted values that are no arrays can be.
@@ -18,10 +19,22 @@ def check_fitted_arrays(model):
 
     ``_fitted_arrays`` of the class has, for each name, the dtype and then the sizes: numbers, or names such
     as "topics" that stand for the same number everywhere. "features" is n_features_in_, "components"
-    n_components_. A name with a question mark may be zero instead, and None is any number.
+    n_components_. A name with a question mark may be zero instead, and None is any number. The fields of its
+    ``_fitted_states`` say the same of the arrays of states.
     """
     owner, state = type(model), vars(model)
-    layout = [_kind_of(state.get(name)) for name in owner._fitted_arrays]
+    layout = []
+    for name, kind in owner._fitted_states.items():
+        held = state.get(name)
+        if type(held) is not kind:
+            raise damaged(model, f"{name} is {type(held).__name__}, no {kind.__name__}")
+        for field, declared in array_fields(kind).items():
+            array = getattr(held, field)
+            layout.append(None if array is None and declared.optional else _kind_of(array))
+        for field in size_fields(kind):
+            if getattr(held, field) != getattr(model, "n_features_in_", None):
+                raise damaged(model, f"{name}.{field} is {getattr(held, field)!r:.40}")
+    layout += [_kind_of(state.get(name)) for name in owner._fitted_arrays]
     layout += [_kind_of(state[name]) if name in state else None for name in owner._optional_arrays]
     sizes = getattr(model, "n_features_in_", None), state.get("n_components_")
     if not all(isinstance(size, Integral | NoneType) for size in sizes):
@@ -45,8 +58,7 @@ def _fault_in(owner, layout, n_features, n_components):
     sizes = {"features": n_features}
     if n_components is not None:
         sizes["components"] = n_components
-    declared = chain(owner._fitted_arrays.items(), owner._optional_arrays.items())
-    for (name, (dtype, *shape)), kind in zip(declared, layout):
+    for (name, (dtype, *shape)), kind in zip(declared_arrays(owner).items(), layout):
         if isinstance(kind, str):
             return f"{name} is {kind}, no array"
         if kind is not None and (kind[0] != dtype or not _fits(kind[1], shape, sizes)):
@@ -61,14 +73,75 @@ def _fault_in(owner, layout, n_features, n_components):
     return None
 
 
+@cache
+def declared_arrays(owner):
+    """Dtype and sizes of all fitted arrays of a class, by name: of those of states, "state.field"."""
+    of_states = {
+        f"{name}.{field}": (declared.dtype, *declared.axes)
+        for name, kind in owner._fitted_states.items()
+        for field, declared in array_fields(kind).items()
+    }
+    return of_states | owner._fitted_arrays | owner._optional_arrays
+
+
+@cache
+def optional_arrays(owner):
+    """The names of those that need not be there."""
+    of_states = {
+        f"{name}.{field}"
+        for name, kind in owner._fitted_states.items()
+        for field, declared in array_fields(kind).items()
+        if declared.optional
+    }
+    return of_states | owner._optional_arrays.keys()
+
+
+@cache
+def value_names(owner):
+    """The names of all fitted numbers and strings of a class."""
+    of_states = {
+        f"{name}.{field}" for name, kind in owner._fitted_states.items() for field in number_names(kind)
+    }
+    return of_states | owner._fitted_values.keys()
+
+
+def fitted_of(owner, attributes):
+    """All that training has set, by the names of `declared_arrays` and `value_names`, from attributes."""
+    declared = owner._fitted_arrays | owner._optional_arrays | owner._fitted_values
+    found = {name: attributes[name] for name in declared if name in attributes}
+    for name in owner._fitted_states:
+        fields = arrays_of(attributes[name]) | numbers_of(attributes[name])
+        found |= {f"{name}.{field}": value for field, value in fields.items()}
+    return found
+
+
+def attributes_of(owner, found):
+    """The attributes that `fitted_of` has found these in."""
+    attributes = {name: value for name, value in found.items() if "." not in name}
+    for name, kind in owner._fitted_states.items():
+        fields = {field: found.get(f"{name}.{field}") for field in (*array_fields(kind), *number_names(kind))}
+        sizes = dict.fromkeys(size_fields(kind), found.get("n_features_in_"))
+        attributes[name] = kind(**fields, **sizes)
+    return attributes
+
+
 def fitted_names(model):
     """The names of all attributes that training sets."""
-    declared = model._fitted_arrays.keys() | model._optional_arrays.keys() | model._fitted_values.keys()
+    declared = (
+        model._fitted_states.keys()
+        | model._fitted_arrays.keys()
+        | model._optional_arrays.keys()
+        | model._fitted_values.keys()
+    )
     return declared | {"feature_names_in_", "_topic_names"}
 
 
 def check_fitted_values(model):
     """Raise ValueError for fitted numbers and strings of other types than ``_fitted_values`` declares."""
+    for name in model._fitted_states:
+        for field, value in numbers_of(getattr(model, name)).items():
+            if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+                raise damaged(model, f"{name}.{field} is {value!r:.40}, where a finite number is needed")
     for name, kind in model._fitted_values.items():
         value = getattr(model, name, None)
         if not isinstance(value, kind) or isinstance(value, bool):

@@ -23,18 +23,23 @@ from sklearn.utils.validation import check_is_fitted
 from sktopic._base import TopicModel
 from sktopic._concurrency import snapshot
 from sktopic._documents import MOST_WORDS, DocumentReader, as_documents
+from sktopic._fitted_arrays import fitted_of
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import add_rows, take_changes
 from sktopic._minibatch import FIT_KEY, INITIAL_KEY, Update, WeightedMinibatchModel
 from sktopic._model_files import check_feature_names, described, digest_of_text
 from sktopic._parallel import Workers
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import TopicWordStatistics, no_average
+from sktopic._state._fields import duplicate
+from sktopic._state._word_count_views import digamma_sums, mean_log_of_sums
+from sktopic._state._word_counts import WordCounts, no_average
 from sktopic._statistics_updates import BatchCounts
 from sktopic._topic_word_prior import is_matrix
 
 # Parts of the vocabulary: sums over words are of the words of parts, then of parts, whatever the shards are.
 N_WORD_PARTS = 64
+# What a head is without.
+ROWS = "_statistics.store"
 # No sum of numbers of documents or tokens comes near this.
 TOO_LARGE = 1e100
 # Relative rounding errors of statistics, which are differences in part.
@@ -84,7 +89,7 @@ class LaneModel(WeightedMinibatchModel):
         entries = "_prior_indptr" in vars(self)
         if entries or is_matrix(getattr(self, "topic_word_prior", None)):
             raise ValueError("topic_word_prior as a matrix has no rule for lanes. A number has.")
-        if "_frozen" in vars(self):
+        if "_statistics" in vars(self) and self._frozen_rows is not None:
             raise ValueError("frozen topics have no rule for lanes: call freeze_topics([]), or partial_fit.")
 
 
@@ -105,7 +110,7 @@ class Head:
     Attributes
     ----------
     kind : class of the estimator
-    state : its attributes, but for the store of the statistics, of which the scale is one
+    state : its attributes; its statistics, of which the scale is one, have no rows
     rho : the step size at which topic_word_prior is still to be learned from row sums, or None
     """
 
@@ -115,18 +120,20 @@ class Head:
 
     @classmethod
     def of(cls, model, rho=None):
-        state = {
-            name: value for name, value in vars(model).items() if name not in ("_store", "_skl_callbacks")
-        }
-        return cls(type(model), state, rho)
+        state = {name: value for name, value in vars(model).items() if name != "_skl_callbacks"}
+        without_rows = replace(model._statistics, store=np.empty((0, model._n_trained)))
+        return cls(type(model), state | {"_statistics": without_rows}, rho)
 
     def model(self, store):
         """An estimator of its own with these rows of words, which it may change."""
         model = object.__new__(self.kind)
-        own = {
-            name: np.copy(value) if type(value) is np.ndarray else value for name, value in self.state.items()
-        }
-        vars(model).update(own, _store=store)
+        vars(model).update(
+            {
+                name: np.copy(value) if type(value) is np.ndarray else value
+                for name, value in self.state.items()
+            }
+        )
+        model._statistics = replace(duplicate(self.state["_statistics"]), store=store)
         return model
 
     @property
@@ -144,7 +151,7 @@ class Head:
 
     @property
     def n_topics(self):
-        return len(self.state["_store_totals"])
+        return self.state["_statistics"].n_topics
 
     @property
     def n_updates(self):
@@ -153,10 +160,8 @@ class Head:
 
     @property
     def fitted(self):
-        """The attributes that training has set, by name, without the rows of words."""
-        kind = self.kind
-        declared = {**kind._fitted_arrays, **kind._optional_arrays, **kind._fitted_values}
-        return {name: self.state[name] for name in declared if name != "_store" and name in self.state}
+        """The arrays and values that training has set, by name, without the rows of words."""
+        return {name: value for name, value in fitted_of(self.kind, self.state).items() if name != ROWS}
 
     @property
     def identity(self):
@@ -326,6 +331,7 @@ def begin(estimator, n_features, total_samples, feature_names=None):
     if feature_names is not None:
         model.feature_names_in_ = np.array(feature_names, dtype=object)
     model._start(0)  # without rows
+    model._statistics = replace(model._statistics, n_features=int(n_features))
     model._corpus_size = total_samples
     return Head.of(model)
 
@@ -351,7 +357,7 @@ def _parts_of(n_features, first, last):
 def initial_rows(head, first, last):
     """Rows (n_words, n_topics) of a shard of word_bounds at the start; and sums, for set_initial_totals."""
     key = combine_keys(head.state["_seed"], INITIAL_KEY)
-    rows = TopicWordStatistics.random(last - first, head.n_topics, key, False, first).store
+    rows = WordCounts.random(last - first, head.n_topics, key, first=first).store
     bounds = _parts_of(head.n_features, first, last)
     return rows, np.array([rows[a:b].sum(axis=0) for a, b in pairwise(bounds)])
 
@@ -359,7 +365,7 @@ def initial_rows(head, first, last):
 def set_initial_totals(head, totals):
     """Return the Head with the sums of the initial rows of all shards, in their order."""
     model = head.model(None)
-    model._store_totals = np.concatenate(totals).sum(axis=0)
+    model._statistics = replace(model._statistics, totals=np.concatenate(totals).sum(axis=0))
     return Head.of(model)
 
 
@@ -393,7 +399,7 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64,
     np.take(rows, at, axis=0, out=store[:-1], mode="clip")  # which needs no copy in between
     store[-1] = 1.0  # becomes what is left of each entry of the start
     model = head.model(store)
-    statistics, rule, number = model._statistics, model._statistics_update(), model.n_batch_iter_
+    rule, number = model._statistics_update(), model.n_batch_iter_
     n_documents, n_tokens, prior, is_first = 0, 0.0, None, model._n_topic_updates == 0
     if model._wants_prior_statistics:
         prior = PriorStatistics.none(head.n_topics)
@@ -406,17 +412,17 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64,
             n_documents += X.shape[0]
             if not X.data.any():
                 if not is_first:  # other lanes may have words
-                    statistics.decay(rule.kept(rho, is_first))
+                    model._statistics = model._statistics.decayed(rule.kept(rho, is_first))
                 continue
             key, in_order = model._key(FIT_KEY, update.number), np.arange(X.shape[0])
             reader = DocumentReader(as_documents(X), word_numbers=words)
             counts = model._batch_counts(reader, in_order, key, update, workers)
-            rule(statistics, counts, rho, is_first, workers)
+            model._statistics = rule(model._statistics, counts, rho, is_first, workers)
             is_first = False
             if prior is not None:
                 prior = prior.plus(counts.expected.prior_statistics())
             n_tokens += counts.n_tokens
-    added, totals, n_added = _added(statistics, rows, at, np.dtype(dtype))
+    added, totals, n_added = _added(model._statistics, rows, at, np.dtype(dtype))
     summary = LaneSums(lane, head.identity, len(batches), n_documents, n_tokens, totals, prior)
     return LaneUpdate(summary, words, _smaller(added, n_added))
 
@@ -439,7 +445,7 @@ def _added(statistics, rows, at, dtype):
     Returns an ndarray, zero where nothing was added, its sums over words, and how many entries are not zero.
     """
     added, totals = statistics.store[:-1], np.empty(statistics.store.shape[1])
-    left, scale = statistics.store[-1, 0], statistics.scale[0]
+    left, scale = statistics.store[-1, 0], statistics.scale
     n_added = take_changes(rows, at, left, scale, added, totals)
     if dtype == added.dtype:
         return added, totals, n_added
@@ -484,10 +490,8 @@ def merge_heads(head, summaries, is_first_visit=True):
     model.n_batch_iter_ += n_updates
     model.n_samples_seen_ += n_documents
     if is_told:
-        statistics = model._statistics
-        merge = RowsMerge(float(statistics.store[0, 0] * statistics.scale[0]), weights)
-        statistics.multiply(statistics.scale[0])
-        statistics.scale[0] = 1.0
+        model._statistics = model._statistics.folded()
+        merge = RowsMerge(float(model._statistics.store[0, 0]), weights)
     return Head.of(model, rho if is_told and model._learns_topic_word_prior else None), merge
 
 
@@ -549,7 +553,7 @@ def row_sums(head, first, last, rows):
     bounds = _parts_of(head.n_features, first, last)
     given = model._unit(model.total_samples_), model.topic_word_prior_
     with Workers(model.n_jobs) as workers:
-        return np.array(model._statistics.digamma_sums(bounds, *given, workers))
+        return np.array(digamma_sums(model._statistics, bounds, *given, workers))
 
 
 def learn_from_rows(head, sums):
@@ -558,7 +562,7 @@ def learn_from_rows(head, sums):
         return head
     model = head.model(np.empty((0, head.n_topics)))
     given = model._unit(model.total_samples_), model.topic_word_prior_
-    mean = model._statistics.mean_log_of_sums(np.concatenate(sums), *given)
+    mean = mean_log_of_sums(model._statistics, np.concatenate(sums), *given)
     model._learn_topic_word_prior(mean, head.rho)
     return Head.of(model)
 
@@ -585,17 +589,16 @@ def head_of(estimator):
     model = snapshot(estimator)._checked()
     model._check_settings()
     model._check_continuation()
-    model = Head.of(model).model(model._store)
+    model = Head.of(model).model(np.empty((0, model._n_trained)))
     model._adopt_settings()
-    model._store_totals *= model._store_scale
-    model._store_scale[:] = 1.0
+    model._statistics = model._statistics.folded()
     return Head.of(model)
 
 
 def rows_of(estimator, words):
     """The rows of some words of a fitted estimator, as its head goes on with them."""
     statistics = estimator._statistics
-    return statistics.store[words] * statistics.scale[0]
+    return statistics.store[words] * statistics.scale
 
 
 def narrowed(batches):

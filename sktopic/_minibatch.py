@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,9 @@ from sktopic._interrupt import complete_or_undone
 from sktopic._kernels._rng import combine_keys
 from sktopic._monitor import FitMonitor, FitTasks
 from sktopic._parallel import Workers
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._fields import State, duplicate, writable
+from sktopic._state._word_count_edits import frozen_topics
+from sktopic._state._word_counts import WordCounts
 from sktopic._statistics_updates import BatchCounts, DocumentAverage, StatisticsUpdate
 from sktopic._step_size import StepSize, combined_step, whole_step
 from sktopic._topics import check_components_init
@@ -85,12 +87,8 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     learning_offset: float
     learning_decay: Any  # a float; None, too, where a method says what that is
 
+    _fitted_states: ClassVar[dict[str, type[State]]] = {"_statistics": WordCounts}
     _fitted_arrays = {  # noqa: RUF012
-        "_store": (FLOAT, "features", "topics"),
-        "_store_totals": (FLOAT, "topics"),
-        "_store_scale": (FLOAT, 1),
-        "_store_averaged": (FLOAT, "features?", "topics"),
-        "_average_weight": (FLOAT, "topics"),
         "doc_topic_prior_": (FLOAT, "components"),
     }
     _fitted_values = {  # noqa: RUF012
@@ -157,14 +155,14 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         return combined_step(step_size, t, update.n_updates)
 
     def _update_statistics(self, statistics, batch_counts, update, workers):
-        """Let a batch enter the statistics."""
+        """Return the statistics after a batch has entered them; arrays change in place."""
         rule, is_first = self._statistics_update(), self._n_topic_updates == 0
         if update.n_updates > 1:
             rule = rule.combined(update.n_updates)
         rho = self._rho(update)
-        rule(statistics, batch_counts, rho, is_first, workers)
         if EARLIER in update.memory:
             update.memory[EARLIER] *= rule.kept(rho, is_first)
+        return rule(statistics, batch_counts, rho, is_first, workers)
 
     def _gathered(self, topics, batch, prior, update, workers):
         """Topic rows of the words of a batch, which know what earlier passes have put into the topics.
@@ -257,7 +255,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             documents = self._weighted(self._documents(X), sample_weight).begin()  # errors change nothing
             self._check_undisturbed()
             with changing(self), complete_or_undone(self, waits=True):
-                self._statistics = self._statistics.writable()
+                self._statistics = writable(self._statistics)
                 self._adopt_settings()
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             monitor.begin(documents.n_documents)
@@ -295,34 +293,9 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         return documents.weighted(sample_weight)
 
     @property
-    def _statistics(self):
-        """The topic-word statistics: a view of the fitted arrays, which it changes in place."""
-        return TopicWordStatistics(
-            self._store,
-            self._store_totals,
-            self._store_scale,
-            self._store_averaged,
-            self._average_weight,
-            self.n_features_in_,
-            vars(self).get("_frozen"),
-        )
-
-    @_statistics.setter
-    def _statistics(self, statistics):
-        self._store = statistics.store
-        self._store_totals = statistics.totals
-        self._store_scale = statistics.scale
-        self._store_averaged = statistics.averaged
-        self._average_weight = statistics.average_weight
-        if statistics.frozen is not None:
-            self._frozen = statistics.frozen
-        else:
-            vars(self).pop("_frozen", None)
-
-    @property
     def _n_trained(self):
         """Topics in training, of which n_components_ are in use."""
-        return len(self._store_totals)
+        return self._statistics.n_topics
 
     @property
     def _pseudo_count(self):
@@ -332,9 +305,13 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _has_topics(self):
         return self._n_topic_updates > 0
 
+    @property
+    def _frozen_rows(self):
+        return self._statistics.frozen
+
     def _freeze_columns(self, columns):
-        self._statistics = self._statistics.freezing(
-            columns, self._unit(self.total_samples_), self._pseudo_count
+        self._statistics = frozen_topics(
+            self._statistics, columns, self._unit(self.total_samples_), self._pseudo_count
         )
 
     def _finish(self, memory, workers):
@@ -378,7 +355,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         if given is not None:
             given = check_components_init(given, n_features, most=n)
         key = combine_keys(seed, INITIAL_KEY)
-        statistics = TopicWordStatistics.random(n_features, n, key, average)
+        statistics = WordCounts.random(n_features, n, key, average=average)
         if given is not None:
             statistics.start_from(given)
         return statistics
@@ -455,7 +432,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
         undo = None if short else self._statistics_undo(batch_counts, update)
         with changing(self), complete_or_undone(self, undo, waits=short):
             if not short and undo is None:
-                self._statistics = self._statistics.duplicate()
+                self._statistics = duplicate(self._statistics)
             self._global_step(batch_counts, update, workers)
             self._learn_from_words(batch_counts, update, workers)
             self.n_batch_iter_ += 1
@@ -486,7 +463,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
             batch = reader.batch(rows)
             counts = self._document_step(batch, reader.keys(batch, key), update, workers)
             return BatchCounts(counts, batch.words, batch.total_weight, batch.total_tokens)
-        n_words = len(self._store)  # of a lane, fewer than n_features_in_
+        n_words = len(self._statistics.store)  # of a lane, fewer than n_features_in_
         dense = DenseCounts(n_words, self._n_trained, self._wants_prior_statistics)
         n_tokens = 0.0
         for first in range(0, len(rows), GROUP_SIZE):

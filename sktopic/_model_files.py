@@ -1,10 +1,10 @@
 """Fitted models in files: what the header of an archive says of a model, and which model it stands for.
 
-The classes declare what training sets (``_fitted_arrays``, ``_fitted_values``, ``_optional_arrays``); nothing
-else but names is written or read, so that a file can set no other attribute. Arrays are ``fitted/NAME`` and,
-of parameters, ``parameters/NAME``. What JSON cannot say of a parameter is an object with one key: "tuple",
-"numpy" (a scalar), "random_state" or, with the arrays ``parameters/NAME/PART``, "sparse". Numbers are finite:
-the ranges of parameters leave no others.
+The classes declare what training sets (see _fitted_arrays); nothing else but names is written or read, so
+that a file can set no other attribute. Arrays are ``fitted/NAME``, ``fitted/STATE.FIELD`` and, of parameters,
+``parameters/NAME``. What JSON cannot say of a parameter is an object with one key: "tuple", "numpy" (a
+scalar), "random_state" or, with the arrays ``parameters/NAME/PART``, "sparse". Numbers are finite: the ranges
+of parameters leave no others.
 """
 
 import hashlib
@@ -20,21 +20,20 @@ import sklearn
 from sktopic._array_archive import ArrayArchive, write_archive
 from sktopic._documents import check_sparse_structure
 from sktopic._files import write_file
-from sktopic._fitted_arrays import check_fitted_values
+from sktopic._fitted_arrays import (
+    attributes_of,
+    check_fitted_values,
+    declared_arrays,
+    fitted_names,
+    fitted_of,
+    optional_arrays,
+    value_names,
+)
 from sktopic._topic_names import check_pairs
 
 FORMAT = "sktopic model"
-# Raised when files change such that older versions cannot read them; a later version reads all before it.
-SCHEMA = 3
-# Parameters that files of the schemas before do not have: their models have the default.
-LATER_PARAMETERS = {
-    2: {"components_init"},
-    3: {"split_merge", "topic_expectation", "move_acceptance", "final_moves", "min_birth_tokens"},
-}
-# Fitted values that they have, and which nothing reads any more.
-FORMER_VALUES = {3: {"_cursor"}}
-# Fields that arrays of theirs do not have, and what stands for what is not known.
-LATER_FIELDS = {3: {"move_history_": {"n_components": -1, "elbo": np.nan}}}
+# Raised when files change; before the first release all have this one.
+SCHEMA = 1
 KEYS = {"format", "schema", "class", "versions", "parameters", "fitted", "names", "output"}
 # Attributes that scikit-learn sets: the names of features, the container of set_output ...
 NAMES, OUTPUT = "feature_names_in_", "_sklearn_output_config"
@@ -117,10 +116,14 @@ def _described(model):
                 parameters[name] = _encoded(value)
             except TypeError as error:
                 raise TypeError(f"the parameter {name} of {cls.__name__} cannot be stored: {error}") from None
-    for name in (*cls._fitted_arrays, *cls._optional_arrays):
-        if name in state:  # as all are but those that are optional
-            arrays[f"fitted/{name}"] = state.pop(name)
-    fitted = {name: _encoded(state.pop(name)) for name in cls._fitted_values}
+    fitted = {}
+    for name, value in fitted_of(cls, state).items():
+        if isinstance(value, np.ndarray):
+            arrays[f"fitted/{name}"] = value
+        else:
+            fitted[name] = _encoded(value)
+    for name in fitted_names(model) - {NAMES, TOPIC_NAMES}:
+        state.pop(name, None)
     names, output = _described_names(state), state.pop(OUTPUT, {})
     header = {
         "format": FORMAT,
@@ -240,13 +243,13 @@ def _model_of(archive, classes, mapped, verify):
         raise ValueError("it is an archive, but not of a topic model")
     schema, versions = header.get("schema"), header.get("versions")
     if type(schema) is not int or schema < 1:
-        raise ValueError(f"its schema is {schema!r:.40}, where a number from 1 to {SCHEMA} is allowed")
+        raise ValueError(f"its schema is {schema!r:.40}, where {SCHEMA} is allowed")
     if type(versions) is not dict or not all(type(number) is str for number in versions.values()):
         raise ValueError("it does not say of which versions it is")
     if schema > SCHEMA:
         raise ValueError(
             f"it was written by sktopic {versions.get('sktopic', '?'):.40} under schema {schema}, and this "
-            f"version reads those up to {SCHEMA}"
+            f"version reads schema {SCHEMA}"
         )
     if header.keys() != KEYS:
         raise ValueError(f"its header lacks, or should not have, {_some(header.keys() ^ KEYS)}")
@@ -255,8 +258,8 @@ def _model_of(archive, classes, mapped, verify):
         raise ValueError(
             f"its class {header['class']!r:.80} is unknown; known are {', '.join(sorted(classes))}"
         )
-    model = cls(**_parameters(archive, header["parameters"], cls, schema))
-    _set_fitted(model, archive, header["fitted"], mapped, verify, schema)
+    model = cls(**_parameters(archive, header["parameters"], cls))
+    _set_fitted(model, archive, header["fitted"], mapped, verify)
     unread = [name for name in archive.declared if not _is_read(name, cls)]
     if unread:
         raise ValueError(f"a {cls.__name__} has no arrays {_some(unread)}")
@@ -269,16 +272,13 @@ def _is_read(name, cls):
     folder, _, attribute = name.partition("/")
     if folder == "parameters":
         return attribute.partition("/")[0] in cls._get_param_names()
-    return folder == "fitted" and (attribute in cls._fitted_arrays or attribute in cls._optional_arrays)
+    return folder == "fitted" and attribute in declared_arrays(cls)
 
 
-def _parameters(archive, encoded, cls, schema):
+def _parameters(archive, encoded, cls):
     prefix = "parameters/"
     stored = {name.removeprefix(prefix) for name in archive.declared if name.startswith(prefix)}
     given, wanted = _object(encoded, "parameters"), set(cls._get_param_names())
-    for later, names in LATER_PARAMETERS.items():
-        if schema < later:
-            wanted -= names - given.keys()  # other classes may have had one of this name
     sparse = {name for name, value in given.items() if type(value) is dict and value.keys() == {"sparse"}}
     parts = {f"{name}/{part}" for name in sparse for part in PARTS}
     if not parts <= stored:
@@ -315,35 +315,17 @@ def _sparse_parameter(archive, name, described):
         raise ValueError(f"the sparse matrix {name} is damaged: {error}") from error
 
 
-def _set_fitted(model, archive, encoded, mapped, verify, schema):
-    former = {name for later, names in FORMER_VALUES.items() if schema < later for name in names}
-    fitted = {name: value for name, value in _object(encoded, "fitted").items() if name not in former}
-    if fitted.keys() != model._fitted_values.keys():
-        names = fitted.keys() ^ model._fitted_values.keys()
-        raise ValueError(f"fitted values are missing or unknown: {_some(names)}")
-    vars(model).update({name: _decoded(value) for name, value in fitted.items()})
-    for name, (dtype, *_) in (model._fitted_arrays | model._optional_arrays).items():
+def _set_fitted(model, archive, encoded, mapped, verify):
+    values = value_names(type(model))
+    if _object(encoded, "fitted").keys() != values:
+        raise ValueError(f"fitted values are missing or unknown: {_some(encoded.keys() ^ values)}")
+    found = {name: _decoded(value) for name, value in encoded.items()}
+    for name, (dtype, *_) in declared_arrays(type(model)).items():
         if f"fitted/{name}" in archive.declared:
-            how = mapped, verify or not mapped
-            vars(model)[name] = _fitted_array(archive, name, np.dtype(dtype), how, schema)
-        elif name in model._fitted_arrays:
+            found[name] = archive.array(f"fitted/{name}", np.dtype(dtype), mapped, verify or not mapped)
+        elif name not in optional_arrays(type(model)):
             raise ValueError(f"the array fitted/{name} is missing")
-
-
-def _fitted_array(archive, name, dtype, how, schema):
-    """An array of this dtype; how : whether it is mapped, and whether it is verified."""
-    later = {}
-    for since, arrays in LATER_FIELDS.items():
-        if schema < since:
-            later |= arrays.get(name, {})
-    if not later:
-        return archive.array(f"fitted/{name}", dtype, *how)
-    former = np.dtype([(field, dtype[field]) for field in dtype.names if field not in later])
-    found = archive.array(f"fitted/{name}", former, *how)
-    array = np.empty(found.shape, dtype)
-    for field in dtype.names:
-        array[field] = later[field] if field in later else found[field]
-    return array
+    vars(model).update(attributes_of(type(model), found))
 
 
 def _set_names(model, names):

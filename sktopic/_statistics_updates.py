@@ -13,7 +13,7 @@ import numpy as np
 
 from sktopic._document_steps import ExpectedCounts
 from sktopic._parallel import Workers
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_counts import WordCounts
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class StatisticsUpdate(Protocol):
 
     def __call__(
         self,
-        statistics: TopicWordStatistics,
+        statistics: WordCounts,
         batch_counts: BatchCounts,
         rho: float,
         is_first: bool,
         workers: Workers,
-    ) -> None:
-        """Let the expected counts of a batch enter, at the rows of its words."""
+    ) -> WordCounts:
+        """Let the expected counts of a batch enter, at the rows of its words; return what to go on with."""
 
     def discards(self, rho: float, is_first: bool) -> bool:
         """Whether the update begins with setting every entry to zero."""
@@ -72,11 +72,12 @@ class LinearUpdate(ABC):
         return self
 
     def __call__(self, statistics, batch_counts, rho, is_first, workers):
-        statistics.decay(self.kept(rho, is_first))
+        statistics = statistics.decayed(self.kept(rho, is_first))
         factor = self.factor(rho, batch_counts.n_documents, batch_counts.n_tokens)
         statistics.expect(factor * batch_counts.n_tokens)
         statistics.add(batch_counts.expected, batch_counts.words, factor, workers)
         statistics.count_average()
+        return statistics
 
     def discards(self, rho, is_first):
         return self.kept(rho, is_first) == 0.0
@@ -90,8 +91,8 @@ class DocumentAverage(LinearUpdate):
         if is_first and statistics.totals.any():
             # The initial noise weighs what one document (or token, where those are averaged) does.
             n_documents, n_tokens = batch_counts.n_documents, batch_counts.n_tokens
-            statistics.set_total(n_tokens / self.divisor(n_documents, n_tokens))
-        super().__call__(statistics, batch_counts, rho, is_first, workers)
+            statistics = statistics.with_total(n_tokens / self.divisor(n_documents, n_tokens))
+        return super().__call__(statistics, batch_counts, rho, is_first, workers)
 
     def kept(self, rho, is_first):
         return 1.0 - rho

@@ -10,6 +10,7 @@ from sklearn.utils import check_scalar
 from sktopic._base import TopicModel
 from sktopic._documents import document_groups
 from sktopic._exact_sum import ExactSum
+from sktopic._state._word_count_views import priors_of
 from sktopic._typing import DocumentsLike, FloatArray
 
 
@@ -35,7 +36,7 @@ class CountPosteriors(TopicPosteriors):
     topic_word_prior_: float
 
     def _posterior_parameters(self):
-        priors = self._statistics.priors(self.topic_word_prior_, self._columns())
+        priors = priors_of(self._statistics, self.topic_word_prior_, self._columns())
         return self.topic_word_counts_ + np.reshape(priors, (-1, 1))
 
 

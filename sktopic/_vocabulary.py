@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._arrays import rows_and_more
 from sktopic._concurrency import trains
+from sktopic._state._fields import State, grown
 
 NAMES = "feature_names_in_"
 # Names that an error message lists.
@@ -20,6 +21,7 @@ class GrowingVocabulary:
     """Base class of models with arrays of one row a word (``_fitted_arrays``)."""
 
     _fitted_arrays: ClassVar[dict[str, tuple[Any, ...]]]
+    _fitted_states: ClassVar[dict[str, type[State]]]
     n_features_in_: int
     if TYPE_CHECKING:  # of TopicModel
 
@@ -84,6 +86,8 @@ class GrowingVocabulary:
             array = getattr(self, name)
             if sizes[0] == "features" or (sizes[0] == "features?" and len(array)):
                 setattr(self, name, rows_and_more(array, n))
+        for name in self._fitted_states:
+            setattr(self, name, grown(getattr(self, name), n))
 
 
 def _number(features):

@@ -253,7 +253,7 @@ def _checked_rows(update, head):
     entries, of_entries = (added.data, (None,)) if sp.issparse(added) else (added, shape)
     dtype = np.float32 if getattr(entries, "dtype", None) == np.float32 else np.float64
     most = max(1.0, summary.n_tokens)
-    slack = ROUNDING * (head.state["_store_totals"].max() + most)
+    slack = ROUNDING * (head.state["_statistics"].totals.max() + most)
     _check_array("added", entries, dtype, of_entries, least=-slack, most=None)  # bounded by its sums
     _check_array("totals", summary.totals, np.float64, shape[1:], least=-slack * max(1, len(words)))
     if sp.issparse(added):  # whose own sums are of single precision

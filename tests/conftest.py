@@ -4,6 +4,7 @@ import hashlib
 import os
 import pickle
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils import Bunch
 from sktopic._documents import DocumentReader
 from sktopic._kernels._rng import position_keys
 from sktopic._minibatch import Update
+from sktopic._state._fields import State
 
 VARIABLE = "SKTOPIC_DATA"
 
@@ -85,7 +87,7 @@ def independent_copies(monkeypatch):
 
 def state(model):
     """A copy of all that an estimator keeps."""
-    return pickle.loads(pickle.dumps(vars(model)))
+    return pickle.loads(pickle.dumps(all_attributes(model)))
 
 
 def quick(estimator, **parameters):
@@ -122,6 +124,31 @@ def assert_same(one, other, name=""):
         assert_array_equal(one[field], other[field], err_msg=f"{name} {field}")
 
 
+def all_attributes(model):
+    """Attributes of a model by name, those of its states as "state.field"."""
+    found = {}
+    for name, value in vars(model).items():
+        if isinstance(value, State):
+            found |= {f"{name}.{field}": part for field, part in vars(value).items()}
+        else:
+            found[name] = value
+    return found
+
+
+def set_attribute(model, name, value):
+    """Set one of all_attributes, whatever else the model is told of it."""
+    attribute, _, field = name.partition(".")
+    vars(model)[attribute] = replace(vars(model)[attribute], **{field: value}) if field else value
+
+
+def delete_attribute(model, name):
+    """Delete one of all_attributes; of a field of a state, the value."""
+    if "." in name:
+        set_attribute(model, name, None)
+    else:
+        delattr(model, name)
+
+
 def fingerprint(value):
     """A hash of an array, a matrix, a container of them or any other value: equal for equal bits."""
     digest = hashlib.blake2b(digest_size=12)
@@ -139,6 +166,8 @@ def _enter(value, update):
         _enter([entries.row, entries.col, entries.data], update)
     elif isinstance(value, np.random.RandomState):
         _enter(value.get_state(), update)
+    elif isinstance(value, State):
+        _enter(vars(value), update)
     elif isinstance(value, dict):
         for name in sorted(value):
             update(name.encode())
@@ -156,7 +185,7 @@ def _enter(value, update):
 def fitted_state(model):
     """What training has set: all that is not a parameter."""
     parameters = model.get_params(deep=False)
-    return {name: value for name, value in vars(model).items() if name not in parameters}
+    return {name: value for name, value in all_attributes(model).items() if name not in parameters}
 
 
 def press_ctrl_c():

@@ -13,7 +13,7 @@ from sktopic._kernels._rng import combine_each, combine_keys
 from sktopic._minibatch import FIT_KEY
 from sktopic._parallel import Workers
 from sktopic._prior import MAX_ITER, TOL
-from sktopic._statistics import N_PARTS, CountsTarget, no_average
+from sktopic._state._word_counts import N_PARTS, CountsTarget, no_average
 from sktopic._topics import TopicProbabilities
 from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA, _minibatch

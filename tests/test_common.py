@@ -39,7 +39,7 @@ from sktopic.lda import (
 )
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 
-from .conftest import assert_same_state, fingerprint, fitted_state, state
+from .conftest import all_attributes, assert_same_state, fingerprint, fitted_state, state
 
 # Every estimator, in each of its variants: one line, the first of a class is its defaults.
 ESTIMATORS = [
@@ -800,7 +800,7 @@ def test_skops_round_trip_needs_no_trust_but_in_the_class(estimator):
 def test_fitted_state_is_plain(estimator):
     """Arrays, numbers and strings only: nothing that another version could not read."""
     parameters = estimator.get_params()
-    for name, value in vars(fitted(estimator)).items():
+    for name, value in all_attributes(fitted(estimator)).items():
         # Parameters may be tuples of numbers.
         for part in value if name in parameters and isinstance(value, tuple) else [value]:
             plain = isinstance(part, (np.ndarray, np.number, int, float, str, bool, type(None)))

@@ -198,11 +198,11 @@ def test_readers_do_not_mind_attributes_that_training_sets_meanwhile(read, monke
     with ThreadPoolExecutor(1) as pool, Pause(monkeypatch) as pause:
         training = pool.submit(model.partial_fit, X)
         pause.reached()
-        store = model._store.view(Announced)
-        store.report = lambda: setattr(model, f"_new_{next(names)}", 0)
-        monkeypatch.setitem(vars(model), "_store", store)
+        prior = model.doc_topic_prior_.view(Announced)
+        prior.report = lambda: setattr(model, f"_new_{next(names)}", 0)
+        monkeypatch.setitem(vars(model), "doc_topic_prior_", prior)
         read(model)
-        monkeypatch.setitem(vars(model), "_store", np.asarray(store))
+        monkeypatch.setitem(vars(model), "doc_topic_prior_", np.asarray(prior))
     training.result(WAIT)
     assert next(names) > 0
 
@@ -226,8 +226,8 @@ def test_without_readers_training_copies_nothing():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
     model.transform(X)
     document_completion(model, X)
-    store = model._store
-    assert model.partial_fit(MORE)._store is store
+    store = model._statistics.store
+    assert model.partial_fit(MORE)._statistics.store is store
 
 
 @every_loop
@@ -341,10 +341,10 @@ def test_other_threads_do_not_share_what_callbacks_read(monkeypatch):
 
         def report(monitor, *_):
             model.transform(MORE)
-            pool.submit(lambda: stores.append(kept_answering(model, model._prepare).model._store)).result(
-                WAIT
-            )
-            assert not np.shares_memory(stores[-1], model._store)
+            pool.submit(
+                lambda: stores.append(kept_answering(model, model._prepare).model._statistics.store)
+            ).result(WAIT)
+            assert not np.shares_memory(stores[-1], model._statistics.store)
 
         monkeypatch.setattr(FitMonitor, "after_update", report)
         model.partial_fit(X)
@@ -371,11 +371,11 @@ def test_components_follow_each_update_in_callbacks(monkeypatch):
 
 def test_a_reader_that_stays_costs_one_copy_not_one_a_call():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
-    store, reading = model._store, model._read()
-    own = model.partial_fit(MORE)._store
+    store, reading = model._statistics.store, model._read()
+    own = model.partial_fit(MORE)._statistics.store
     assert own is not store
-    assert model.partial_fit(MORE)._store is own
-    assert reading._store is store
+    assert model.partial_fit(MORE)._statistics.store is own
+    assert reading._statistics.store is store
 
 
 @every_loop
@@ -473,7 +473,7 @@ def test_attributes_that_are_set_while_arrays_are_copied_do_no_harm():
     model.my_array = np.ones(3).view(Noting)
     reading = model._read()
     assert model.partial_fit(MORE).note
-    assert reading._store is not model._store
+    assert reading._statistics.store is not model._statistics.store
 
 
 @every_loop

@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._parallel import Workers
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state import _word_count_edits
+from sktopic._state._word_count_views import posterior_bound, probabilities
 from sktopic._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
@@ -32,7 +34,7 @@ from sktopic.hdp._variational_split_merge import (
     topic_of,
 )
 from sktopic.metrics import document_completion
-from tests.conftest import assert_same
+from tests.conftest import assert_same, fitted_state
 from tests.reference import direct_assignment as reference
 
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
@@ -77,8 +79,8 @@ def test_twin_of_the_bound_is_golden(golden, size):
 
 def state_of(model):
     """lambda, beta with its rest, alpha, gamma and eta of all topics."""
-    weight = model.total_samples_ * model._store_scale[0]
-    lam = model._store.T * weight + model.topic_word_prior_
+    weight = model.total_samples_ * model._statistics.scale
+    lam = model._statistics.store.T * weight + model.topic_word_prior_
     beta = np.append(model._weights, 1.0 - model._weights.sum())
     return lam, beta, model.doc_concentration_, model.topic_concentration_, model.topic_word_prior_
 
@@ -147,7 +149,7 @@ def test_batch_never_lowers_the_bound(monkeypatch, start, given, split_merge):
     def step(self, batch, keys, update, workers):
         counts = original(self, batch, keys, update, workers)
         if self._n_topic_updates > 0:
-            topics = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
+            topics = posterior_bound(self._statistics, self.total_samples_, self.topic_word_prior_)
             prior = 0.0
             if given == "learned":  # densities of the priors of logarithms belong to it
                 gamma, alpha = self.topic_concentration_, self.doc_concentration_
@@ -200,8 +202,8 @@ def test_batch_with_means_never_lowers_the_bound_with_topics_as_parameters():
             topics = (
                 model.topic_word_prior_
                 * np.log(
-                    model._statistics.probabilities(
-                        model.total_samples_, model.topic_word_prior_
+                    probabilities(
+                        model._statistics, model.total_samples_, model.topic_word_prior_
                     ).components()
                 ).sum()
             )
@@ -357,7 +359,7 @@ def test_final_moves_gain_what_the_whole_bound_does():
         final._dropped[:] = -np.inf
         made, _, _ = final.make(workers)
         corpus = corpus_topics(model)
-        corpus.statistics = final._sums
+        corpus.statistics = replace(final._sums, scale=1.0 / final._n_documents)
         gains = changes + words_change(corpus, pairs, workers)
 
     def bound(phi, beta):
@@ -397,7 +399,7 @@ def test_gain_of_drops_is_that_of_the_whole_bound():
             without = model._inference().without(counts, kept, workers)
             bounds = [
                 documents.bound()
-                + corpus.statistics.posterior_bound(corpus.total_samples, corpus.eta)
+                + posterior_bound(corpus.statistics, corpus.total_samples, corpus.eta)
                 + corpus.weights_bound()
                 for corpus, documents in ((corpus_topics(model), counts), (after, without))
             ]
@@ -408,9 +410,9 @@ def test_gain_of_drops_is_that_of_the_whole_bound():
 
 def test_candidates_are_topics_of_the_same_words_and_documents():
     model = make_model(4, split_merge=False).fit(X)
-    column = model._store[:, 0] / 2
-    model._store[:, 0], model._store[:, 1] = column, column  # one topic twice
-    model._store_totals[:] = model._store.sum(axis=0)
+    column = model._statistics.store[:, 0] / 2
+    model._statistics.store[:, 0], model._statistics.store[:, 1] = column, column  # one topic twice
+    model._statistics.totals[:] = model._statistics.store.sum(axis=0)
     model._weights[:2] = model._weights[:2].mean()
     topics, every = batch_topics(model), np.ones(4, dtype=bool)
     sizes = corpus_topics(model).tokens()
@@ -434,11 +436,14 @@ def test_refused_moves_wait_longer_each_time():
 def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
     """Two topics of other documents: the batch alone would merge them, alike or not."""
     model = make_model(4, split_merge=False).fit(X)
-    model._store[:, :2] = 0.0
-    model._store[:4, 0] = model._store[5:9, 1] = 1.0 / model._store_scale[0]
-    model._store_totals[:] = model._store.sum(axis=0)
-    for column, is_gain in ((model._store[:, 1].copy(), False), (model._store[:, 0].copy(), True)):
-        model._store[:, 1] = column
+    model._statistics.store[:, :2] = 0.0
+    model._statistics.store[:4, 0] = model._statistics.store[5:9, 1] = 1.0 / model._statistics.scale
+    model._statistics.totals[:] = model._statistics.store.sum(axis=0)
+    for column, is_gain in (
+        (model._statistics.store[:, 1].copy(), False),
+        (model._statistics.store[:, 0].copy(), True),
+    ):
+        model._statistics.store[:, 1] = column
         topics = batch_topics(model, X[:3])
         column_of = corpus_topics(model).expected_counts
         one, other = (topic_of(topics, k, model._weights[k], column_of(k)) for k in (0, 1))
@@ -568,18 +573,18 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
     # What follows when all has been computed.
     tried = []
 
-    def fail(self, kept):
+    def fail(counts, kept, n_spare=0):
         tried.append(kept)
         raise MemoryError
 
     with monkeypatch.context() as context:
-        context.setattr(TopicWordStatistics, "of_topics", fail)
+        context.setattr(_word_count_edits, "of_topics", fail)
         with pytest.raises(MemoryError):
             model.partial_fit(bars[:100])
     assert len(tried) == 1
-    other = pickle.loads(before)
-    for name in ("_store", "_store_totals", "_weights", "_ids", "_births", "_trials", "move_history_"):
-        assert_same(getattr(model, name), getattr(other, name), name)
+    found, wanted = fitted_state(model), fitted_state(pickle.loads(before))
+    for name in wanted.keys() - {"n_batch_iter_"}:
+        assert_same(found[name], wanted[name], name)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1e3])

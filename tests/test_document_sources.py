@@ -25,6 +25,8 @@ from sktopic.lda import CollapsedGibbsLDA, HybridLDA, OnlineEMLDA, OnlineVariati
 from sktopic.metrics import coherence, document_completion, left_to_right, relative_score
 from sktopic.moment_matching import MomentMatchingLDA
 
+from .conftest import all_attributes
+
 N = 5000
 X = sp.csr_array(make_bars(N, doc_length=8, random_state=0).data)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, size=N).astype(float)
@@ -57,7 +59,7 @@ def corpus(tmp_path_factory):
 
 
 def assert_same(model, other):
-    state, expected = vars(model), vars(other)
+    state, expected = all_attributes(model), all_attributes(other)
     assert state.keys() == expected.keys()
     for name, value in state.items():
         if isinstance(value, (np.ndarray, float)):

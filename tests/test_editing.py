@@ -52,7 +52,7 @@ def model(fitted):
 
 def masses(model):
     """What is added up when topics are merged: expected counts, or the state of a Langevin chain."""
-    return model._store.T.copy() if isinstance(model, LangevinLDA) else model.topic_word_counts_
+    return model._statistics.store.T.copy() if isinstance(model, LangevinLDA) else model.topic_word_counts_
 
 
 def has_fixed_number(model):
@@ -243,7 +243,7 @@ def test_frozen_topics_stay_to_the_last_bit(estimator):
         model.components_[at], before[[1, 3]], rtol=1e-9 if model.topic_word_prior != "auto" else 0.5
     )
     model.partial_fit(MORE)
-    assert "_frozen" not in vars(model)
+    assert model._frozen_rows is None
     assert not np.allclose(masses(model)[at], counts[[1, 3]])
 
 
@@ -415,9 +415,9 @@ def test_given_topics_weigh_what_random_ones_do_and_others_are_random():
     nothing = sp.csr_matrix((1, X.shape[1]))
     given = OnlineEMLDA(6, components_init=BARS.components[:2], random_state=0).partial_fit(nothing)
     random = OnlineEMLDA(6, random_state=0).partial_fit(nothing)
-    assert_allclose(given._store[:, :2], X.shape[1] * BARS.components[:2].T)
-    assert_array_equal(given._store[:, 2:], random._store[:, 2:])
-    assert_allclose(given._store_totals, random._store_totals, rtol=0.1)
+    assert_allclose(given._statistics.store[:, :2], X.shape[1] * BARS.components[:2].T)
+    assert_array_equal(given._statistics.store[:, 2:], random._statistics.store[:, 2:])
+    assert_allclose(given._statistics.totals, random._statistics.totals, rtol=0.1)
 
 
 def test_tokens_start_from_given_topics():

@@ -8,7 +8,10 @@ import pytest
 from sklearn.base import clone
 
 import sktopic
+from sktopic._fitted_arrays import declared_arrays, optional_arrays
 from sktopic.datasets import make_bars
+
+from .conftest import all_attributes, set_attribute
 
 X = make_bars(30, random_state=0).data
 ESTIMATORS = [
@@ -34,20 +37,25 @@ def model(request):
     return estimator.fit(X)
 
 
+def required_arrays(model):
+    optional = optional_arrays(type(model))
+    return {name: kind for name, kind in declared_arrays(type(model)).items() if name not in optional}
+
+
 def test_every_fitted_array_is_declared(model):
-    arrays = {name for name, value in vars(model).items() if isinstance(value, np.ndarray)}
-    assert set(model._fitted_arrays) == arrays - set(model._optional_arrays)
+    arrays = {name for name, value in all_attributes(model).items() if isinstance(value, np.ndarray)}
+    assert required_arrays(model).keys() == arrays - optional_arrays(type(model))
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_array_raises_wherever_it_is_read(model, damage):
-    for name, (_, *sizes) in model._fitted_arrays.items():
+    for name, (_, *sizes) in required_arrays(model).items():
         if damage in ("shorter", "longer") and sizes[0] is None:
             continue  # any length will do
         if damage == "shorter" and sizes[0] == "born":
             continue  # fewer topics than there are in training are legal
         damaged = copy.deepcopy(model)
-        vars(damaged)[name] = DAMAGES[damage](vars(model)[name])
+        set_attribute(damaged, name, DAMAGES[damage](all_attributes(model)[name]))
         state = dict(vars(damaged))
         message = f"fitted state of this {type(model).__name__} is damaged: "
         for call in (damaged.transform, damaged.score, damaged.partial_fit):
@@ -65,10 +73,10 @@ def test_damaged_array_raises_wherever_it_is_read(model, damage):
 def test_arrays_without_features_or_topics_raise(model, size):
     gone = {"features", "features?"} if size == "features" else {"topics", "topics?", "components"}
     damaged = copy.deepcopy(model)
-    for name, (dtype, *sizes) in model._fitted_arrays.items():
-        found = vars(model)[name].shape
+    for name, (dtype, *sizes) in required_arrays(model).items():
+        found = all_attributes(model)[name].shape
         shape = [0 if wanted in gone else n for wanted, n in zip(sizes, found)]
-        vars(damaged)[name] = np.zeros(shape, dtype)
+        set_attribute(damaged, name, np.zeros(shape, dtype))
     if size == "features":
         damaged.n_features_in_ = 0
     elif "n_components_" in vars(model):
@@ -100,10 +108,10 @@ def test_identities_of_topics_are_no_columns(model):
 
 
 def test_values_that_are_not_finite_raise(model):
-    name = next(iter(model._fitted_arrays))  # the statistics of words and topics
+    name = next(iter(required_arrays(model)))  # the statistics of words and topics
     for value in (np.nan, np.inf):
         damaged = copy.deepcopy(model)
-        vars(damaged)[name][:] = value
+        all_attributes(damaged)[name][:] = value
         for call in (damaged.transform, damaged.score):
             with pytest.raises(ValueError, match="not finite"):
                 call(X)

@@ -1,5 +1,7 @@
 """Variational Bayes for topics with Gibbs sampling inside documents: what is sampled, and what it does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -38,7 +40,7 @@ def with_counts(model, counts, total_samples):
     statistics = model._statistics
     statistics.store[:] = counts.T / total_samples
     statistics.totals[:] = statistics.store.sum(axis=0)
-    statistics.scale[0] = 1.0
+    model._statistics = replace(statistics, scale=1.0)
     assert_allclose(model.topic_word_counts_, counts, rtol=1e-12)
     return model
 

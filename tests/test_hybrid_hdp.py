@@ -13,7 +13,8 @@ from sktopic import load
 from sktopic._document_steps import DenseCounts, GibbsStep
 from sktopic._documents import DocumentReader, canonical_counts
 from sktopic._parallel import Workers
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_views import expected_counts
+from sktopic._state._word_counts import WordCounts
 from sktopic.datasets import make_bars, make_hdp_documents, make_lda_documents
 from sktopic.hdp import HybridHDP
 from sktopic.metrics import document_completion
@@ -59,7 +60,7 @@ def watched(monkeypatch):
 
     def step(self, batch, keys, update, workers):
         n_features, n_topics = self.n_features_in_, self.n_components
-        start = self._statistics.expected_counts(1.0)
+        start = expected_counts(self._statistics, 1.0)
         found = original(self, batch, keys, update, workers)
         dense = DenseCounts(n_features, n_topics, True)
         dense.include(found, batch.words, workers)
@@ -247,7 +248,7 @@ def test_concentration_of_documents_is_recovered_given_the_topics(concentration,
     found = []
     for seed in range(3):
         model = make_model(**settings, random_state=seed).partial_fit(corpus.data[:20])
-        statistics = TopicWordStatistics.empty(30, 6)
+        statistics = WordCounts.empty(30, 6)
         statistics.store[:] = 10.0 * components.T
         statistics.totals[:] = statistics.store.sum(axis=0)
         model._statistics = statistics

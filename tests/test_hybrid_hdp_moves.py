@@ -13,7 +13,7 @@ from sklearn.base import clone
 import sktopic
 from sktopic import _minibatch
 from sktopic._documents import DocumentReader
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _corpus_chain
 from sktopic.hdp._corpus_chain import CorpusChain
@@ -21,7 +21,7 @@ from sktopic.hdp._split_merge_sampling import MOVE_WORK
 from sktopic.hdp._window import TopicTokens
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
-from .conftest import assert_same, assert_same_state, state
+from .conftest import all_attributes, assert_same, assert_same_state, state
 
 
 @cache
@@ -88,8 +88,8 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
         counts = np.zeros((X.shape[1], n))
         word = np.repeat(X.indices, X.data.astype(int))
         np.add.at(counts, (word, chain.z), 1.0)
-        assert_array_equal(model._store, counts)
-        assert_array_equal(model._store_totals, counts.sum(axis=0))
+        assert_array_equal(model._statistics.store, counts)
+        assert_array_equal(model._statistics.totals, counts.sum(axis=0))
         assert_allclose(model._tables * 300, chain.tables, rtol=1e-12)
         lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.n_entries)]
         for document, places in enumerate(lists):
@@ -170,7 +170,7 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
 
     def batch_counts(self, reader, rows, key, update, *given):
         if not update.is_first_visit:
-            states.append({name: np.copy(value) for name, value in vars(self).items()})
+            states.append({name: np.copy(value) for name, value in all_attributes(self).items()})
         return original(self, reader, rows, key, update, *given)
 
     def take(self, visit):
@@ -183,9 +183,9 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
     model = make_model()
     with pytest.raises(KeyboardInterrupt):
         model.fit(bars().data[:200])
-    assert vars(model).keys() == states[-1].keys()
+    assert all_attributes(model).keys() == states[-1].keys()
     for name, value in states[-1].items():
-        assert np.asarray(vars(model)[name]).tobytes() == value.tobytes(), name
+        assert np.asarray(all_attributes(model)[name]).tobytes() == value.tobytes(), name
     assert model.transform(bars().data[:200]).shape == (200, model.n_components_)
 
 
@@ -214,13 +214,13 @@ def test_damaged_windows_are_refused(name, value):
 
 def test_shares_of_tokens_leave_no_count_below_zero():
     model = make_model(max_iter=4, early_stopping=True).fit(bars().data[:200] * 0.3)
-    assert model._store.min() >= 0.0 and model._store_totals.min() >= 0.0
+    assert model._statistics.store.min() >= 0.0 and model._statistics.totals.min() >= 0.0
 
 
 def test_a_document_is_drawn_from_its_conditional_given_all_others():
     X = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
     b0, b1, eta = 1.5, 0.8, 0.5
-    chain, statistics = CorpusChain(X), TopicWordStatistics.empty(3, 40)
+    chain, statistics = CorpusChain(X), WordCounts.empty(3, 40)
     chain.z[:] = [0, 0, 0, 1, 1, 1, 1, 1, 0, 1]
     chain.seat(np.full(40, 0.1), 0)
     statistics.store[:] = chain.counts(3, 40)
@@ -234,7 +234,7 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
     for key in range(n):
         visit = chain.visit(reader, np.array([2]), statistics, settings, 2, key)
         chain.take(visit)
-        statistics.store[visit.words], statistics.totals = visit.counts, visit.totals
+        statistics.store[visit.words], statistics.totals[:] = visit.counts, visit.totals
         first, second = visit.z.tolist()
         found[min(first, 2), min(second, 2), first == second] += 1
     expected = pair_probabilities(counts, others, b0, b1, eta)
@@ -300,7 +300,7 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
     changes, edit, divide = [], HybridHDP._edit_columns, HybridHDP._divide
 
     def sums(model):
-        return model._store.sum(axis=1) * model._store_scale, model._tables.sum()
+        return model._statistics.store.sum(axis=1) * model._statistics.scale, model._tables.sum()
 
     def watched(method):
         def call(self, *given):
@@ -309,8 +309,8 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
             dropped = method is edit and (given[0].into < 0).any()
             if n != self._n_trained and not dropped:
                 changes.append((before, sums(self)))
-                assert_allclose(self._store.sum(axis=0), self._store_totals, rtol=1e-12)
-                assert self._store.min() >= 0.0 and self._tables.min() >= 0.0
+                assert_allclose(self._statistics.store.sum(axis=0), self._statistics.totals, rtol=1e-12)
+                assert self._statistics.store.min() >= 0.0 and self._tables.min() >= 0.0
 
         return call
 

@@ -16,7 +16,8 @@ from sktopic._document_steps import VariationalStep, _dense_gibbs, _sparse_gibbs
 from sktopic._documents import DocumentBatch
 from sktopic._interrupt import complete_or_undone
 from sktopic._parallel import Workers
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_edits import of_topics
+from sktopic._state._word_counts import WordCounts
 from sktopic._topics import GatheredTopics
 from sktopic.hdp import (
     CollapsedGibbsHDP,
@@ -49,7 +50,7 @@ from sktopic.lda import (
 from sktopic.lda._shards import Shard
 from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
 
-from .conftest import assert_same, press_ctrl_c
+from .conftest import all_attributes, assert_same, press_ctrl_c
 
 # Seconds of the processor (those of other programs are none of our business).
 SOON = 0.5
@@ -106,13 +107,15 @@ def assert_stops_soon(sent, run):
 
 
 def state_of(model):
-    return {name: np.copy(value) for name, value in vars(model).items() if not name.startswith("__")}
+    return {
+        name: np.copy(value) for name, value in all_attributes(model).items() if not name.startswith("__")
+    }
 
 
 def assert_same_state(model, state):
-    assert vars(model).keys() == state.keys()
+    assert all_attributes(model).keys() == state.keys()
     for name, value in state.items():
-        assert_same(vars(model)[name], value, name)
+        assert_same(all_attributes(model)[name], value, name)
 
 
 STEPS = {
@@ -187,14 +190,14 @@ def test_other_threads_of_a_team_stop_soon():
 
 
 UPDATES = {
-    "averaged": (partial(OnlineEMLDA, n_components=5, average=True), (TopicWordStatistics, "count_average")),
-    "summed": (partial(StreamingVariationalLDA, n_components=5), (TopicWordStatistics, "add")),
+    "averaged": (partial(OnlineEMLDA, n_components=5, average=True), (WordCounts, "count_average")),
+    "summed": (partial(StreamingVariationalLDA, n_components=5), (WordCounts, "add")),
     "langevin": (partial(LangevinLDA, n_components=5), (LangevinLDA, "_update_statistics")),
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
     "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
-    "sticks": (partial(OnlineVariationalHDP, n_components=5), (TopicWordStatistics, "add")),
+    "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
-    "chain": (partial(TruncationFreeHDP, n_components=5), (TopicWordStatistics, "add")),
+    "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
     "splits": (partial(DirectAssignmentHDP, n_components=5), (Moves, "split")),
     "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_take_over")),
 }
@@ -333,8 +336,8 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     assert _corpus_topics.fit_concentration(tokens, *settings) == alpha
     assert_same_state(models[1], state_of(models[0]))
     statistics = models[1]._statistics
-    assert_array_equal(statistics.of_topics([3, 0]).store, statistics.store[:, [3, 0]])
-    extended = statistics.of_topics(slice(None), n_spare=2)
+    assert_array_equal(of_topics(statistics, [3, 0]).store, statistics.store[:, [3, 0]])
+    extended = of_topics(statistics, slice(None), n_spare=2)
     assert_array_equal(extended.store, np.hstack([statistics.store, np.zeros((400, 2))]))
 
 

@@ -14,9 +14,11 @@ from sklearn.linear_model import LinearRegression
 
 from sktopic import _lanes, load
 from sktopic._documents import DocumentReader
+from sktopic._fitted_arrays import fitted_of
 from sktopic._minibatch import FIT_KEY
 from sktopic._parallel import Workers
 from sktopic._prior import MAX_ITER, PRIOR_INERTIA, TOL
+from sktopic._state._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineVariationalHDP
@@ -33,6 +35,7 @@ from sktopic.lda import (
     StreamingVariationalLDA,
 )
 
+from .conftest import all_attributes
 from .reference.dirichlet import fit_dirichlet
 from .reference.lanes import run_round
 
@@ -109,9 +112,9 @@ class Rounds:
 
 def state_of(model):
     """All that training has set, with the scale in the store."""
-    state = {name: getattr(model, name) for name in (*model._fitted_arrays, *model._fitted_values)}
-    scale = state.pop("_store_scale")
-    for name in ("_store", "_store_totals"):
+    state = fitted_of(type(model), vars(model))
+    scale = state.pop("_statistics.scale")
+    for name in ("_statistics.store", "_statistics.totals"):
         state[name] = state[name] * scale
     del state["_corpus_size"]  # not counted by lanes, which know the number
     if model.total_samples is None:
@@ -129,8 +132,9 @@ def assert_same_state(found, wanted, rtol):
 
 
 def assert_same_bits(found, wanted):
-    for name in vars(wanted):
-        assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+    found = all_attributes(found)
+    for name, value in all_attributes(wanted).items():
+        assert_array_equal(found[name], value, err_msg=name)
 
 
 @named
@@ -173,23 +177,23 @@ def test_a_round_follows_the_formula(learning_decay, monkeypatch):
 
     def expected(s, batch, lane, step):
         nonlocal log_theta, n_with_words
-        twin._store, twin._store_totals, twin._store_scale = s, s.sum(axis=0), np.ones(1)
+        twin._statistics = WordCounts.of(s)
         update = _lanes._update(twin, head.n_updates + step)
         key, reader = twin._key(FIT_KEY, update.number), DocumentReader(batch)
         with Workers(None) as workers:
             found = twin._batch_counts(reader, np.arange(SIZE), key, update, workers)
             counts = _lanes.BatchCounts(found.expected, found.words, 1.0, 1.0)
-            empty = _lanes.TopicWordStatistics.empty(N_WORDS, 5)
+            empty = _lanes.WordCounts.empty(N_WORDS, 5)
             empty.add(counts.expected, counts.words, 1.0, workers)
         statistics = found.expected.prior_statistics()
         log_theta, n_with_words = log_theta + statistics.log_theta, n_with_words + statistics.n_documents
         return empty.store
 
     step_sizes = [step_size(3 + step) for step in range(n_updates)]
-    wanted = run_round(before._store, lanes, expected, step_sizes, lambda batch: batch.shape[0])
+    wanted = run_round(before._statistics.store, lanes, expected, step_sizes, lambda batch: batch.shape[0])
     rounds.run(n_updates)
-    assert_allclose(rounds.model._store, wanted, rtol=1e-10)
-    assert_allclose(rounds.model._store_totals, wanted.sum(axis=0), rtol=1e-10)
+    assert_allclose(rounds.model._statistics.store, wanted, rtol=1e-10)
+    assert_allclose(rounds.model._statistics.totals, wanted.sum(axis=0), rtol=1e-10)
     # The prior, learned once from the sums of the round, by the step that its updates make together.
     kept = np.prod([1.0 - step_size(PRIOR_INERTIA + 2 + step) for step in range(n_updates)])
     mean = kept * before._prior_averages + (1.0 - kept) * log_theta / n_with_words
@@ -210,14 +214,14 @@ def test_tokens_weigh_lanes_where_statistics_are_averages_over_tokens():
         words, narrow = _lanes.narrowed(batches)
         head = _lanes.head_of(before)
         alone = _lanes.local_update(head, words, _lanes.rows_of(before, words), narrow, lane, SIZE)
-        full = np.zeros_like(before._store)
+        full = np.zeros_like(before._statistics.store)
         alone.rows_of(0, N_WORDS).add_to(full, 1.0)
         one_by_one.append((alone.summary.n_tokens, full))
     n_tokens = sum(n for n, _ in one_by_one)
     assert n_tokens == sum(batch.sum() for batches in lanes for batch in batches)
     kept = np.prod([1.0 - (1.0 + t) ** -0.75 for t in (2, 3)])
-    wanted = kept * before._store + sum(n / n_tokens * added for n, added in one_by_one)
-    assert_allclose(model._store, wanted, rtol=1e-12)
+    wanted = kept * before._statistics.store + sum(n / n_tokens * added for n, added in one_by_one)
+    assert_allclose(model._statistics.store, wanted, rtol=1e-12)
     assert model.n_tokens_seen_ == before.n_tokens_seen_ + n_tokens
 
 
@@ -270,7 +274,7 @@ def test_a_finished_model_is_a_plain_one(model, tmp_path):
     assert_array_equal(loaded.transform(X), theta)
     assert_same_bits(loaded.partial_fit(X[:20]), pickle.loads(pickle.dumps(finished)).partial_fit(X[:20]))
     rows = _lanes.rows_of(finished, slice(None))  # and lanes go on with it
-    assert_allclose(rows, finished._store * finished._store_scale)
+    assert_allclose(rows, finished._statistics.store * finished._statistics.scale)
     assert _lanes.head_of(finished).n_updates == finished.n_batch_iter_
 
 
@@ -278,7 +282,7 @@ def test_the_start_is_that_of_fit():
     model = OnlineEMLDA(5, random_state=3)
     start = start_model(model, N_WORDS, N_DOCUMENTS, feature_names=[f"w{i}" for i in range(N_WORDS)])
     plain = clone(model).partial_fit(sp.csr_array((1, N_WORDS)))
-    assert_array_equal(start._store, plain._store)
+    assert_array_equal(start._statistics.store, plain._statistics.store)
     assert list(start.feature_names_in_[:2]) == ["w0", "w1"]
 
 
@@ -292,7 +296,7 @@ def test_a_round_without_words_changes_nothing_but_numbers():
     assert_array_equal(_lanes.merge_rows(rows[0], merge, [u.rows_of(0, N_WORDS) for u in empty]), rows[0])
     after = _lanes.finish(head, rows)
     assert (after.n_batch_iter_, after.n_samples_seen_) == (before.n_batch_iter_ + 1, 90 + 4)
-    assert_array_equal(after._store_totals, before._store_totals)
+    assert_array_equal(after._statistics.totals, before._statistics.totals)
 
 
 @pytest.mark.parametrize("name", ["variational", "streaming variational", "variational Bayes", "cvb0"])
@@ -324,7 +328,7 @@ def test_many_numbers_of_single_precision_are_merged():
     start = start_model(StreamingGibbsLDA(8, random_state=0, batch_size=40), many.shape[1], 40)
     update = local_update(start, many, lane=0, dtype="float32")
     assert sp.issparse(update.added)
-    assert_allclose(merge_updates(start, [update])._store.sum(), many.sum(), rtol=1e-6)
+    assert_allclose(merge_updates(start, [update])._statistics.store.sum(), many.sum(), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -454,7 +458,7 @@ def test_updates_without_documents_only_forget():
     merged = merge_updates(model, [update])
     assert time.process_time() - begin < 10.0
     assert merged.n_batch_iter_ == model.n_batch_iter_ + 65536
-    assert_allclose(merged._store, 0.0, atol=1e-300)  # decay=0.9
+    assert_allclose(merged._statistics.store, 0.0, atol=1e-300)  # decay=0.9
 
 
 def test_concentrations_are_learned_from_documents_that_are_new():

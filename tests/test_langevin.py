@@ -52,7 +52,7 @@ def recorded_counts(monkeypatch):
         with Workers(1) as workers:
             dense.include(batch_counts.expected, batch_counts.words, workers)
         recorded.append(dense.counts)
-        original(self, statistics, batch_counts, *arguments)
+        return original(self, statistics, batch_counts, *arguments)
 
     monkeypatch.setattr(LangevinLDA, "_update_statistics", update)
     return recorded
@@ -140,7 +140,7 @@ def run_chain(monkeypatch, model, counts, n_burn_in):
 
     def step(self, *arguments):
         original(self, *arguments)
-        states.append(self._store.copy())
+        states.append(self._statistics.store.copy())
 
     with monkeypatch.context() as patch:
         patch.setattr(LangevinLDA, "_global_step", step)

@@ -14,7 +14,8 @@ from sklearn.base import clone
 
 from sktopic import _minibatch, _progress, load
 from sktopic._minibatch import MinibatchTopicModel
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_views import expected_counts
+from sktopic._state._word_counts import WordCounts
 from sktopic._topics import TopicProbabilities
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import HybridLDA, OnlineEMLDA
@@ -441,13 +442,13 @@ def test_topic_word_prior_may_change_between_partial_fits():
 @pytest.fixture
 def steps(monkeypatch):
     """Step sizes of updates that have been made."""
-    made, decay = [], TopicWordStatistics.decay
+    made, decayed = [], WordCounts.decayed
 
     def note(self, factor):
         made.append(1.0 - factor)
-        decay(self, factor)
+        return decayed(self, factor)
 
-    monkeypatch.setattr(TopicWordStatistics, "decay", note)
+    monkeypatch.setattr(WordCounts, "decayed", note)
     return made
 
 
@@ -831,7 +832,7 @@ def test_later_passes_know_how_often_documents_are_in_the_topics():
         def _gathered(self, topics, batch, prior, update, workers):
             gathered = super()._gathered(topics, batch, prior, update, workers)
             own_words = batch.words[batch.words < n]
-            tokens = self._statistics.expected_counts(self._unit(update.total_samples))[own_words]
+            tokens = expected_counts(self._statistics, self._unit(update.total_samples))[own_words]
             known = gathered.own.often.mean() if gathered.own is not None else 0.0
             found.append((known, tokens.sum(axis=1).mean()))
             return gathered

@@ -1,5 +1,7 @@
 """Online EM for the HDP: its updates, the law of a new topic, and births."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +14,8 @@ from sktopic._documents import DocumentReader
 from sktopic._kernels._rng import position_keys, uniforms
 from sktopic._parallel import Workers
 from sktopic._prior import PRIOR_INERTIA
-from sktopic._statistics import N_PARTS, CountsTarget, TopicWordStatistics, no_average
+from sktopic._state._word_count_edits import of_topics
+from sktopic._state._word_counts import N_PARTS, CountsTarget, no_average
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em
 from tests.kernels.tools import assert_within, for_each_seed
@@ -44,7 +47,9 @@ def counts_of(model, dense, seed=0):
 
 def read(model):
     """Topics (n_topics, n_features) in training, without those to come."""
-    counts = model._store[:, : len(model._alpha)].T * (model.total_samples_ * model._store_scale[0])
+    counts = model._statistics.store[:, : len(model._alpha)].T * (
+        model.total_samples_ * model._statistics.scale
+    )
     counts += model.topic_word_prior_
     return counts / counts.sum(axis=1, keepdims=True)
 
@@ -109,14 +114,14 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
     words = 24
     store = np.zeros((25, 4))
     store[np.arange(words), np.arange(words) % 3] = 1.0
-    model._statistics = model._statistics.of_topics([0, 0, 0, 0])
+    model._statistics = of_topics(model._statistics, [0, 0, 0, 0])
     model._ids = np.arange(4)
-    model._store[:], model._store_totals[:] = store, store.sum(axis=0)
-    model._store_scale[0] = 20.0 / store.sum()
+    model._statistics.store[:], model._statistics.totals[:] = store, store.sum(axis=0)
+    model._statistics = replace(model._statistics, scale=20.0 / store.sum())
     model._alpha = np.array([3.0, 2.0, 3.0])
     model._log_theta = digamma(model._alpha) - digamma(model._alpha.sum())
     model._report_topics()
-    before, alpha, old = model._store * model._store_scale[0], model._alpha, model._log_theta
+    before, alpha, old = model._statistics.store * model._statistics.scale, model._alpha, model._log_theta
     monkeypatch.setattr(_growing_prior, "TOL", 1e-12)
     monkeypatch.setattr(_growing_prior, "MAX_ITER", 1000)
     # No topic to come: nothing is drawn to it.
@@ -132,7 +137,7 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
     hat[np.arange(words), np.arange(words) % 3] = dense[:, :words].sum(axis=0) / 30
     rho = model._step_size(None)(t)
     expected = (1 - rho) * before[:, :3] + rho * hat
-    assert_allclose(model._store[:, :3] * model._store_scale[0], expected, rtol=1e-5, atol=1e-12)
+    assert_allclose(model._statistics.store[:, :3] * model._statistics.scale, expected, rtol=1e-5, atol=1e-12)
     rho = model._step_size(None)(PRIOR_INERTIA + t - 1)
     averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
     assert_allclose(model._log_theta, averages, rtol=1e-6)
@@ -176,13 +181,13 @@ def births(model, monkeypatch):
             counts.add_to(target, counted[-1].words, 1.0, workers)
         found = [k for k in counts.drawn_topics().tolist() if tokens[:, k].sum() >= self.min_birth_tokens]
         places = [k - n for k in found if k >= n]
-        columns = self._store[:, n:][:, places].copy()
+        columns = self._statistics.store[:, n:][:, places].copy()
         shares = reference.shares(left, uniforms(birth_key(self), self._n_spare), self.topic_concentration)
         original(self, topics, words, update)
         seen.append((before, self._alpha, left, places, shares[places]))
         if len(self._alpha) > n:
-            assert_array_equal(self._store[:, n : len(self._alpha)], columns)
-        assert not np.any(self._store[:, len(self._alpha) :])  # those to come have nothing
+            assert_array_equal(self._statistics.store[:, n : len(self._alpha)], columns)
+        assert not np.any(self._statistics.store[:, len(self._alpha) :])  # those to come have nothing
 
     monkeypatch.setattr(OnlineEMHDP, "_update_topics", watched_update)
     monkeypatch.setattr(OnlineEMHDP, "_end_births", end_births)
@@ -235,9 +240,9 @@ def test_an_update_without_births_copies_no_statistics(monkeypatch):
     wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(len(X.indptr) - 1, 10_000))
     # New topics have next to nothing, so that no token is drawn to one.
     model = make_model(topic_concentration=1e-12).partial_fit(wide)
-    before = model._store
+    before = model._statistics.store
     monkeypatch.setattr(_minibatch, "LONG_WORK", before.size)
-    assert model.partial_fit(wide)._store is before
+    assert model.partial_fit(wide)._statistics.store is before
 
 
 def test_an_update_with_births_copies_statistics_once(monkeypatch):
@@ -245,7 +250,7 @@ def test_an_update_with_births_copies_statistics_once(monkeypatch):
     model = make_model(topic_concentration=5.0, min_birth_tokens=0.0).partial_fit(X)
     n_topics = model._alpha.size
     monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
-    monkeypatch.delattr(TopicWordStatistics, "duplicate")
+    monkeypatch.delattr(_minibatch, "duplicate")
     assert model.partial_fit(X)._alpha.size > n_topics
 
 

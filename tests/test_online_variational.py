@@ -1,5 +1,7 @@
 """Online variational Bayes: against scikit-learn's own inference, plain NumPy, and its bound."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -44,7 +46,7 @@ def with_posterior(model, lambda_, total_samples):
     statistics = model._statistics
     statistics.store[:] = (lambda_.T - model.topic_word_prior_) / total_samples
     statistics.totals[:] = statistics.store.sum(axis=0)
-    statistics.scale[0] = 1.0
+    model._statistics = replace(statistics, scale=1.0)
     assert_allclose(model.topic_word_posterior_, lambda_, rtol=1e-12)
     return model
 

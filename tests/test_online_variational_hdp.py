@@ -51,9 +51,9 @@ def step_of(model, counts):
 
 def full_posterior(model):
     """lambda of all topics, in use or not; and the sticks' Beta parameters; topics in order of sticks."""
-    weight = model.total_samples_ * model._store_scale[0]
+    weight = model.total_samples_ * model._statistics.scale
     order = model.stick_topics_
-    return model._store.T[order] * weight + model.topic_word_prior_, *model.root_stick_posterior_
+    return model._statistics.store.T[order] * weight + model.topic_word_prior_, *model.root_stick_posterior_
 
 
 # The bound
@@ -245,11 +245,11 @@ def test_online_step_moves_by_the_natural_gradient():
     """lambda, and the atoms of each topic: averages of what they were and what the batch alone asks for."""
     model = make_model(total_samples=500, learning_decay=0.7, learning_offset=3.0).partial_fit(X[:15])
     expected, atoms = expected_of(model, X[15:22])
-    lambda_, before = model._store.T * 500 * model._store_scale[0] + ETA, 500 * model._atoms
+    lambda_, before = model._statistics.store.T * 500 * model._statistics.scale + ETA, 500 * model._atoms
     model.partial_fit(X[15:22])
     rho = (3.0 + 2) ** -0.7
     wanted = (1 - rho) * lambda_ + rho * (ETA + 500 / 7 * expected)
-    assert_allclose(model._store.T * 500 * model._store_scale[0] + ETA, wanted, rtol=1e-9)
+    assert_allclose(model._statistics.store.T * 500 * model._statistics.scale + ETA, wanted, rtol=1e-9)
     assert_allclose(500 * model._atoms, (1 - rho) * before + rho * 500 / 7 * atoms, rtol=1e-9)
 
 
@@ -313,7 +313,7 @@ def test_bars_are_found_and_counted(bars, bars_model):
 
 
 def test_topics_in_use_have_a_token_and_the_others_are_left_out(bars_model):
-    tokens = bars_model.total_samples_ * bars_model._store_scale[0] * bars_model._store_totals
+    tokens = bars_model.total_samples_ * bars_model._statistics.scale * bars_model._statistics.totals
     n = bars_model.n_components_
     assert n < 30
     assert_array_equal(bars_model.topic_ids_, np.flatnonzero(tokens >= 1))

@@ -5,27 +5,26 @@ import json
 import os
 import threading
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import sktopic
-from sktopic import _model_files
 from sktopic._array_archive import write_archive
+from sktopic._fitted_arrays import declared_arrays, fitted_names, optional_arrays
 from sktopic.datasets import make_bars
-from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP
 from sktopic.hdp._memoized._model import MEMOIZED
-from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
+from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
 from sktopic.lda._topic_word_prior import ENTRIES
-from sktopic.moment_matching import DegenerateDirichletLDA
 
-from .conftest import fingerprint
+from .conftest import all_attributes, fingerprint
 
 GOLDEN = Path(__file__).parent / "golden"
 X = make_bars(30, random_state=0).data
@@ -75,13 +74,15 @@ def test_any_zip_program_and_numpy_can_read_a_file(path):
         assert archive.testzip() is None
         assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
     with np.load(path, allow_pickle=False) as arrays:
-        assert_array_equal(arrays["fitted/_store"], model._store)
+        assert_array_equal(arrays["fitted/_statistics.store"], model._statistics.store)
     header, arrays = content_of(path)
     assert header["class"] == "OnlineEMLDA"
-    assert header["schema"] == 3
+    assert header["schema"] == 1
     assert header["versions"]["sktopic"] == sktopic.__version__
     assert header["parameters"].keys() == model.get_params().keys()
-    assert {name.partition("/")[2] for name in arrays} == set(model._fitted_arrays)
+    assert {name.partition("/")[2] for name in arrays} == declared_arrays(
+        OnlineEMLDA
+    ).keys() - optional_arrays(OnlineEMLDA)
 
 
 def test_equal_models_make_equal_files(tmp_path):
@@ -93,8 +94,8 @@ def test_equal_models_make_equal_files(tmp_path):
 def test_data_of_arrays_are_aligned(path):
     OnlineEMLDA(**QUICK).fit(X).save(path)
     model = sktopic.load(path, mmap_mode="r")
-    for name in model._fitted_arrays:
-        array = getattr(model, name)
+    for name in {name.partition("/")[2] for name in content_of(path)[1]}:
+        array = all_attributes(model)[name]
         assert array.size == 0 or array.ctypes.data % 64 == 0
 
 
@@ -114,7 +115,7 @@ def test_all_that_training_sets_is_declared(estimator, path):
     if hasattr(model, "freeze_topics"):
         model.drop_topics([0]).freeze_topics([0])
     model.add_features(["more"])
-    declared = {*model._fitted_arrays, *model._fitted_values, *model._optional_arrays, "feature_names_in_"}
+    declared = fitted_names(model) - {"_topic_names"}
     declared -= ENTRIES.keys()  # of a matrix (test_topic_word_prior.py)
     declared -= MEMOIZED.keys()  # of another learning_method (test_memoized_hdp.py)
     assert vars(model).keys() - model.get_params().keys() == declared
@@ -248,7 +249,7 @@ def refused():
     other.note = "of the user"
     yield other, TypeError, "attribute note of this OnlineEMLDA cannot be stored"
     other = OnlineEMLDA(**QUICK).fit(X)
-    other._store = other._store[:, :2]
+    other._statistics = replace(other._statistics, store=other._statistics.store[:, :2])
     yield other, ValueError, "fitted state of this OnlineEMLDA is damaged"
     other = OnlineEMLDA(**QUICK).fit(X)
     del other.total_samples_
@@ -274,10 +275,10 @@ def test_what_cannot_be_stored_is_named_and_nothing_is_written(path):
 def test_mapped_arrays_are_read_only_until_training_copies_them(path):
     model = OnlineEMLDA(**QUICK).fit(X)
     loaded = saved_and_loaded(model, path, mmap_mode="r")
-    assert not loaded._store.flags.writeable
-    assert not loaded._store.flags.owndata
+    assert not loaded._statistics.store.flags.writeable
+    assert not loaded._statistics.store.flags.owndata
     loaded.partial_fit(X)
-    assert loaded._store.flags.writeable
+    assert loaded._statistics.store.flags.writeable
     assert_array_equal(sktopic.load(path).components_, model.components_)
 
 
@@ -306,7 +307,10 @@ def test_digests_of_mapped_arrays_alone_can_be_skipped(path):
     model = OnlineEMLDA(n_components=4, doc_topic_prior=np.full(4, 0.25), random_state=0).fit(X)
     model.save(path)
     content = path.read_bytes()
-    for name, array in (("fitted/_store", model._store), ("parameters/doc_topic_prior", np.full(4, 0.25))):
+    for name, array in (
+        ("fitted/_statistics.store", model._statistics.store),
+        ("parameters/doc_topic_prior", np.full(4, 0.25)),
+    ):
         part = array[:1].tobytes() if array.ndim > 1 else array.tobytes()
         at = content.index(part, content.index(f"{name}.npy".encode()))
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
@@ -356,8 +360,8 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, path):
 def headers():
     """Changes of a header, and what the error says; a change of None is a key that is removed."""
     yield {"format": "another"}, "not of a topic model"
-    yield {"schema": 4}, "written by sktopic 0.* under schema 4, and this version reads those up to 3"
-    yield {"schema": 4, "class": "LaterLDA", "more": 1}, "under schema 4"
+    yield {"schema": 2}, "written by sktopic 0.* under schema 2, and this version reads schema 1"
+    yield {"schema": 2, "class": "LaterLDA", "more": 1}, "under schema 2"
     yield {"schema": "1"}, "schema is '1'"
     yield {"schema": True}, "schema is True"
     yield {"schema": 0}, "schema is 0"
@@ -383,7 +387,10 @@ def headers():
     yield {"parameters.tol": -1}, "'tol' parameter of OnlineEMLDA must be"
     yield {"parameters.tol": "high"}, "'tol' parameter of OnlineEMLDA must be"
     yield {"parameters.n_components": True}, "n_components=True"
-    yield {"parameters.tol": {"array": "fitted/_store"}}, "one of tuple, numpy, random_state is allowed"
+    yield (
+        {"parameters.tol": {"array": "fitted/_statistics.store"}},
+        "one of tuple, numpy, random_state is allowed",
+    )
     yield {"parameters.tol": {"numpy": [], "tuple": []}}, "has the keys 'numpy', 'tuple'"
     yield {"parameters.tol": {"tuple": "ab"}}, "a tuple is no list"
     yield {"parameters.tol": {"numpy": ["<f8"]}}, "a NumPy scalar is"
@@ -400,7 +407,10 @@ def headers():
     yield {"fitted._seed": 2**63}, "damaged: _seed is 9223372036854775808"
     yield {"fitted._seed": 0.5}, "damaged: _seed is 0.5"
     yield {"fitted._seed": True}, "damaged: _seed is True"
-    yield {"fitted.n_features_in_": 26}, "_store is float64 \\(25, 4\\), where float64 \\(features=26"
+    yield (
+        {"fitted.n_features_in_": 26},
+        "_statistics.store is float64 \\(25, 4\\), where",
+    )
     yield {"fitted.n_components_": 5}, "doc_topic_prior_ is float64"
 
 
@@ -429,12 +439,12 @@ def test_headers_that_are_not_right_raise(parts, path, changes, message):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("fitted/_store", None, "array fitted/_store is missing"),
-        ("fitted/_store", np.zeros((25, 4), np.float32), "<f4, where <f8 is needed"),
-        ("fitted/_store", np.zeros((25, 4), ">f8"), ">f8, where <f8 is needed"),
-        ("fitted/_store", np.zeros((25, 4), [("a", "f8")]), "where <f8 is needed"),
-        ("fitted/_store", np.zeros((25, 5)), "damaged: _store_totals is"),
-        ("fitted/_store", np.zeros(100), "damaged: _store is float64 \\(100,\\)"),
+        ("fitted/_statistics.store", None, "array fitted/_statistics.store is missing"),
+        ("fitted/_statistics.store", np.zeros((25, 4), np.float32), "<f4, where <f8 is needed"),
+        ("fitted/_statistics.store", np.zeros((25, 4), ">f8"), ">f8, where <f8 is needed"),
+        ("fitted/_statistics.store", np.zeros((25, 4), [("a", "f8")]), "where <f8 is needed"),
+        ("fitted/_statistics.store", np.zeros((25, 5)), "damaged: _statistics.totals is"),
+        ("fitted/_statistics.store", np.zeros(100), "damaged: _statistics.store is float64 \\(100,\\)"),
         ("fitted/components_", np.zeros((4, 25)), "OnlineEMLDA has no arrays 'fitted/components_'"),
         ("other/_store", np.zeros((4, 25)), "OnlineEMLDA has no arrays 'other/_store'"),
         ("../_store", np.zeros((4, 25)), "OnlineEMLDA has no arrays '../_store'"),
@@ -488,96 +498,3 @@ def test_json_that_is_not_right_raises(path, text, message):
         archive.writestr("header.json", text.encode("latin-1"))
     with pytest.raises(ValueError, match=message):
         sktopic.load(path)
-
-
-# Files of earlier versions
-
-
-def golden_models():
-    """One model of each kind of training loop, small; `write_golden_files` has made the files of them.
-
-    Edits of topics are of schema 2.
-    """
-    counts = X[:, :12]
-    online_em = OnlineEMLDA(n_components=4, doc_topic_prior="auto", random_state=0).fit(counts)
-    yield "online_em", online_em.merge_topics([[1, 3]]).freeze_topics([0])
-    named = pd.DataFrame(counts.toarray(), columns=[f"word {i}" for i in range(12)])
-    generator = np.random.RandomState(0)
-    variational = OnlineVariationalLDA(
-        n_components=3, doc_topic_prior=np.array([0.2, 0.3, 0.4]), early_stopping=True, random_state=generator
-    )
-    yield "variational", variational.set_output(transform="default").fit(named)
-    sampler = CollapsedGibbsLDA(
-        n_components=3, max_iter=20, components_init=np.eye(3, 12) + 0.1, random_state=0
-    )
-    yield "collapsed_gibbs", sampler.fit(counts).freeze_topics([2])
-    yield "hybrid_hdp", HybridHDP(n_components=6, random_state=0).fit(counts)
-    yield "direct_assignment_hdp", DirectAssignmentHDP(n_components=3, random_state=0).fit(counts)
-    yield "degenerate", DegenerateDirichletLDA(n_components=4, random_state=0).fit(counts)
-
-
-def write_golden_files():
-    """Make the files of the present schema: PYTHONPATH=. python -m tests.test_saving"""
-    for name, model in golden_models():
-        model.save(GOLDEN / f"{name}.schema{_model_files.SCHEMA}.zip")
-        expected = {"components": model.components_, "theta": np.asarray(model.transform(X[:, :12]))}
-        np.savez_compressed(GOLDEN / f"{name}.schema{_model_files.SCHEMA}.npz", **expected)
-
-
-FILES = sorted(GOLDEN.glob("*.schema*.zip"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("mmap_mode", [None, "r"])
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_golden_files_of_earlier_versions_are_read(path, mmap_mode):
-    model = sktopic.load(path, mmap_mode=mmap_mode)
-    with np.load(path.with_suffix(".npz"), allow_pickle=False) as expected:
-        assert_allclose(model.components_, expected["components"], rtol=0, atol=1e-6)
-        assert_allclose(model.transform(X[:, :12]), expected["theta"], rtol=0, atol=1e-6)
-    if hasattr(model, "merge_topics"):
-        model.drop_topics([1])
-    model.partial_fit(X[:, :12])
-
-
-@pytest.mark.parametrize("schema", [1, 2, 3])
-@pytest.mark.parametrize("mmap_mode", [None, "r"])
-def test_what_moves_of_earlier_versions_do_not_say_is_unknown(schema, mmap_mode):
-    model = sktopic.load(GOLDEN / f"direct_assignment_hdp.schema{schema}.zip", mmap_mode=mmap_mode)
-    moves = model.move_history_
-    assert len(moves) and (moves["gain"] > 0.0).all() and np.isnan(moves["elbo"]).all()
-    assert moves["n_components"][-1] == (-1 if schema < 3 else model.n_components_)
-    assert len(moves) < len(
-        model.partial_fit(make_bars(200, size=6, random_state=1).data[:, :12]).move_history_
-    )
-
-
-@pytest.mark.parametrize(
-    ("estimator", "later"),
-    [
-        (OnlineEMHDP(), {"min_birth_tokens"}),
-        (HybridHDP(), {"split_merge"}),
-    ],
-    ids=lambda given: type(given).__name__,
-)
-def test_files_without_later_parameters_have_their_defaults(estimator, later, path):
-    """As schema 2 had them: a parameter that is new belongs into LATER_PARAMETERS."""
-    model = clone(estimator).fit(X)
-    model.save(path)
-    header, arrays = content_of(path)
-    header["schema"] = 2
-    for name in later:
-        del header["parameters"][name]
-    write(path, header, arrays)
-    assert sktopic.load(path).get_params() == model.get_params()
-
-
-def test_there_are_files_of_every_schema():
-    stems = {path.stem for path in FILES}
-    assert stems == {
-        f"{name}.schema{i + 1}" for name, _ in golden_models() for i in range(_model_files.SCHEMA)
-    }
-
-
-if __name__ == "__main__":
-    write_golden_files()

@@ -1,5 +1,7 @@
 """Topic-word statistics that decay lazily are those that decay plainly."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
@@ -9,12 +11,23 @@ from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
 from sktopic._documents import DocumentReader, as_documents
 from sktopic._kernels._rng import position_keys
 from sktopic._parallel import Workers
-from sktopic._statistics import (
+from sktopic._state._fields import duplicate
+from sktopic._state._word_count_edits import merged_topics, of_topics, of_words, split_topics
+from sktopic._state._word_count_views import (
+    average_probabilities,
+    expected_counts,
+    expected_counts_of,
+    expected_tokens,
+    geometric,
+    mean_log_probability,
+    probabilities,
+)
+from sktopic._state._word_counts import (
     N_PARTS,
     SMALLEST_SCALE,
     SMALLEST_SCALE_AVERAGING,
     CountsTarget,
-    TopicWordStatistics,
+    WordCounts,
     no_average,
 )
 from sktopic.lda import StreamingVariationalLDA
@@ -60,22 +73,22 @@ def workers():
         yield team
 
 
-def run(statistics, rates, workers, seed=0, every=100, check=lambda plain, t: None):
-    """Take the steps both ways; check from time to time."""
+def run(statistics, rates, workers, seed=0, every=100, check=lambda *_: None):
+    """Take the steps both ways, and check from time to time; returns the statistics and the plain ones."""
     rng = np.random.default_rng(seed)
     plain = Plain(statistics)
     for t, rho in enumerate(rates, 1):
         # Few words a batch, so that some rows rest for long; words 25 to 29 are never seen.
         words = rng.choice(25, rng.integers(1, 6), replace=False).astype(np.int32)
         array = rng.gamma(0.5, 1.0, (len(words), N_TOPICS))
-        statistics.decay(1.0 - rho)
+        statistics = statistics.decayed(1.0 - rho)
         statistics.expect(rho * array.sum())
         statistics.add(Counts(array), words, rho, workers)
         statistics.count_average()
         plain.step(rho, words, array)
         if t % every == 0 or t == len(rates):
-            check(plain, t)
-    return plain
+            check(statistics, plain, t)
+    return statistics, plain
 
 
 def assert_same_state(statistics, plain, rtol):
@@ -94,25 +107,25 @@ RATES = {
 
 @pytest.mark.parametrize("name", RATES)
 def test_lazy_decay_is_plain_decay(name, workers):
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5)
 
-    def check(plain, t):
+    def check(statistics, plain, t):
         # Entries that plain decay has taken into the range of denormal numbers have few digits there.
         plain.s[plain.s < 1e-290] = 0.0
         present = statistics.scale * statistics.store
         np.testing.assert_allclose(np.where(present < 1e-290, 0.0, present), plain.s, rtol=1e-10, atol=1e-289)
         np.testing.assert_allclose(statistics.scale * statistics.totals, plain.s.sum(axis=0), rtol=1e-10)
-        assert SMALLEST_SCALE <= statistics.scale[0] <= 1.0
+        assert SMALLEST_SCALE <= statistics.scale <= 1.0
 
     run(statistics, RATES[name], workers, check=check)
 
 
 def test_step_one_forgets_everything_before(workers):
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
-    run(statistics, np.full(50, 0.3), workers)
-    statistics.decay(0.0)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
+    statistics, _ = run(statistics, np.full(50, 0.3), workers)
+    statistics = statistics.decayed(0.0)
     assert not np.any(statistics.store) and not np.any(statistics.totals)
-    assert statistics.scale[0] == 1.0
+    assert statistics.scale == 1.0
     array = np.random.default_rng(0).random((3, N_TOPICS))
     statistics.add(Counts(array), np.array([2, 5, 7], dtype=np.int32), 1.0, workers)
     np.testing.assert_array_equal(statistics.store[[2, 5, 7]], array)
@@ -122,12 +135,12 @@ def test_step_one_forgets_everything_before(workers):
 @pytest.mark.parametrize("average", [False, True])
 def test_scale_is_folded_in_when_it_becomes_small(average):
     smallest = SMALLEST_SCALE_AVERAGING if average else SMALLEST_SCALE
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, average)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=average)
     store = statistics.store.copy()
-    statistics.decay(smallest * 2)
+    statistics = statistics.decayed(smallest * 2)
     np.testing.assert_array_equal(statistics.store, store)
-    statistics.decay(0.25)
-    assert statistics.scale[0] == 1.0
+    statistics = statistics.decayed(0.25)
+    assert statistics.scale == 1.0
     np.testing.assert_allclose(statistics.store, store * smallest / 2, rtol=1e-14)
     np.testing.assert_allclose(statistics.totals, statistics.store.sum(axis=0), rtol=1e-14)
 
@@ -136,20 +149,20 @@ def test_scale_is_folded_in_when_it_becomes_small(average):
     "name", ["slowly falling", "first step one", "ones among them", "constant, folds often"]
 )
 def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
     folds = 0
 
-    def check(plain, t):
+    def check(statistics, plain, t):
         nonlocal folds
         mean = (statistics.store * statistics.average_weight - statistics.averaged) / t
         # Entries of no account carry the rounding of their topic's largest ones.
         np.testing.assert_allclose(mean, plain.mean, rtol=1e-8, atol=1e-13)
         assert_same_state(statistics, plain, 1e-10)
-        topics = statistics.average_probabilities(1000, 0.01, t)
+        topics = average_probabilities(statistics, 1000, 0.01, t)
         n_tokens = 1000 * plain.s.sum(axis=0)
         expected = plain.topics(plain.mean * n_tokens, 1, 0.01)
         np.testing.assert_allclose(topics.components(), expected, rtol=1e-8)
-        folds += statistics.scale[0] == 1.0
+        folds += statistics.scale == 1.0
 
     # Every step is looked at, as folds leave a scale of one behind.
     run(statistics, RATES[name][:1200], workers, every=1, check=check)
@@ -157,11 +170,11 @@ def test_lazy_average_is_the_plain_mean_of_the_states(name, workers):
 
 
 def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
     statistics.multiply(1e-30)
     statistics.count_average()
 
-    def check(plain, t):
+    def check(statistics, plain, t):
         expected = (plain.mean * t + first) / (t + 1)
         mean = (statistics.store * statistics.average_weight - statistics.averaged) / (t + 1)
         np.testing.assert_allclose(mean, expected, rtol=0, atol=1e-8)
@@ -171,33 +184,32 @@ def test_average_of_states_of_all_sizes_is_their_plain_mean(workers):
 
 
 def test_counting_the_average_does_not_change_the_state(workers):
-    plain = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
-    averaging = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
-    for statistics in (plain, averaging):
-        run(statistics, np.full(200, 0.2), workers)
+    plain = WordCounts.random(N_FEATURES, N_TOPICS, 5)
+    averaging = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
+    plain, averaging = (run(each, np.full(200, 0.2), workers)[0] for each in (plain, averaging))
     np.testing.assert_allclose(plain.scale * plain.store, averaging.scale * averaging.store, rtol=1e-12)
 
 
 def test_random_start_is_noise_around_one():
-    statistics = TopicWordStatistics.random(2000, N_TOPICS, 5, False)
+    statistics = WordCounts.random(2000, N_TOPICS, 5)
     np.testing.assert_allclose(statistics.totals, statistics.store.sum(axis=0), rtol=1e-14)
     assert abs(statistics.store.mean() - 1.0) < 0.01
     assert not statistics.averages
-    statistics.set_total(75.0)
-    np.testing.assert_allclose(statistics.expected_counts(1).sum(), 75.0, rtol=1e-12)
+    statistics = statistics.with_total(75.0)
+    np.testing.assert_allclose(expected_counts(statistics, 1).sum(), 75.0, rtol=1e-12)
 
 
 def test_probabilities_are_smoothed_and_normalised(workers):
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
-    plain = run(statistics, RATES["first step one"][:50], workers)
-    np.testing.assert_allclose(statistics.expected_counts(300), 300 * plain.s, rtol=1e-12)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5)
+    statistics, plain = run(statistics, RATES["first step one"][:50], workers)
+    np.testing.assert_allclose(expected_counts(statistics, 300), 300 * plain.s, rtol=1e-12)
     for prior in (0.0, 0.01, 3.0):
-        topics = statistics.probabilities(300, prior)
+        topics = probabilities(statistics, 300, prior)
         expected = plain.topics(plain.s, 300, prior)
         np.testing.assert_allclose(topics.components(), expected, rtol=1e-11, atol=1e-300)
         np.testing.assert_allclose(topics.rows(np.array([4, 29, 4])), expected.T[[4, 29, 4]], rtol=1e-11)
     # A word that was never seen has the pseudo-count alone.
-    unseen = statistics.probabilities(300, 0.01).components()[:, 29]
+    unseen = probabilities(statistics, 300, 0.01).components()[:, 29]
     np.testing.assert_allclose(unseen, 0.01 / (300 * plain.s.sum(axis=0) + 0.3), rtol=1e-11)
 
 
@@ -208,9 +220,9 @@ class TestGeometric:
 
     @pytest.fixture
     def statistics(self, workers):
-        statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
-        statistics.set_total(8.0)
-        run(statistics, RATES["slowly falling"][:50], workers)
+        statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5)
+        statistics = statistics.with_total(8.0)
+        statistics, _ = run(statistics, RATES["slowly falling"][:50], workers)
         return statistics
 
     def mean_log(self, statistics):
@@ -220,7 +232,7 @@ class TestGeometric:
 
     def test_rows_are_exponentials_of_mean_logarithms(self, statistics, workers):
         words, prior = np.array([3, 29, 0, 3], dtype=np.int32), np.array([0.1, 0.2, 0.3, 0.4])
-        topics = statistics.geometric(self.WEIGHT, self.PRIOR)
+        topics = geometric(statistics, self.WEIGHT, self.PRIOR)
         gathered = topics.gather(words, prior, workers, dtype=np.float64)
         phi = np.exp(self.mean_log(statistics))[words]
         np.testing.assert_allclose(gathered.log_norm, np.log(phi @ prior), rtol=1e-10)
@@ -231,17 +243,17 @@ class TestGeometric:
 
     def test_rows_of_some_words_have_the_norm_of_all(self, statistics, workers):
         words, prior = np.array([3, 17, 8], dtype=np.int32), np.full(N_TOPICS, 0.2)
-        whole = statistics.geometric(self.WEIGHT, self.PRIOR).gather(words, prior, workers)
-        some = statistics.of_words(words).geometric(self.WEIGHT, self.PRIOR)
+        whole = geometric(statistics, self.WEIGHT, self.PRIOR).gather(words, prior, workers)
+        some = geometric(of_words(statistics, words), self.WEIGHT, self.PRIOR)
         part = some.gather(np.arange(3, dtype=np.int32), prior, workers)
         np.testing.assert_array_equal(part.rows, whole.rows)
         np.testing.assert_array_equal(part.log_norm, whole.log_norm)
 
     def test_mean_logarithm_is_that_of_all_words_and_topics(self, statistics, workers):
-        mean = statistics.mean_log_probability(self.WEIGHT, self.PRIOR, workers)
+        mean = mean_log_probability(statistics, self.WEIGHT, self.PRIOR, workers)
         np.testing.assert_allclose(mean, self.mean_log(statistics).mean(), rtol=1e-12)
         with Workers(3) as team:
-            assert statistics.mean_log_probability(self.WEIGHT, self.PRIOR, team) == mean
+            assert mean_log_probability(statistics, self.WEIGHT, self.PRIOR, team) == mean
 
     @pytest.mark.parametrize("max_iter", [1, 3, 500])
     def test_bound_of_documents_is_that_of_the_mean_field(self, statistics, workers, max_iter):
@@ -251,7 +263,7 @@ class TestGeometric:
         counts[[0, 5]] = 0.0
         batch = DocumentReader(as_documents(counts)).batch(np.arange(12))
         prior = np.array([0.1, 0.5, 0.2, 0.9])
-        topics = statistics.geometric(self.WEIGHT, self.PRIOR)
+        topics = geometric(statistics, self.WEIGHT, self.PRIOR)
         gathered = topics.gather(batch.words, prior, workers, dtype=np.float64)
         inferred = VariationalStep(max_iter, 1e-9)(batch, gathered, prior, position_keys(0, 0, 12), workers)
         bound = 0.0
@@ -272,47 +284,46 @@ class TestOfWords:
     WORDS = np.array([3, 17, 8])
 
     def test_probabilities_are_those_of_the_whole(self, workers):
-        statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
-        run(statistics, np.full(50, 0.3), workers)
-        some = statistics.of_words(self.WORDS)
+        statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
+        statistics, _ = run(statistics, np.full(50, 0.3), workers)
+        some = of_words(statistics, self.WORDS)
         np.testing.assert_allclose(
-            some.probabilities(100, 0.1).rows(np.arange(3)),
-            statistics.probabilities(100, 0.1).rows(self.WORDS),
+            probabilities(some, 100, 0.1).rows(np.arange(3)),
+            probabilities(statistics, 100, 0.1).rows(self.WORDS),
             rtol=1e-14,
         )
         assert not some.averages
 
     @pytest.mark.parametrize("scale", [1.0, 1.5 * SMALLEST_SCALE], ids=["usual", "folded in by the step"])
     def test_steps_are_those_of_the_whole(self, workers, scale):
-        statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
-        statistics.scale[0] = scale
-        some = statistics.of_words(self.WORDS).duplicate()
+        statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5)
+        statistics = replace(statistics, scale=scale)
+        some = of_words(statistics, self.WORDS)
         array = np.random.default_rng(0).random((3, N_TOPICS)) * scale
+        statistics, some = statistics.decayed(0.5), some.decayed(0.5)
         for target, words in ((statistics, self.WORDS), (some, np.arange(3))):
-            target.decay(0.5)
             target.add(Counts(array), words.astype(np.int32), 0.5, workers)
         np.testing.assert_allclose(some.scale * some.totals, statistics.scale * statistics.totals, rtol=1e-12)
 
     @pytest.mark.parametrize("words", [WORDS, slice(2, 6), slice(None)], ids=["list", "slice", "all"])
     def test_copy_is_independent(self, words, workers):
-        some = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False).of_words(words)
-        before = some.store.copy(), some.totals.copy(), some.scale.copy()
-        copy = some.duplicate()
-        copy.decay(0.5)
+        some = of_words(WordCounts.random(N_FEATURES, N_TOPICS, 5), words)
+        before = some.store.copy(), some.totals.copy(), some.scale
+        copy = duplicate(some).decayed(0.5)
         rows = np.arange(len(some.store), dtype=np.int32)
         copy.add(Counts(np.ones_like(some.store)), rows, 0.5, workers)
         for array, kept in zip((some.store, some.totals, some.scale), before):
             np.testing.assert_array_equal(array, kept)
 
     def test_whole_is_left_alone(self, workers):
-        statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
+        statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
         before = statistics.store.copy(), statistics.totals.copy()
-        some = statistics.of_words(self.WORDS)
-        some.decay(0.0)
+        some = of_words(statistics, self.WORDS)
+        some = some.decayed(0.0)
         some.add(Counts(np.ones((3, N_TOPICS))), np.arange(3, dtype=np.int32), 1.0, workers)
         np.testing.assert_array_equal(statistics.store, before[0])
         np.testing.assert_array_equal(statistics.totals, before[1])
-        assert statistics.scale[0] == 1.0
+        assert statistics.scale == 1.0
 
 
 class TestOfTopics:
@@ -320,37 +331,37 @@ class TestOfTopics:
 
     @pytest.fixture
     def statistics(self, workers):
-        statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
-        run(statistics, np.full(30, 0.3), workers)
-        assert statistics.scale[0] < 1.0
+        statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
+        statistics, _ = run(statistics, np.full(30, 0.3), workers)
+        assert statistics.scale < 1.0
         return statistics
 
     def assert_counts(self, statistics, counts):
         """These are the statistics, of all words in each topic."""
-        np.testing.assert_allclose(statistics.expected_counts(1.0), counts, rtol=1e-12)
-        np.testing.assert_allclose(statistics.tokens(1.0), counts.sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(expected_counts(statistics, 1.0), counts, rtol=1e-12)
+        np.testing.assert_allclose(expected_tokens(statistics, 1.0), counts.sum(axis=0), rtol=1e-12)
         assert not statistics.averages
 
     @pytest.mark.parametrize("topics", [[3, 0], slice(1, 3), np.array([True, False, False, True]), slice(0)])
     @pytest.mark.parametrize("n_spare", [0, 2])
     def test_topics_are_chosen_and_added(self, statistics, topics, n_spare):
-        counts = statistics.expected_counts(1.0)
-        some = statistics.of_topics(topics, n_spare)
+        counts = expected_counts(statistics, 1.0)
+        some = of_topics(statistics, topics, n_spare)
         self.assert_counts(some, np.hstack([counts[:, topics], np.zeros((N_FEATURES, n_spare))]))
-        some.store[:] = some.totals[:] = some.scale[:] = 7.0
-        np.testing.assert_array_equal(statistics.expected_counts(1.0), counts)
+        some.store[:] = some.totals[:] = 7.0
+        np.testing.assert_array_equal(expected_counts(statistics, 1.0), counts)
 
     def test_merged_topics_are_sums(self, statistics):
-        counts = statistics.expected_counts(1.0)
+        counts = expected_counts(statistics, 1.0)
         kept, into = np.array([True, False, True, False]), np.array([0, 0, 2, 3])  # the last is given up
         expected = np.column_stack([counts[:, 0] + counts[:, 1], counts[:, 2]])
         totals = statistics.totals.copy()
         totals[0] += totals[1]
-        self.assert_counts(statistics.merged(kept, into, totals), expected)
-        np.testing.assert_array_equal(statistics.expected_counts(1.0), counts)
+        self.assert_counts(merged_topics(statistics, kept, into, totals), expected)
+        np.testing.assert_array_equal(expected_counts(statistics, 1.0), counts)
 
     def test_parts_of_topics_are_taken_out_of_them(self, statistics):
-        counts, words = statistics.expected_counts(1.0), np.array([3, 17, 8])
+        counts, words = expected_counts(statistics, 1.0), np.array([3, 17, 8])
         tokens = np.zeros((2, N_FEATURES))
         tokens[:, words] = 100.0 * np.array([0.25 * counts[words, 2], 0.5 * counts[words, 0]])
         tokens[1, 17] = 1e9  # more than there is
@@ -358,29 +369,29 @@ class TestOfTopics:
         expected[words, 4], expected[words, 5] = 0.25 * counts[words, 2], 0.5 * counts[words, 0]
         expected[17, 5] = counts[17, 0]
         expected[:, [2, 0]] -= expected[:, [4, 5]]
-        self.assert_counts(statistics.split([2, 0], tokens, 100.0), expected)
-        np.testing.assert_array_equal(statistics.expected_counts(1.0), counts)
+        self.assert_counts(split_topics(statistics, [2, 0], tokens, 100.0), expected)
+        np.testing.assert_array_equal(expected_counts(statistics, 1.0), counts)
 
     def test_topics_can_be_cleared_and_all_multiplied(self, statistics):
-        statistics = statistics.of_topics(slice(None))
-        counts = statistics.expected_counts(1.0)
+        statistics = of_topics(statistics, slice(None))
+        counts = expected_counts(statistics, 1.0)
         statistics.clear(slice(2, None))
         statistics.multiply(3.0)
         counts[:, 2:] = 0.0
         self.assert_counts(statistics, 3.0 * counts)
 
     def test_counts_of_some_words_and_topics_are_those_of_all(self, statistics):
-        counts, words = statistics.expected_counts(300.0), np.array([3, 17, 8])
+        counts, words = expected_counts(statistics, 300.0), np.array([3, 17, 8])
         for topics in (slice(None), slice(0), slice(1, 3)):
             np.testing.assert_allclose(
-                statistics.expected_counts(300.0, topics), counts[:, topics], rtol=1e-14
+                expected_counts(statistics, 300.0, topics), counts[:, topics], rtol=1e-14
             )
-            some = statistics.expected_counts_of(words, topics, 300.0)
+            some = expected_counts_of(statistics, words, topics, 300.0)
             np.testing.assert_allclose(some, counts[words][:, topics], rtol=1e-14)
-        np.testing.assert_allclose(statistics.expected_counts(300.0, 2), counts[:, 2], rtol=1e-14)
-        np.testing.assert_allclose(statistics.tokens(300.0), counts.sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(expected_counts(statistics, 300.0, 2), counts[:, 2], rtol=1e-14)
+        np.testing.assert_allclose(expected_tokens(statistics, 300.0), counts.sum(axis=0), rtol=1e-12)
         np.testing.assert_allclose(
-            statistics.tokens(2.0, np.ones(N_TOPICS)), 2.0 * statistics.scale[0], rtol=1e-14
+            expected_tokens(statistics, 2.0, np.ones(N_TOPICS)), 2.0 * statistics.scale, rtol=1e-14
         )
 
 
@@ -391,12 +402,12 @@ def test_document_steps_keep_totals_and_average_in_step_with_the_store(step, den
     counts = as_documents(rng.poisson(0.3, (12, N_FEATURES)).astype(np.float64))
     reader = DocumentReader(counts)
     prior = np.full(N_TOPICS, 0.3)
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, True)
-    statistics.set_total(10.0)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5, average=True)
+    statistics = statistics.with_total(10.0)
     plain = Plain(statistics)
     for t in range(20):
         batch = reader.batch(np.arange(6) + 6 * (t % 2))
-        topics = statistics.probabilities(12, 0.1).gather(batch.words, prior, workers)
+        topics = probabilities(statistics, 12, 0.1).gather(batch.words, prior, workers)
         expected = step(batch, topics, prior, position_keys(t, 0, 6), workers)
         array = np.zeros((N_FEATURES, N_TOPICS))
         target = CountsTarget(array, np.zeros((N_PARTS, N_TOPICS)), *no_average(N_TOPICS))
@@ -407,7 +418,7 @@ def test_document_steps_keep_totals_and_average_in_step_with_the_store(step, den
             group, expected, words = expected, DenseCounts(N_FEATURES, N_TOPICS, False), np.arange(N_FEATURES)
             expected.include(group, batch.words, workers)
         rho = (t + 1.0) ** -0.7 * 0.999
-        statistics.decay(1.0 - rho)
+        statistics = statistics.decayed(1.0 - rho)
         statistics.add(expected, words.astype(np.int32), rho / 6, workers)
         statistics.count_average()
         plain.step(rho, np.arange(N_FEATURES), array / 6)
@@ -419,14 +430,14 @@ def test_document_steps_keep_totals_and_average_in_step_with_the_store(step, den
 @pytest.mark.parametrize("words", [[3, 7], []])
 def test_large_statistics_are_copied_only_if_a_first_update_discards_them(words, monkeypatch):
     """Which a batch without words does not."""
-    copies, duplicate = [], TopicWordStatistics.duplicate
+    copies = []
 
     def noted(self):
         copies.append(duplicate(self))
         return copies[-1]
 
     monkeypatch.setattr(_minibatch, "LONG_WORK", 10_000)
-    monkeypatch.setattr(TopicWordStatistics, "duplicate", noted)
+    monkeypatch.setattr(_minibatch, "duplicate", noted)
     X = np.zeros((1, 5000))
     X[0, words] = 2.0
     model = StreamingVariationalLDA(n_components=10, random_state=0).partial_fit(X)

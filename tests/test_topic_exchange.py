@@ -9,7 +9,8 @@ from scipy.special import gammaln
 from scipy.stats import chisquare
 
 from sktopic._kernels._rng import uniforms
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._fields import duplicate
+from sktopic._state._word_counts import WordCounts
 from sktopic._topic_word_prior import split_topic_word_prior
 from sktopic.datasets import make_bars
 from sktopic.inspection import name_topics
@@ -35,7 +36,7 @@ def log_evidence():
 
 
 def gains(equal_sizes=False):
-    statistics = TopicWordStatistics.of_counts(COUNTS.copy(), COUNTS.sum(axis=0))
+    statistics = WordCounts.of(COUNTS.copy(), COUNTS.sum(axis=0))
     base, entries = split_topic_word_prior(MATRIX, K, V, None)
     assert base == BASE
     return evidence_gains(statistics, WEIGHT, base, entries, equal_sizes)
@@ -109,7 +110,7 @@ def seeds_of(words, place):
 def test_a_topic_comes_to_the_place_of_its_seeds(model):
     model.set_params(**GIVEN).fit(BARS)
     top = np.sort(model.components_.argsort(axis=1)[:, -5:])
-    prior, statistics = model.doc_topic_prior_, model._statistics.duplicate()
+    prior, statistics = model.doc_topic_prior_, duplicate(model._statistics)
     model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
     model._exchange_topics()
     order = np.arange(10)

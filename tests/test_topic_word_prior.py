@@ -13,7 +13,9 @@ from sklearn.base import clone
 import sktopic
 from sktopic._model_files import PARTS
 from sktopic._parallel import Workers
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_views import geometric as geometric_topics
+from sktopic._state._word_count_views import probabilities
+from sktopic._state._word_counts import WordCounts
 from sktopic._topic_word_prior import split_topic_word_prior
 from sktopic.datasets import make_bars
 from sktopic.lda import (
@@ -92,13 +94,13 @@ def test_topics_are_counts_and_prior(model):
 
 def test_rows_of_words_are_those_of_the_whole_matrix():
     rng = np.random.default_rng(1)
-    statistics = TopicWordStatistics.of_counts(store := rng.gamma(0.3, size=(V, K)), store.sum(axis=0))
+    statistics = WordCounts.of(store := rng.gamma(0.3, size=(V, K)), store.sum(axis=0))
     base, entries = split_topic_word_prior(MATRIX, K, V, None)
     prior, words = rng.gamma(1.0, size=K) + 0.1, np.array([3, 3, 0, V - 1, 7, 11], dtype=np.int32)
     posterior = 7.0 * store + MATRIX.T
     phi = posterior / posterior.sum(axis=0)
     ones, zeros = np.ones(K), np.zeros(K)
-    means, geometric = (f(7.0, base, entries) for f in (statistics.probabilities, statistics.geometric))
+    means, geometric = (read(statistics, 7.0, base, entries) for read in (probabilities, geometric_topics))
     assert_allclose(means.rows(words), phi[words], rtol=1e-13)
     assert_allclose(means.components(), phi.T, rtol=1e-13)
     with Workers(1) as workers:
@@ -351,12 +353,12 @@ def test_topics_lean_towards_their_priors_but_for_those_given():
     nothing, prior = sp.csr_matrix((1, V)), np.full((K, V), 0.1)
     prior[[0, 3], 5] = 10.0
     seeded, start = OnlineEMLDA(topic_word_prior=prior, **QUICK), np.ones((1, V))
-    leaning = seeded.partial_fit(nothing)._store
+    leaning = seeded.partial_fit(nothing)._statistics.store
     given = clone(seeded).set_params(components_init=start).partial_fit(nothing)
-    assert_array_equal(given._store[:, 0], np.ones(V))
-    assert_array_equal(given._store[:, 1:], leaning[:, 1:])
+    assert_array_equal(given._statistics.store[:, 0], np.ones(V))
+    assert_array_equal(given._statistics.store[:, 1:], leaning[:, 1:])
     assert leaning[5, 3] > 10 * leaning[4, 3]
-    assert_allclose(given._store_totals, given._store.sum(axis=0))
+    assert_allclose(given._statistics.totals, given._statistics.store.sum(axis=0))
 
 
 @for_each_class

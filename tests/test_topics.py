@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sktopic._parallel import Workers
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_views import probabilities
+from sktopic._state._word_counts import WordCounts
 from sktopic._topics import TopicProbabilities
 
 N_FEATURES, N_TOPICS = 30, 4
@@ -30,7 +31,7 @@ def test_given_components_are_gathered_as_they_are(workers):
 
 
 def test_gathering_does_not_depend_on_the_number_of_workers(workers):
-    topics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False).probabilities(10, 0.1)
+    topics = probabilities(WordCounts.random(N_FEATURES, N_TOPICS, 5), 10, 0.1)
     words, prior = np.arange(N_FEATURES, dtype=np.int32), np.full(N_TOPICS, 0.2)
     one = topics.gather(words, prior, workers)
     with Workers(3) as team:
@@ -40,8 +41,8 @@ def test_gathering_does_not_depend_on_the_number_of_workers(workers):
 
 
 def test_some_topics_are_those_of_all():
-    statistics = TopicWordStatistics.random(N_FEATURES, N_TOPICS, 5, False)
-    topics = statistics.probabilities(10, 0.1)
+    statistics = WordCounts.random(N_FEATURES, N_TOPICS, 5)
+    topics = probabilities(statistics, 10, 0.1)
     phi = topics.rows(np.arange(N_FEATURES))
     np.testing.assert_allclose(phi, topics.components().T, rtol=1e-13)
     for k in range(N_TOPICS):

@@ -62,7 +62,7 @@ def pseudo_counts(model):
     if hasattr(model, "topic_word_posterior_"):
         return model.topic_word_posterior_
     if isinstance(model, LangevinLDA):
-        return model._store.T
+        return model._statistics.store.T
     return model.topic_word_counts_ + model.topic_word_prior_
 
 

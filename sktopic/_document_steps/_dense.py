@@ -6,7 +6,7 @@ import numpy as np
 
 from sktopic._kernels._statistics import add_rows
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import N_PARTS, CountsTarget, no_average
+from sktopic._state._word_counts import N_PARTS, CountsTarget, no_average
 
 
 class DenseCounts:

@@ -9,7 +9,7 @@ from sktopic._documents import DocumentBatch
 from sktopic._kernels._dense_gibbs import PADDING, sweep_documents
 from sktopic._kernels._statistics import add_cell_counts
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import part_bounds
+from sktopic._state._word_counts import part_bounds
 
 
 @dataclass

@@ -7,7 +7,7 @@ import numpy as np
 from sktopic._document_steps._pieces import joined
 from sktopic._documents import DocumentBatch
 from sktopic._kernels._statistics import add_factored_counts
-from sktopic._statistics import part_bounds
+from sktopic._state._word_counts import part_bounds
 from sktopic._topics import GatheredTopics
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sktopic._documents import DocumentBatch
 from sktopic._parallel import Workers
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import CountsTarget
+from sktopic._state._word_counts import CountsTarget
 from sktopic._topics import GatheredTopics
 
 

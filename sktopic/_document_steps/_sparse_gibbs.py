@@ -12,7 +12,7 @@ from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from sktopic._kernels._statistics import add_sampled_counts
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import part_bounds
+from sktopic._state._word_counts import part_bounds
 from sktopic._topics import GatheredTopics
 
 

@@ -11,8 +11,15 @@ from uuid import uuid4
 
 import numpy as np
 
-from sktopic._fitted_arrays import NUMBER, check_fitted_values
-from sktopic._lanes import N_WORD_PARTS, TOO_LARGE, Head, finish, rows_of, word_bounds
+from sktopic._fitted_arrays import (
+    NUMBER,
+    attributes_of,
+    check_fitted_values,
+    declared_arrays,
+    optional_arrays,
+    value_names,
+)
+from sktopic._lanes import N_WORD_PARTS, ROWS, TOO_LARGE, Head, finish, rows_of, word_bounds
 from sktopic._model_files import _decoded, _encoded, described
 from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import Whole, loaded_state, n_shards_of, rows_name
@@ -251,17 +258,17 @@ def _head(archive, start):
     kind, header, arrays = start.kind, archive.header, archive.declared.keys()
     if header["rho"] is not None or type(header["fitted"]) is not dict:
         raise ValueError("its rho is not null, or its fitted values are no JSON object")
-    needed = kind._fitted_arrays.keys() - {"_store"}
-    unlike = (header["fitted"].keys() ^ kind._fitted_values.keys()) | (needed - arrays)
-    unlike |= arrays - needed - kind._optional_arrays.keys()
+    declared = declared_arrays(kind)
+    possible, needed = declared.keys() - {ROWS}, declared.keys() - {ROWS} - optional_arrays(kind)
+    unlike = (header["fitted"].keys() ^ value_names(kind)) | (needed - arrays) | (arrays - possible)
     if unlike:
         raise ValueError(f"it lacks, or should not have, {sorted(unlike)[:5]!r:.200}")
-    declared = kind._fitted_arrays | kind._optional_arrays
     found = {name: _decoded(value) for name, value in header["fitted"].items()}
     found |= {name: archive.array(name, np.dtype(declared[name][0])) for name in arrays}
-    head = Head(kind, {**start.state, **found})
+    no_rows = np.empty((0, found["_statistics.totals"].size))
+    head = Head(kind, {**start.state, **attributes_of(kind, found | {ROWS: no_rows})})
     # Rows are files of their own: zeros that take no memory stand for them.
-    model = head.model(np.broadcast_to(0.0, (start.n_features, found["_store_totals"].size)))
+    model = head.model(np.broadcast_to(0.0, (start.n_features, head.n_topics)))
     check_fitted_values(model)
     model._checked()
     _check_numbers(model, found)
@@ -279,10 +286,10 @@ def _check_numbers(model, found):
                 raise ValueError(f"{name} has numbers that are too large, or not finite")
         elif model._fitted_values.get(name) is NUMBER and not 0 <= value <= TOO_LARGE:
             raise ValueError(f"{name} is {value!r:.40}")
-    if not (model._store_totals.min() >= 0.0 and model.doc_topic_prior_.min(initial=1.0) > 0.0):
-        raise ValueError("_store_totals or doc_topic_prior_ has numbers that are not positive")
-    if model._store_scale[0] != 1.0:
-        raise ValueError(f"_store_scale is {model._store_scale[0]}, where 1 is needed")
+    if not (model._statistics.totals.min() >= 0.0 and model.doc_topic_prior_.min(initial=1.0) > 0.0):
+        raise ValueError("totals or doc_topic_prior_ has numbers that are not positive")
+    if model._statistics.scale != 1.0:
+        raise ValueError(f"_statistics.scale is {model._statistics.scale!r:.40}, where 1 is needed")
 
 
 def _bounds(found, n_features):

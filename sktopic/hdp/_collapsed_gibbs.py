@@ -18,7 +18,8 @@ from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
 from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_views import probabilities
+from sktopic._state._word_counts import WordCounts
 from sktopic._token_counts import counts_exactly, log_rising_change
 from sktopic._typing import FloatArray, IntArray
 from sktopic.hdp._concentrations import (
@@ -335,10 +336,9 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _topic_probabilities(self):
         used = self._topic_columns()
-        frozen = vars(self).get("_frozen")
-        frozen = None if frozen is None else frozen[:, used]
-        statistics = TopicWordStatistics.of_counts(columns_of(self._counts, used), self._totals[used], frozen)
-        return statistics.probabilities(1.0, self.topic_word_prior_)
+        frozen = None if self._frozen_rows is None else self._frozen_rows[:, used]
+        counts = WordCounts.of(columns_of(self._counts, used), self._totals[used], frozen=frozen)
+        return probabilities(counts, 1.0, self.topic_word_prior_)
 
     def _columns(self):
         return self._topic_columns()

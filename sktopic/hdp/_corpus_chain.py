@@ -175,7 +175,7 @@ class CorpusChain:
         Parameters
         ----------
         reader, rows : DocumentReader of the corpus, and which documents
-        statistics : TopicWordStatistics, whose store has the tokens of the corpus
+        statistics : WordCounts, whose store has the tokens of the corpus
         settings : of the kernel: both concentrations, topic_word_prior and n_features
         n_sweeps : sweeps over them
         key : of the streams

@@ -10,7 +10,15 @@ from sktopic._arrays import by_blocks, columns_of
 from sktopic._document_steps import VariationalStep
 from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._sample_weight import weighted_sum
-from sktopic._statistics import TopicWordStatistics, frozen_columns
+from sktopic._state._word_count_edits import merged_topics, of_topics
+from sktopic._state._word_count_views import (
+    expected_counts,
+    expected_tokens,
+    geometric,
+    mean_log_probability,
+    probabilities,
+)
+from sktopic._state._word_counts import WordCounts
 from sktopic.hdp._minibatch import are_in_use
 
 # Least weight of a topic, and of all that are out of reach; and the largest of these.
@@ -44,7 +52,7 @@ class CorpusTopics:
     alpha, gamma, eta : concentrations of documents and of the weights, and topic_word_prior
     """
 
-    statistics: TopicWordStatistics
+    statistics: WordCounts
     weights: np.ndarray
     ids: np.ndarray
     births: np.ndarray
@@ -70,7 +78,7 @@ class CorpusTopics:
     def are_frozen(self):
         """Whether no move may change each topic, (n_topics,)."""
         frozen = np.zeros(self.n_topics, dtype=bool)
-        frozen[frozen_columns(self.statistics.frozen)] = True
+        frozen[self.statistics.frozen_columns] = True
         return frozen
 
     def prior(self):
@@ -78,7 +86,7 @@ class CorpusTopics:
         return np.maximum(self.alpha * self.weights, SMALLEST)
 
     def means(self):
-        return self.statistics.probabilities(self.total_samples, self.eta)
+        return probabilities(self.statistics, self.total_samples, self.eta)
 
     def as_read(self, expectation):
         """The topics as documents read them (see expected_topics)."""
@@ -86,7 +94,7 @@ class CorpusTopics:
 
     def expected_counts(self, k):
         """Expected tokens of all words in topic k, (n_features,)."""
-        return self.statistics.expected_counts(self.total_samples, k)
+        return expected_counts(self.statistics, self.total_samples, k)
 
     def weights_bound(self):
         """log p(beta), the density of the sticks."""
@@ -94,11 +102,11 @@ class CorpusTopics:
 
     def tokens(self):
         """Expected tokens of each topic, (n_topics,)."""
-        return self.statistics.tokens(self.total_samples)
+        return expected_tokens(self.statistics, self.total_samples)
 
     def in_use(self, totals):
         """Whether topics with these totals of the statistics are in use."""
-        return are_in_use(self.statistics.tokens(self.total_samples, totals))
+        return are_in_use(expected_tokens(self.statistics, self.total_samples, totals))
 
     def learn(self, learned, priors, tokens, batch, scale, rho, workers):
         """Move the parameters that are learned towards their best values for a batch.
@@ -116,14 +124,14 @@ class CorpusTopics:
             best = (shape + self.n_topics) / (rate - math.log(self.weight_left()))
             self.gamma = (1.0 - rho) * self.gamma + rho * best
         if "eta" in learned:
-            mean = self.statistics.mean_log_probability(self.total_samples, self.eta, workers)
+            mean = mean_log_probability(self.statistics, self.total_samples, self.eta, workers)
             n_features = self.statistics.n_features
             best = learned_topic_word_prior("fixed-point", mean, n_features, self.eta, rho)
             self.eta = _between_logarithms(self.eta, best, rho)
 
     def keep(self, kept, statistics=None):
         """Give up the other topics; their weights are those of topics out of reach from now on."""
-        self.statistics = self.statistics.of_topics(kept) if statistics is None else statistics
+        self.statistics = of_topics(self.statistics, kept) if statistics is None else statistics
         for name in ("weights", "ids", "births", "trials"):
             setattr(self, name, getattr(self, name)[kept])
 
@@ -149,7 +157,7 @@ class CorpusTopics:
         kept &= self.in_use(totals)
         if not kept.all():
             self.weights = weights
-            self.keep(kept, self.statistics.merged(kept, into, totals))
+            self.keep(kept, merged_topics(self.statistics, kept, into, totals))
         return kept, into, made
 
     def postpone(self, move, topics, t):
@@ -164,8 +172,8 @@ class CorpusTopics:
 def expected_topics(expectation, statistics, total_samples, eta):
     """Topics under their posteriors: "geometric" means, exp E[log phi], or "mean", E[phi]."""
     if expectation == "mean":
-        return statistics.probabilities(total_samples, eta)
-    return statistics.geometric(total_samples, eta)
+        return probabilities(statistics, total_samples, eta)
+    return geometric(statistics, total_samples, eta)
 
 
 @dataclass(frozen=True)

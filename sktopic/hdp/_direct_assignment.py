@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._compat import Interval, StrOptions
 from sktopic._constraints import PRIOR
 from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._state._word_count_views import posterior_bound
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
@@ -429,7 +430,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
 
     def _bounds_of_topics(self):
         unit = self._unit(self.total_samples_)
-        posteriors = self._statistics.posterior_bound(unit, self.topic_word_prior_)
+        posteriors = posterior_bound(self._statistics, unit, self.topic_word_prior_)
         return [posteriors, self._corpus_topics(self.total_samples_).weights_bound()]
 
     # Updates
@@ -476,7 +477,8 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
         best = fit_weights(*given, batch.sample_weight)
         topics.weights = (1.0 - rho) * before + rho * best
         splits = moves.propose_splits(counts, rho, self.max_splits) if moving and self.max_splits else []
-        self._update_statistics(topics.statistics, replace(batch_counts, expected=counts), update, workers)
+        found = replace(batch_counts, expected=counts)
+        topics.statistics = self._update_statistics(topics.statistics, found, update, workers)
         tokens = moves.split(splits, counts)
         if self._n_topic_updates > 0 or update.is_whole_corpus:  # the very first batch has read random topics
             given = self._learned(), self._concentration_priors(), tokens, batch, scale, rho, workers

@@ -9,7 +9,9 @@ from scipy.special import gammaln
 
 from sktopic._arrays import BLOCK_ENTRIES, by_blocks
 from sktopic._sample_weight import weighted_sum
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_edits import of_topics
+from sktopic._state._word_count_views import posterior_bound
+from sktopic._state._word_counts import WordCounts
 from sktopic.hdp._corpus_topics import merged, start_without
 from sktopic.hdp._variational_split_merge import (
     LEAST_GAIN,
@@ -40,7 +42,7 @@ class FinalMoves:
 
     def __init__(self, topics, infer):
         self.topics, self._infer = topics, infer
-        self._sums = TopicWordStatistics.empty(topics.statistics.n_features, topics.n_topics)
+        self._sums = WordCounts.empty(topics.statistics.n_features, topics.n_topics)
         self._pairs, self._n_documents = None, 0.0
 
     def add(self, batch_counts, workers):
@@ -90,7 +92,8 @@ class FinalMoves:
         """What the bound gains by posteriors of topics and by the weights without the n smallest topics."""
         corpus, lost = self.topics, self._by_size[:n]
         for k in lost[len(self._posteriors) :]:
-            posterior = corpus.statistics.of_topics([k]).posterior_bound(corpus.total_samples, corpus.eta)
+            dropped = of_topics(corpus.statistics, [k])
+            posterior = posterior_bound(dropped, corpus.total_samples, corpus.eta)
             self._posteriors.append(posterior)
         rest = corpus.weight_left()
         weights = (corpus.gamma - 1.0) * math.log((rest + corpus.weights[lost].sum()) / rest)
@@ -110,8 +113,7 @@ class FinalMoves:
         """
         corpus, scale = self.topics, self.topics.total_samples / self._n_documents
         drops = scale * self._dropped + [self._topics_change(n) for n in self._numbers]
-        self._sums.scale[0] = 1.0 / self._n_documents
-        corpus.statistics = self._sums
+        corpus.statistics = replace(self._sums, scale=1.0 / self._n_documents)
         gains = scale * self._merged + words_change(corpus, self._pairs, workers)
         merges, taken = [], set()
         for i in np.argsort(-gains, kind="stable"):

@@ -410,7 +410,7 @@ class HybridHDP(LaneModel, SplitMergeSampler):
         if self._takes_as_sampled(batch_counts, update):
             return
         total_weight = self._root_weights(update.total_samples).sum()
-        self._update_statistics(self._statistics, batch_counts, update, workers)
+        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._n_topic_updates > 0:  # the very first batch reads random topics
             if self._learns_root(update):
                 statistics = batch_counts.expected.prior_statistics()

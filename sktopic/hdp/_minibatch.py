@@ -9,6 +9,8 @@ from sktopic._constraints import PRIOR, SHARED
 from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER, damaged
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._prior import SMALLEST
+from sktopic._state._word_count_edits import edited_topics, of_topics
+from sktopic._state._word_count_views import expected_counts, expected_tokens, probabilities
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 
@@ -90,7 +92,7 @@ class MinibatchHDP(MinibatchTopicModel):
     def topic_word_counts_(self) -> FloatArray:
         model = self._read()
         unit = model._unit(model.total_samples_)
-        return np.ascontiguousarray(model._statistics.expected_counts(unit, model._in_use).T)
+        return np.ascontiguousarray(expected_counts(model._statistics, unit, model._in_use).T)
 
     def _check_settings(self):
         super()._check_settings()
@@ -120,7 +122,7 @@ class MinibatchHDP(MinibatchTopicModel):
         """Whether the topic of each column is in use: all are, before there are tokens."""
         if self._n_topic_updates == 0:
             return np.ones(self._n_trained, dtype=bool)
-        return are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))
+        return are_in_use(expected_tokens(self._statistics, self._unit(self.total_samples_)))
 
     def _doc_topic_prior(self, weights):
         """Dirichlet parameters of proportions for topics of these weights."""
@@ -155,11 +157,11 @@ class MinibatchHDP(MinibatchTopicModel):
 
     def _statistics_in_use(self):
         statistics = self._statistics
-        return statistics if len(self._in_use) == self._n_trained else statistics.of_topics(self._in_use)
+        return statistics if len(self._in_use) == self._n_trained else of_topics(statistics, self._in_use)
 
     def _topic_probabilities(self):
         unit = self._unit(self.total_samples_)
-        return self._statistics_in_use().probabilities(unit, self.topic_word_prior_)
+        return probabilities(self._statistics_in_use(), unit, self.topic_word_prior_)
 
     # Edits of topics
 
@@ -175,7 +177,7 @@ class MinibatchHDP(MinibatchTopicModel):
 
     def _edit_columns(self, edit):
         """Carry out an edit of the topics in all columns."""
-        self._statistics = self._statistics.edited(edit)
+        self._statistics = edited_topics(self._statistics, edit)
 
     # An update
 
@@ -186,8 +188,8 @@ class MinibatchHDP(MinibatchTopicModel):
         """
         statistics, n_more = self._statistics, len(prior) - self._n_trained
         if n_more > 0:
-            statistics = statistics.of_topics(slice(None), n_spare=n_more)
-        topics = statistics.probabilities(self._unit(update.total_samples), self.topic_word_prior_)
+            statistics = of_topics(statistics, slice(None), n_spare=n_more)
+        topics = probabilities(statistics, self._unit(update.total_samples), self.topic_word_prior_)
         gathered = self._gathered(topics, batch, prior, update, workers)
         return step(batch, gathered, prior, keys, workers, with_prior_statistics=True)
 

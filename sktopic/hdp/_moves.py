@@ -7,6 +7,7 @@ weights, and in the expected counts of the batch.
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
+from sktopic._state._word_count_edits import split_topics
 from sktopic.hdp._corpus_topics import TRIALS, merged, start_without
 from sktopic.hdp._variational_split_merge import TRIED, BatchTopics, propose_merges, propose_splits
 
@@ -93,7 +94,7 @@ class Moves:
             births[k], trials[k] = births[new], trials[new]
         divided = [split.topic for split in splits]
         parts = [split.second.column for split in splits]
-        corpus.statistics = corpus.statistics.split(divided, parts, corpus.total_samples)
+        corpus.statistics = split_topics(corpus.statistics, divided, parts, corpus.total_samples)
         corpus.weights, corpus.ids, corpus.births, corpus.trials = weights, ids, births, trials
         corpus.next_id += n
         return np.column_stack([tokens, *(split.second.documents for split in splits)])

@@ -12,6 +12,8 @@ from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import uniforms
 from sktopic._minibatch import WeightedMinibatchModel
 from sktopic._prior import PRIOR_INERTIA, SMALLEST
+from sktopic._state._word_count_edits import of_topics
+from sktopic._state._word_count_views import expected_tokens
 from sktopic.hdp._growing_prior import GrowingPrior
 from sktopic.hdp._minibatch import GrowingHDP
 
@@ -278,7 +280,7 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
     def _select_columns(self, n_known, born, n_spare):
         """Keep the columns of known topics and of those that are born, and have empty ones behind them."""
         topics = np.append(np.arange(n_known), born).astype(np.int64)
-        self._statistics = self._statistics.of_topics(topics, n_spare=n_spare)
+        self._statistics = of_topics(self._statistics, topics, n_spare=n_spare)
         known = self._ids[:n_known]
         self._ids = np.append(known, self._first_new_id(known) + np.arange(self._n_trained - n_known))
 
@@ -335,12 +337,14 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
 
     def _update_topics(self, batch_counts, update, workers):
         self._have_spare(len(batch_counts.expected.prior) - len(self._alpha))
-        self._update_statistics(self._statistics, batch_counts, update, workers)
+        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._n_topic_updates > 0:  # the very first batch reads random topics
             self._update_prior(
                 batch_counts.expected, self._rho(update, PRIOR_INERTIA + self._n_topic_updates)
             )
-        tokens = self._statistics.tokens(batch_counts.n_documents / self._rho(update))  # of the batch
+        tokens = expected_tokens(
+            self._statistics, batch_counts.n_documents / self._rho(update)
+        )  # of the batch
         drawn = batch_counts.expected.drawn_topics()
         self._end_births(drawn[tokens[drawn] >= self.min_birth_tokens], batch_counts.words, update)
 

@@ -9,6 +9,7 @@ from sktopic._compat import Interval
 from sktopic._constraints import NON_NEGATIVE, PRIOR
 from sktopic._fitted_arrays import FLOAT, INT
 from sktopic._minibatch import WeightedMinibatchModel
+from sktopic._state._word_count_views import geometric, posterior_bound, probabilities
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.hdp._minibatch import MinibatchHDP
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
@@ -275,11 +276,11 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
         self._atoms = edit.sums(self._atoms)
 
     def _topic_probabilities(self):
-        topics = self._statistics.probabilities(self._unit(self.total_samples_), self.topic_word_prior_)
+        topics = probabilities(self._statistics, self._unit(self.total_samples_), self.topic_word_prior_)
         return topics if self.n_components_ == self._n_trained else topics.of_topics(self._in_use)
 
     def _posterior(self, total_samples):
-        topics = self._statistics.geometric(self._unit(total_samples), self.topic_word_prior_)
+        topics = geometric(self._statistics, self._unit(total_samples), self.topic_word_prior_)
         return CorpusPosterior(topics, self._sticks(total_samples))
 
     def _inference_topics(self):
@@ -290,7 +291,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
         return self._transform_step()(batch, topics, self.doc_topic_prior_, None, workers).bounds
 
     def _bounds_of_topics(self):
-        topics = self._statistics.posterior_bound(self.total_samples_, self.topic_word_prior_)
+        topics = posterior_bound(self._statistics, self.total_samples_, self.topic_word_prior_)
         return [sticks_bound(*self.root_stick_posterior_, self.topic_concentration_), topics]
 
     # Updates
@@ -301,6 +302,6 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
 
     def _update_topics(self, batch_counts, update, workers):
         rho = self._rho(update)
-        self._update_statistics(self._statistics, batch_counts, update, workers)
+        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
         atoms = batch_counts.expected.prior_statistics().topic_gains / batch_counts.n_documents
         self._atoms = (1.0 - rho) * self._atoms + rho * atoms

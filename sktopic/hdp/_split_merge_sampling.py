@@ -10,7 +10,8 @@ from sktopic._document_steps import WithPriorStatistics
 from sktopic._documents import DocumentBatch
 from sktopic._fitted_arrays import FLOAT, INT, damaged
 from sktopic._interrupt import complete_or_undone
-from sktopic._statistics import TopicWordStatistics, frozen_columns, no_average
+from sktopic._state._word_count_edits import divided_topics, joined_topics, of_topics
+from sktopic._state._word_counts import WordCounts
 from sktopic._statistics_updates import BatchCounts
 from sktopic.hdp._corpus_chain import CorpusChain, KeptDocuments, Visit, can_be_kept
 from sktopic.hdp._minibatch import MOVE, MinibatchHDP
@@ -85,7 +86,7 @@ class SplitMergeSampler(MinibatchHDP):
     doc_sweeps: int
     sampler: str
 
-    _statistics: TopicWordStatistics
+    _statistics: WordCounts
     _tables: np.ndarray
 
     def _check_settings(self):
@@ -171,8 +172,8 @@ class SplitMergeSampler(MinibatchHDP):
         if n_more <= 0:
             return
         key = self._key(MORE_KEY)
-        self._statistics = self._statistics.joined_by(
-            TopicWordStatistics.random(self.n_features_in_, n_more, key, average=False)
+        self._statistics = joined_topics(
+            self._statistics, WordCounts.random(self.n_features_in_, n_more, key)
         )
         n = self._n_trained
         self._tables, self._ids, self._next_id = np.full(n, 1.0 / n), np.arange(n), n
@@ -209,20 +210,18 @@ class SplitMergeSampler(MinibatchHDP):
 
     def _count_anew(self, chain):
         """Let what is stored be the tokens and tables of the chain."""
-        n = len(chain.tables)
-        counts, (averaged, _) = chain.counts(self.n_features_in_, n), no_average(n)
-        scale = np.array([1.0 / chain.n_documents])
-        self._statistics = TopicWordStatistics(counts, counts.sum(axis=0), scale, averaged, np.zeros(n))
+        counts = chain.counts(self.n_features_in_, len(chain.tables))
+        self._statistics = WordCounts.of(counts, scale=1.0 / chain.n_documents)
         self._tables = chain.tables / chain.n_documents
 
     def _log_joint(self, chain):
-        return chain.log_joint(self._store, self._chain_settings())
+        return chain.log_joint(self._statistics.store, self._chain_settings())
 
     def _take_visit(self, visit, chain):
         """Let what is stored be what sampling a batch has made of it."""
         n, n_more = len(visit.tables), len(visit.tables) - self._n_trained
         if n_more > 0:
-            self._statistics = self._statistics.of_topics(slice(None), n_spare=n_more)
+            self._statistics = of_topics(self._statistics, slice(None), n_spare=n_more)
             self._ids = padded(self._ids, n)
         statistics = self._statistics
         statistics.store[visit.words], statistics.totals[:] = visit.counts, visit.totals
@@ -300,7 +299,7 @@ class SplitMergeSampler(MinibatchHDP):
             raise damaged(self, "the topics of the documents seen last do not fit")
         ids = self._ids
         movable = np.ones(self._n_trained, dtype=bool)
-        movable[frozen_columns(self._statistics.frozen)] = False
+        movable[self._statistics.frozen_columns] = False
         key = self._key(WINDOW_KEY, update.number)
         moves = self._new_moves(window, update.total_samples, movable, key)
         moves.merge()
@@ -326,7 +325,7 @@ class SplitMergeSampler(MinibatchHDP):
         stored of each word
         """
         n_new, tables = len(topics), self._tables[topics] * share
-        self._statistics = self._statistics.divided(topics, of_words)
+        self._statistics = divided_topics(self._statistics, topics, of_words)
         left = self._tables - np.bincount(topics, tables, minlength=len(self._tables))
         self._tables = np.append(np.maximum(left, 0.0), tables)
         self._ids = np.append(self._ids, self._next_id + np.arange(n_new))

@@ -16,7 +16,7 @@ from sktopic._kernels._hdp_variational import (
     update_documents,
 )
 from sktopic._prior import PriorStatistics
-from sktopic._statistics import N_PARTS, part_bounds
+from sktopic._state._word_counts import N_PARTS, part_bounds
 from sktopic._topics import GeometricTopics, check_finite
 
 # Iterations of LDA's mean-field inference that choose the topics a document's atoms start from.

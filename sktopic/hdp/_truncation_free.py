@@ -7,7 +7,9 @@ from sktopic._document_steps import GibbsInference
 from sktopic._fitted_arrays import FLOAT
 from sktopic._kernels._rng import combine_keys
 from sktopic._minibatch import FIT_KEY
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_edits import of_topics
+from sktopic._state._word_count_views import expected_counts_of, expected_tokens
+from sktopic._state._word_counts import WordCounts
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic.hdp._batch_chain import BatchChain, best_sticks, edited_sticks, scaled_sticks, stick_weights
 from sktopic.hdp._minibatch import GrowingHDP, are_in_use
@@ -234,7 +236,7 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
 
     def _initialize(self, n_features, seed):
         n = self.n_components
-        self._start_from(TopicWordStatistics.empty(n_features, n))
+        self._start_from(WordCounts.empty(n_features, n))
         self._adopt_settings()
         # As after a table for each.
         self._sticks = np.array([np.ones(n), self.topic_concentration_ + np.arange(n)[::-1]])
@@ -249,13 +251,13 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
 
     def _select_topics(self, kept):
         """Give up the other topics."""
-        self._statistics = self._statistics.of_topics(kept)
+        self._statistics = of_topics(self._statistics, kept)
         self._sticks, self._ids = self._sticks[:, kept], self._ids[kept]
 
     def _add_topics(self, n):
         """Have n topics more, without tokens or tables."""
         if n > 0:
-            self._statistics = self._statistics.of_topics(slice(None), n_spare=n)
+            self._statistics = of_topics(self._statistics, slice(None), n_spare=n)
             sticks = np.repeat([[1.0], [self.topic_concentration_]], n, axis=1)
             self._sticks = np.hstack([self._sticks, sticks])
             self._ids = np.append(self._ids, self._next_id + np.arange(n))
@@ -271,8 +273,8 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
         sticks = scaled_sticks(self._sticks[:, known], share, self.topic_concentration_)
         chain = BatchChain(
             batch,
-            self._statistics.expected_counts_of(batch.words, known, unit),
-            self._statistics.tokens(unit)[known],
+            expected_counts_of(self._statistics, batch.words, known, unit),
+            expected_tokens(self._statistics, unit)[known],
             sticks,
             (self.topic_concentration_, self.doc_concentration_),
             self.topic_word_prior_,
@@ -295,10 +297,10 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
             self._next_id = 0
         self._add_topics(len(batch_counts.expected.tables) - self._n_trained)
         rho = self._rho(update)
-        self._update_statistics(self._statistics, batch_counts, update, workers)
+        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
         tables = batch_counts.expected.tables * (update.total_samples / batch_counts.n_documents)
         best = best_sticks(tables, self.topic_concentration_)
         self._sticks = (1.0 - rho) * self._sticks + rho * best
-        used = are_in_use(self._statistics.tokens(self._unit(self.total_samples_)))
+        used = are_in_use(expected_tokens(self._statistics, self._unit(self.total_samples_)))
         if not used.all():
             self._select_topics(used)

@@ -8,6 +8,7 @@ import numpy as np
 
 from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._rng import combine_each
+from sktopic._state._fields import duplicate
 
 
 class GibbsIterations:
@@ -57,10 +58,10 @@ def boosted_counts(iterations, before, prior, topics_of, enter, learn, workers):
     Parameters
     ----------
     iterations : GibbsIterations or VariationalIterations
-    before : TopicWordStatistics of the words of the batch, from which each provisional update starts
+    before : WordCounts of the words of the batch, from which each provisional update starts
     prior : (n_components,) Dirichlet parameters of proportions, before the batch
     topics_of : function of statistics that returns the topics
-    enter : function that lets counts enter statistics
+    enter : function of statistics and counts, which enter these; it returns those to go on with
     learn : function of prior and counts that returns the prior to go on with
     """
     words = np.arange(iterations.batch.n_words, dtype=np.int32)
@@ -70,6 +71,5 @@ def boosted_counts(iterations, before, prior, topics_of, enter, learn, workers):
         counts, settled = iterations.run(iteration, gathered, prior, workers)
         if settled or iteration == iterations.n_iter - 1:
             return counts
-        present = before.duplicate()
-        enter(present, counts)
+        present = enter(duplicate(before), counts)
         prior = learn(prior, counts)

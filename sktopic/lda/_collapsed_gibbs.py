@@ -24,7 +24,8 @@ from sktopic._prior import (
     check_prior,
     default_topic_word_prior,
 )
-from sktopic._statistics import TopicWordStatistics
+from sktopic._state._word_count_views import probabilities
+from sktopic._state._word_counts import WordCounts
 from sktopic._token_counts import (
     column_sums,
     counts_exactly,
@@ -307,8 +308,8 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         return isinstance(self.doc_topic_prior, str)
 
     def _topic_probabilities(self):
-        statistics = TopicWordStatistics.of_counts(self._counts, self._totals, vars(self).get("_frozen"))
-        return statistics.probabilities(1.0, self.topic_word_prior_, self._prior_entries)
+        statistics = WordCounts.of(self._counts, self._totals, frozen=self._frozen_rows)
+        return probabilities(statistics, 1.0, self.topic_word_prior_, self._prior_entries)
 
     def _edit_topics(self, edit):
         self._edit_counts(edit)
@@ -387,7 +388,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         def choose(places, gains):
             return sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
 
-        statistics = TopicWordStatistics.of_counts(self._counts, self._totals)
+        statistics = WordCounts.of(self._counts, self._totals)
         order = self._new_order(statistics, 1.0, self._n_sweeps, choose)
         if order is not None:
             statistics.rearrange(order)

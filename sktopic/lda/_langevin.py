@@ -1,6 +1,6 @@
 """Stochastic gradient Riemannian Langevin dynamics for LDA (Patterson and Teh, 2013)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ from sktopic._constraints import POSITIVE, PRIOR, SHARED
 from sktopic._document_steps import DenseCounts, GibbsInference, GibbsStep
 from sktopic._kernels._langevin import langevin_step
 from sktopic._minibatch import FIT_KEY
-from sktopic._statistics import N_PARTS, part_bounds
+from sktopic._state._word_counts import N_PARTS, part_bounds
 from sktopic.lda._minibatch import MinibatchLDA
 
 # Tells the noise of a step from the sampling of its documents.
@@ -60,6 +60,7 @@ class LangevinUpdate:
         with statistics.holding():
             workers.map_here(step, workers.ranges(N_PARTS))
             statistics.totals[:] = totals.sum(axis=0)
+        return statistics
 
     def discards(self, rho, is_first):
         return False
@@ -265,8 +266,9 @@ class LangevinLDA(MinibatchLDA):
 
     def _add_words(self, n):
         super()._add_words(n)
-        self._store[-n:] = self.topic_word_prior_  # their mean under the prior
-        self._store_totals = self._store_totals + n * self.topic_word_prior_
+        self._statistics.store[-n:] = self.topic_word_prior_  # their mean under the prior
+        totals = self._statistics.totals + n * self.topic_word_prior_
+        self._statistics = replace(self._statistics, totals=totals)
 
     def _global_work(self, batch_counts, update):
         return super()._global_work(batch_counts, update) + 4 * self._statistics.size  # noise for every entry

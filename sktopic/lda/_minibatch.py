@@ -16,7 +16,9 @@ from sktopic._prior import (
     check_prior,
     default_topic_word_prior,
 )
-from sktopic._statistics import LEANING
+from sktopic._state._word_count_edits import edited_topics
+from sktopic._state._word_count_views import expected_counts, geometric, probabilities
+from sktopic._state._word_counts import LEANING
 from sktopic._topic_posteriors import CountPosteriors
 from sktopic._topic_word_prior import check_topic_word_prior
 from sktopic._typing import FloatArray, MatrixLike
@@ -115,8 +117,8 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
     # Topics
 
     def _topic_means(self, total_samples):
-        return self._statistics.probabilities(
-            self._unit(total_samples), self._pseudo_count, self._prior_entries
+        return probabilities(
+            self._statistics, self._unit(total_samples), self._pseudo_count, self._prior_entries
         )
 
     def _topics(self, total_samples):
@@ -140,7 +142,7 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
         self.total_samples_ = float(update.total_samples)
         if batch_counts.n_tokens == 0.0:  # nothing was said about topics
             return
-        self._update_statistics(self._statistics, batch_counts, update, workers)
+        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
         if self._learns_prior_now():
             learned = self._learned_prior(self.doc_topic_prior_, batch_counts.expected, update)
             self._prior_averages, self.doc_topic_prior_ = learned
@@ -186,7 +188,7 @@ class MinibatchLDA(TopicWordPriorLDA, LaneModel):
 
     def _edit_topics(self, edit):
         prior, averages = self.doc_topic_prior_, self._prior_averages
-        self._statistics = self._statistics.edited(edit)
+        self._statistics = edited_topics(self._statistics, edit)
         self._note_edit(edit)
         self.doc_topic_prior_ = edit.sums(prior)
         if self._prior_rule == "gamma":  # averages of expected tables, and one of all topics
@@ -203,14 +205,14 @@ class ExpectedCountsLDA(MinibatchLDA):
     @property
     def topic_word_counts_(self) -> FloatArray:
         model = self._read()
-        return np.ascontiguousarray(model._statistics.expected_counts(model._unit(model.total_samples_)).T)
+        return np.ascontiguousarray(expected_counts(model._statistics, model._unit(model.total_samples_)).T)
 
 
 class PosteriorLDA(CountPosteriors, ExpectedCountsLDA):
     """Base class of those with a Dirichlet posterior for each topic; documents see its geometric mean."""
 
     def _topics(self, total_samples):
-        return self._statistics.geometric(self._unit(total_samples), *self._topic_prior)
+        return geometric(self._statistics, self._unit(total_samples), *self._topic_prior)
 
     def _posterior_parameters(self):
         parameters, entries = super()._posterior_parameters(), self._prior_entries

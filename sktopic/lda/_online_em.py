@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from sktopic._compat import StrOptions
 from sktopic._constraints import MATRIX, PRIOR, ZERO
 from sktopic._document_steps import GibbsInference, GibbsStep, VariationalStep
+from sktopic._state._word_count_edits import of_words
+from sktopic._state._word_count_views import average_probabilities, probabilities
 from sktopic._statistics_updates import BatchCounts
 from sktopic._step_size import StepSize, StreamStep
 from sktopic._typing import MatrixLike
@@ -329,7 +331,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
             return super()._topic_probabilities()
         smoothing, entries = self._topic_prior
         given = smoothing, self._n_topic_updates, entries
-        return self._statistics.average_probabilities(self.total_samples_, *given)
+        return average_probabilities(self._statistics, self.total_samples_, *given)
 
     def _inference_topics(self):
         return self._topic_probabilities()
@@ -353,11 +355,11 @@ class OnlineEMLDA(ExpectedCountsLDA):
         entries = None if entries is None else entries.of_words(batch.words)
 
         def topics_of(statistics):
-            return statistics.probabilities(update.total_samples, smoothing, entries)
+            return probabilities(statistics, update.total_samples, smoothing, entries)
 
         def enter(statistics, counts):
             found = BatchCounts(counts, words, batch.total_weight, batch.total_tokens)
-            self._update_statistics(statistics, found, update, workers)
+            return self._update_statistics(statistics, found, update, workers)
 
         def learn(prior, counts):
             if not self._learns_prior_now():
@@ -365,5 +367,5 @@ class OnlineEMLDA(ExpectedCountsLDA):
             _, learned = self._learned_prior(prior, counts, update)
             return learned
 
-        before, prior = self._statistics.of_words(batch.words), self.doc_topic_prior_
+        before, prior = of_words(self._statistics, batch.words), self.doc_topic_prior_
         return boosted_counts(iterations, before, prior, topics_of, enter, learn, workers)

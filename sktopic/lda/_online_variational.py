@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sktopic._compat import StrOptions
 from sktopic._constraints import MATRIX, PRIOR
 from sktopic._prior import learned_topic_word_prior
+from sktopic._state._word_count_views import mean_log_probability
 from sktopic._typing import MatrixLike
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 
@@ -237,7 +238,7 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     def _learn_from_words(self, batch_counts, update, workers):
         if self._learns_topic_word_prior and batch_counts.n_tokens > 0:
             unit, eta = self._unit(self.total_samples_), self.topic_word_prior_
-            mean = self._statistics.mean_log_probability(unit, eta, workers)
+            mean = mean_log_probability(self._statistics, unit, eta, workers)
             self._learn_topic_word_prior(mean, self._rho(update, self._n_topic_updates))
 
     def _learn_topic_word_prior(self, mean_log_probability, rho):

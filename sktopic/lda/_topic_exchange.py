@@ -8,6 +8,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 
+from sktopic._state._word_count_views import expected_counts_of, expected_tokens
+
 # Pairs of an entry of the prior and a topic that are compared in an update, on average.
 PAIRS_PER_UPDATE = 5000
 # Topics of fewer tokens count as empty: division by these might overflow.
@@ -34,8 +36,8 @@ def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):
     """
     n_features = statistics.n_features
     places, row = np.unique(entries.topics, return_inverse=True)
-    counts = statistics.expected_counts_of(entries.words, slice(None), weight)
-    tokens = statistics.tokens(weight)
+    counts = expected_counts_of(statistics, entries.words, slice(None), weight)
+    tokens = expected_tokens(statistics, weight)
     if equal_sizes:
         counts *= np.divide(tokens.mean(), tokens, out=np.zeros_like(tokens), where=tokens > SMALLEST)
         tokens[:] = tokens.mean()

@@ -3,6 +3,7 @@
 from sktopic._compat import StrOptions
 from sktopic._constraints import MATRIX, PRIOR, SHARED
 from sktopic._document_steps import VariationalStep
+from sktopic._state._word_count_views import posterior_bound
 from sktopic._topic_posteriors import EvidenceLowerBound
 from sktopic.lda._minibatch import PosteriorLDA
 from sktopic.lda._topic_word_prior import ENTRIES
@@ -34,4 +35,4 @@ class VariationalBayesLDA(EvidenceLowerBound, PosteriorLDA):
 
     def _bounds_of_topics(self):
         unit = self._unit(self.total_samples_)
-        return [self._statistics.posterior_bound(unit, *self._topic_prior)]
+        return [posterior_bound(self._statistics, unit, *self._topic_prior)]

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import scipy.sparse as sp
 
-from .tools import ESTIMATORS, corpus, differences, failures, new, outcome, share
+from .tools import ESTIMATORS, all_attributes, corpus, differences, failures, new, outcome, share
 
 GOOD = sp.csr_array(corpus(4, 6))
 NNZ = GOOD.nnz
@@ -84,11 +84,11 @@ def use_bad(name, fault, method):
     """Runs in a child process."""
     model = new(name).fit(GOOD) if method != "fit" else new(name)
     matrix = {**BAD, **GOOD_AFTER_ALL}[fault]()
-    before = dict(vars(model))
+    before = all_attributes(model)
     _, error = outcome(getattr(model, method), matrix)
     if fault in BAD:
         assert isinstance(error, ValueError), f"{type(error).__name__}: {error}"
-        assert not differences(before, vars(model)), "the state was changed"
+        assert not differences(before, all_attributes(model)), "the state was changed"
     else:
         assert error is None, f"{type(error).__name__}: {error}"
 

@@ -24,6 +24,7 @@ from .tools import (
     ESTIMATORS,
     MODELS,
     N_CASES,
+    all_attributes,
     check_answers,
     corpus,
     differences,
@@ -344,7 +345,7 @@ def train_without_memory(name, sizes):
         for size in sizes:
             note(f"{method} with {size} bytes")
             model = new(name, **params).fit(wide[:, :50] if method == "fit" else wide)
-            before = {key: copy.copy(value) for key, value in vars(model).items()}
+            before = {key: copy.copy(value) for key, value in all_attributes(model).items()}
             try:
                 with at_most(size):
                     getattr(model, method)(given)
@@ -358,7 +359,9 @@ def train_without_memory(name, sizes):
                 break
             # Whole: the state of before, or that of a complete update.
             if model.n_features_in_ < given.shape[1]:
-                assert not differences(before, vars(model)), differences(before, vars(model))
+                assert not differences(before, all_attributes(model)), differences(
+                    before, all_attributes(model)
+                )
             check_answers(model, wide[:, : model.n_features_in_])
             check_answers(model.partial_fit(wide[:, : model.n_features_in_]), wide[:, : model.n_features_in_])
     assert refused, "there was memory enough"

@@ -279,7 +279,9 @@ def edit_json_value(content, draw):
         del value[key]
     elif kind == 1:
         if isinstance(value, dict):
-            value[draw.choice(("more", "_store", "components_", "__class__", "n_jobs"))] = draw.choice(VALUES)
+            value[draw.choice(("more", "_statistics.store", "components_", "__class__", "n_jobs"))] = (
+                draw.choice(VALUES)
+            )
         else:
             value.append(draw.choice(VALUES))
     elif kind == 2:

@@ -34,6 +34,7 @@ from .drawn import run_drawn
 from .parameters import all_values, made, modes_of, some_of
 from .tools import (
     ESTIMATORS,
+    all_attributes,
     check_distributions,
     check_resources,
     differences,
@@ -103,7 +104,7 @@ class Call:
             # A generator is used up; the unused bytes of a long double may be anything.
             if self.argument.container not in ONCE and self.argument.dtype != "longdouble":
                 X_before = fingerprint(X)
-        before = {name: _copied(value) for name, value in vars(model).items()}
+        before = {name: _copied(value) for name, value in all_attributes(model).items()}
         started, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         result, refusal = model, None
         try:
@@ -112,7 +113,7 @@ class Call:
             refusal = error
         if refusal is not None:
             check_readable(refusal)
-            changed = differences(before, vars(model))
+            changed = differences(before, all_attributes(model))
             if changed and self.name == "partial_fit" and self.argument.container in BLOCKS:
                 return self.trained()
             assert not changed, f"the call failed ({refusal}) and changed {changed}"
@@ -121,7 +122,7 @@ class Call:
         check_resources(seconds, MOST_SECONDS, grown, MOST_MEMORY)
         assert X_before is None or fingerprint(X) == X_before, "the input was changed"
         if self.name not in (*self.TRAINING, "set_params"):
-            changed = differences(before, vars(model))
+            changed = differences(before, all_attributes(model))
             assert not changed, f"the call changed {changed}"
         return result
 

@@ -12,7 +12,20 @@ import pytest
 
 from sktopic.inspection import name_topics
 
-from .tools import MODELS, VARIANTS, corpus, failures, fitted_state, guarded, new, outcome, share
+from .tools import (
+    MODELS,
+    VARIANTS,
+    all_attributes,
+    corpus,
+    delete_attribute,
+    failures,
+    fitted_state,
+    guarded,
+    new,
+    outcome,
+    set_attribute,
+    share,
+)
 
 X = corpus()
 HUGE = 2**62
@@ -123,18 +136,18 @@ def use_damaged(name, attribute, damage, method):
     model = pickle.loads(_originals[name])
     if not hasattr(model, method):
         return
-    value = vars(model)[attribute]
+    value = all_attributes(model)[attribute]
     is_array = isinstance(value, np.ndarray)
     exchanged = damage.startswith("transposed") and value.shape == value.T.shape
     if damage == "missing":
-        delattr(model, attribute)
+        delete_attribute(model, attribute)
     elif is_array:
-        setattr(model, attribute, damages_of(value)[damage](value))
+        set_attribute(model, attribute, damages_of(value)[damage](value))
     else:
-        setattr(model, attribute, SCALARS[damage])
-    for name, value in vars(model).items():
+        set_attribute(model, attribute, SCALARS[damage])
+    for name, value in all_attributes(model).items():
         if isinstance(value, np.ndarray):
-            setattr(model, name, guarded(value))
+            set_attribute(model, name, guarded(value))
     # Numbers that are wrong but of the right kind may give wrong numbers.
     numbers_are_right = is_array and damage in (SHAPES | DTYPES) and not exchanged
     for use in (

@@ -20,8 +20,11 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 import sktopic
 from sktopic.exceptions import CountsWarning, TopicLimitWarning
+from tests.conftest import all_attributes as all_attributes
+from tests.conftest import delete_attribute as delete_attribute
 from tests.conftest import fingerprint as fingerprint
 from tests.conftest import fitted_state as fitted_state
+from tests.conftest import set_attribute as set_attribute
 
 # Number of state-machine cases in all; the other parts grow with it.
 N_CASES = int(os.environ.get("SKTOPIC_HOSTILE_CASES", "1000"))

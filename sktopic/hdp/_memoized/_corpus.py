@@ -7,6 +7,9 @@ import numpy as np
 from scipy.special import digamma
 
 from sktopic._prior import SMALLEST
+from sktopic._state._fields import duplicate
+from sktopic._state._word_count_edits import of_topics
+from sktopic._state._word_count_views import posterior_bound
 from sktopic.hdp._corpus_topics import SMALLEST_WEIGHT, fixed_point_weights
 from sktopic.hdp._memoized._bound import (
     DocumentTopics,
@@ -66,7 +69,7 @@ class MemoizedCorpus:
         statistics, free = self.topics.statistics, self.free()
         tokens = self.tokens()
         if len(free) == self.n_topics:
-            statistics.store = tokens
+            self.topics.statistics = replace(statistics, store=tokens)
         else:
             statistics.store[:, free] = tokens[:, free]
         statistics.totals[free] = tokens[:, free].sum(axis=0)
@@ -93,7 +96,7 @@ class MemoizedCorpus:
         bound = float(TopicTokens.of(topics.statistics.store[:, free]).bounds(topics.eta).sum())
         if len(free) < self.n_topics:
             frozen = topics.are_frozen()
-            bound += topics.statistics.of_topics(frozen).posterior_bound(1.0, topics.eta)
+            bound += posterior_bound(of_topics(topics.statistics, frozen), 1.0, topics.eta)
             for summary in self.summaries:
                 bound += float((self._log_words(summary) * summary.tokens)[frozen[summary.topic]].sum())
         return bound
@@ -184,7 +187,7 @@ class MemoizedCorpus:
 
     def with_summaries(self, changed):
         """The same with other summaries of some batches, a dict; what is done to it leaves this as it is."""
-        topics = replace(self.topics, statistics=self.topics.statistics.duplicate())
+        topics = replace(self.topics, statistics=duplicate(self.topics.statistics))
         return self._replaced(topics, [changed.get(b, s) for b, s in enumerate(self.summaries)])
 
     def without_empty(self):
@@ -244,6 +247,6 @@ class MemoizedCorpus:
         topics.births = np.append(topics.births[kept], np.zeros(n_more, dtype=np.int64))
         topics.trials = np.append(topics.trials[kept], np.zeros(n_more, dtype=topics.trials.dtype))
         topics.next_id += n_more
-        topics.statistics = topics.statistics.of_topics(kept, n_more)
+        topics.statistics = of_topics(topics.statistics, kept, n_more)
         self.recount()
         return made

@@ -10,6 +10,7 @@ from sktopic._concurrency import changing
 from sktopic._fitted_arrays import damaged
 from sktopic._interrupt import complete_or_undone
 from sktopic._minibatch import WeightedMinibatchModel
+from sktopic._state._fields import duplicate
 from sktopic._statistics_updates import RunningSum
 from sktopic.hdp._memoized._corpus import MemoizedCorpus
 from sktopic.hdp._memoized._summaries import STORED, are_consistent, edited, restored, stored
@@ -146,7 +147,7 @@ class MemoizedHDP(WeightedMinibatchModel, GrowingHDP):
     def _memoized_training(self, workers):
         """What goes on from the present state, and leaves it as it is."""
         topics = self._corpus_topics(self.total_samples_)
-        topics.statistics = topics.statistics.duplicate()
+        topics.statistics = duplicate(topics.statistics)
         corpus = MemoizedCorpus(topics, self._summaries(), self._learned(), self._concentration_priors())
         start, key = self.document_start or DEFAULT_START, self._key(MEMOIZED_KEY, self.n_batch_iter_)
         infer = self._inference().with_bound()
@@ -168,7 +169,7 @@ class MemoizedHDP(WeightedMinibatchModel, GrowingHDP):
             self._set_summaries(arrays)
             if corpus.has_tokens:
                 self._n_topic_updates += n_batches
-                topics = replace(corpus.topics, statistics=corpus.topics.statistics.duplicate())
+                topics = replace(corpus.topics, statistics=duplicate(corpus.topics.statistics))
                 self._take_over(topics, training.made, training.bound)
                 self._report_topics()
                 self._note_pass(training.bound)

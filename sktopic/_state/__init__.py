@@ -1,0 +1,1 @@
+"""What training has learned, as values: dataclasses of arrays and numbers that declare each field once."""
