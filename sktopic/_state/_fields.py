@@ -7,7 +7,7 @@ function over fields, here; a class of states adds no method for it.
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -48,11 +48,9 @@ class SizeField:
     axis: str
 
 
+@dataclass(frozen=True, eq=False)
 class State:
     """Base class of states. Arrays may be changed in place by the one trainer that owns them."""
-
-
-AnyState = TypeVar("AnyState", bound=State)
 
 
 def array(dtype, *axes, optional=False, merge=None) -> Any:
@@ -84,19 +82,19 @@ def those_left(edit, array):
 
 
 @cache
-def array_fields(kind: type[State]) -> dict[str, ArrayField]:
+def array_fields(kind):
     """The declarations of the arrays of a class of states, by name."""
     return _declared(kind, ArrayField)
 
 
 @cache
-def number_names(kind: type[State]) -> list[str]:
+def number_names(kind):
     """The names of the numbers of a class of states."""
     return list(_declared(kind, NumberField))
 
 
 @cache
-def size_fields(kind: type[State]) -> dict[str, str]:
+def size_fields(kind):
     """The axes whose sizes are fields of a class of states, by the names of these."""
     return {name: declared.axis for name, declared in _declared(kind, SizeField).items()}
 
@@ -106,33 +104,33 @@ def _declared(kind, sort):
     return {name: declared for name, declared in found.items() if isinstance(declared, sort)}
 
 
-def arrays_of(state: State) -> dict[str, np.ndarray]:
+def arrays_of(state):
     """The arrays that a state has, by name."""
     found = {name: getattr(state, name) for name in array_fields(type(state))}
     return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
 
 
-def numbers_of(state: State) -> dict[str, float]:
+def numbers_of(state):
     """The numbers of a state, by name."""
     return {name: getattr(state, name) for name in number_names(type(state))}
 
 
-def changed_arrays(state: AnyState, change: Callable[[np.ndarray], np.ndarray]) -> AnyState:
+def changed_arrays(state, change):
     """The state with change(array) in the place of each array."""
     return replace(state, **{name: change(array) for name, array in arrays_of(state).items()})
 
 
-def duplicate(state: AnyState) -> AnyState:
+def duplicate(state):
     """The state in arrays of its own."""
     return changed_arrays(state, partial(by_blocks, np.copy))
 
 
-def writable(state: AnyState) -> AnyState:
+def writable(state):
     """The state on arrays that can be written to: copies of those that a memory map protects."""
     return changed_arrays(state, lambda array: np.require(array, requirements="W"))
 
 
-def edited(state: AnyState, edit) -> AnyState:
+def edited(state, edit):
     """The state after a TopicEdit, in arrays of its own."""
     declared = array_fields(type(state))
     found = arrays_of(state).items()
@@ -141,7 +139,7 @@ def edited(state: AnyState, edit) -> AnyState:
     )
 
 
-def grown(state: AnyState, n_words: int) -> AnyState:
+def grown(state, n_words):
     """The state with so many words more, of which nothing is known; no array is changed in place."""
     declared, changes = array_fields(type(state)), {}
     for name, array in arrays_of(state).items():
