@@ -107,7 +107,8 @@ def _described(model):
     state = vars(model).copy()
     parameters, arrays = {}, {}
     for name in cls._get_param_names():
-        value = state.pop(name)
+        value = getattr(model, name)  # one that was deleted may have a value in its class
+        state.pop(name, None)
         if type(value) in (np.ndarray, np.memmap) and value.dtype.str in DTYPES:
             arrays[f"parameters/{name}"] = value
         elif sp.issparse(value) and value.ndim == 2 and value.dtype.str in DTYPES:

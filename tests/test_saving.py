@@ -581,3 +581,10 @@ def test_there_are_files_of_every_schema():
 
 if __name__ == "__main__":
     write_golden_files()
+
+
+def test_a_deleted_parameter_is_stored_as_get_params_returns_it(path):
+    model = OnlineEMLDA(**QUICK).fit(X)
+    del model.average
+    model.save(path)
+    assert sktopic.load(path).get_params() == model.get_params()
