@@ -27,6 +27,7 @@ from sktopic._concurrency import (
     kept_components,
     snapshot,
     state_to_pickle,
+    trained_here,
     updating,
 )
 from sktopic._document_sources import documents_of, joined
@@ -504,6 +505,8 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             As from ``word_topics(X[rows], n_topics)``, by the model as it was when the iterator was made.
         """
         inference, documents = self._questioned(X)
+        if trained_here(self):  # which may go on before the iterator does
+            inference = Inference(copied(inference.model))
         return inference.blocks_of_word_topics(documents, n_topics, block_size)
 
     @available_if(_has_posterior)

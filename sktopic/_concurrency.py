@@ -67,6 +67,10 @@ class Guard:
         self.readers = [reader for reader in self.readers if reader() is not None]
         self.readers.extend(map(ref, readers))
 
+    def trained_here(self):
+        """Whether the calling thread trains the estimator: nothing changes before it goes on."""
+        return self.training.locked() and self.trainer == threading.get_ident()
+
 
 # By the id of the estimator, whatever its class says of equality.
 _guards: dict[int, Guard] = {}
@@ -202,21 +206,27 @@ def updating(model):
 
 
 def snapshot(model):
-    """An estimator with the present fitted state, which does not change any more.
+    """An estimator with the present fitted state, which does not change while it is read.
 
-    It shares the arrays, unless the estimator is being trained, which changes them in place. A training call
-    that begins while a snapshot is in use makes its own.
+    It shares the arrays, unless another thread trains the estimator, which changes them in place. A training
+    call that begins while a snapshot is in use makes its own. In a thread that trains, a snapshot is valid
+    until training goes on.
     """
     guard = _guard_of(model)
     taken = object.__new__(type(model))
     with guard.changing:
         vars(taken).update(vars(model))
-        if guard.training.locked():
+        if guard.training.locked() and not guard.trained_here():
             # Not of the model: a training call sets attributes, though not arrays, without the lock.
             vars(taken).update(_own_arrays(vars(taken)))
         else:
             guard.lend(taken)
     return taken
+
+
+def trained_here(model):
+    """Whether the calling thread trains the model: snapshots then change with the next update."""
+    return _guard_of(model).trained_here()
 
 
 def copied(model):

@@ -13,7 +13,6 @@ which needs the others; what is not of words is in a small `Head`.
 import json
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,12 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._base import TopicModel
 from sktopic._concurrency import snapshot
-from sktopic._documents import MOST_WORDS, DocumentReader, as_documents
+from sktopic._documents import DocumentReader, as_documents
 from sktopic._fitted_arrays import fitted_of
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import add_rows, take_changes
 from sktopic._minibatch import FIT_KEY, INITIAL_KEY, Update, WeightedMinibatchModel
-from sktopic._model_files import check_feature_names, described, digest_of_text
+from sktopic._model_files import checked_feature_names, described, digest_of_text
 from sktopic._parallel import Workers
 from sktopic._prior import PriorStatistics
 from sktopic._state._fields import duplicate
@@ -324,14 +323,11 @@ def begin(estimator, n_features, total_samples, feature_names=None):
     model = clone(estimator)
     check_lanes(model)
     model._check_settings()
-    if not isinstance(n_features, Integral) or not 1 <= n_features <= MOST_WORDS:
-        raise ValueError(f"n_features={n_features!r}: 1 to {MOST_WORDS} are allowed.")
-    model.n_features_in_ = int(n_features)
-    check_feature_names(feature_names, n_features, "feature_names")
+    model.n_features_in_ = n_features
     if feature_names is not None:
-        model.feature_names_in_ = np.array(feature_names, dtype=object)
+        model.feature_names_in_ = checked_feature_names(feature_names, n_features, "feature_names")
     model._start(0)  # without rows
-    model._statistics = replace(model._statistics, n_features=int(n_features))
+    model._statistics = replace(model._statistics, n_features=n_features)
     model._corpus_size = total_samples
     return Head.of(model)
 

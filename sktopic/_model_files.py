@@ -69,7 +69,8 @@ def write_model(model, path):
     """
     model._check_settings()
     check_fitted_values(model)
-    check_feature_names(vars(model).get(NAMES), model.n_features_in_)
+    if vars(model).get(NAMES) is not None:
+        checked_feature_names(vars(model)[NAMES], model.n_features_in_)
     header, arrays = _described(model)
     write_file(path, lambda file: write_archive(file, header, arrays))
 
@@ -105,7 +106,8 @@ def _described(model):
     state = vars(model).copy()
     parameters, arrays = {}, {}
     for name in cls._get_param_names():
-        value = state.pop(name)
+        value = getattr(model, name)  # one that was deleted may have a value in its class
+        state.pop(name, None)
         if type(value) in (np.ndarray, np.memmap) and value.dtype.str in DTYPES:
             arrays[f"parameters/{name}"] = value
         elif sp.issparse(value) and value.ndim == 2 and value.dtype.str in DTYPES:
@@ -151,15 +153,17 @@ def _described_names(state):
     return {**names, "topics": topics} if topics else names
 
 
-def check_feature_names(names, n_features, parameter=NAMES):
-    """Raise ValueError unless names are None, or a string for each feature."""
-    if names is None:
-        return
-    names = np.array(names, dtype=object)
-    if names.ndim != 1 or not all(isinstance(name, str) for name in names):
+def checked_feature_names(names, n_features, parameter=NAMES):
+    """Return names as an array of objects; ValueError unless there is a string for each feature."""
+    try:
+        array = np.array(names, dtype=object)
+    except ValueError:  # of sequences of different sizes
+        array = np.empty(())
+    if array.ndim != 1 or not all(isinstance(name, str) for name in array):
         raise ValueError(f"{parameter} is invalid: must be a list of strings, one for each feature.")
-    if len(names) != n_features:
-        raise ValueError(f"{parameter} has {len(names)} names, for {n_features} features.")
+    if len(array) != n_features:
+        raise ValueError(f"{parameter} has {len(array)} names, for {n_features!r:.40} features.")
+    return array
 
 
 def _versions():
@@ -335,13 +339,8 @@ def _set_names(model, names):
     if "topics" in names:
         setattr(model, TOPIC_NAMES, check_pairs(names["topics"]))
     features = names["features"]
-    if features is None:
-        return
-    if type(features) is not list or not all(type(name) is str for name in features):
-        raise ValueError("its names of features are no list of strings")
-    if len(features) != model.n_features_in_:
-        raise ValueError(f"it has {len(features)} names, of {model.n_features_in_!r:.40} features")
-    setattr(model, NAMES, np.array(features, dtype=object))
+    if features is not None:
+        setattr(model, NAMES, checked_feature_names(features, model.n_features_in_))
 
 
 def _set_container(model, container):

@@ -20,7 +20,7 @@ def write_blocks(out, blocks, n_rows, n_columns):
     n_rows : int, or None: not known before they have all been read
     """
     if isinstance(out, (str, os.PathLike)):
-        out = real_path(out)  # which reading blocks does not change, as it may the current folder
+        out = real_path(out)  # Reading blocks may change the current folder.
         write_file(out, lambda file: _write_file(file, blocks, n_columns))
         return _mapped(out)
     _check_array(out, n_rows, n_columns)

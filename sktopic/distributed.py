@@ -5,6 +5,7 @@ A round begins with a model that all lanes share. Each lane treats mini-batches 
 change nothing, and the same arguments give the same bits wherever they run.
 """
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TypeVar, cast
 
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from sktopic import _lanes
-from sktopic._documents import check_sparse_structure, rows_of_documents
+from sktopic._documents import MOST_WORDS, check_sparse_structure, rows_of_documents
 from sktopic._lanes import ROUNDING, TOO_LARGE, LaneModel, LaneSums, LaneUpdate
 from sktopic._prior import PriorStatistics
 from sktopic._sample_weight import LARGEST_CORPUS
@@ -74,7 +75,8 @@ StreamingVariationalLDA or StreamingGibbsLDA
     >>> model.transform(X).shape
     (200, 10)
     """
-    _check_number("total_samples", total_samples, LARGEST_CORPUS)
+    n_features = _checked_integer("n_features", n_features, 1, MOST_WORDS)
+    total_samples = _checked_number("total_samples", total_samples, LARGEST_CORPUS)
     head = _lanes.begin(estimator, n_features, total_samples, feature_names)
     rows, sums = _lanes.initial_rows(head, 0, head.n_features)
     return cast(Model, _lanes.finish(_lanes.set_initial_totals(head, [sums]), [rows]))
@@ -194,29 +196,32 @@ def _checked_integer(name, value, least, most=None, advice=""):
 
 
 def _checked_update(update, head, identity, wants_prior):
-    """Return a LaneUpdate whose parts fit together and fit the head; ValueError for others."""
+    """Return a LaneUpdate whose parts fit together and fit the head; ValueError for others.
+
+    Its arrays are plain ndarrays, without masks that hide numbers from checks but not from kernels. Its
+    numbers are of Python, so that their sums do not overflow.
+    """
     if not isinstance(update, LaneUpdate):
         raise ValueError(f"updates has {update!r:.80}: each must be a LaneUpdate from local_update.")
     summary = update.summary
     if not isinstance(summary, LaneSums) or type(summary.of) is not dict:
         raise ValueError("updates has one that does not say of which lane and model it is.")
-    _checked_integer("the lane of an update", summary.lane, 0)
+    lane = _checked_integer("the lane of an update", summary.lane, 0)
     _lanes.check_same_model(summary, identity)
     try:
-        _check_summary(summary, head.n_topics, wants_prior)
-        return LaneUpdate(summary, update.words, _checked_rows(update, head))
+        summary = _checked_summary(replace(summary, lane=lane), head.n_topics, wants_prior)
+        return _checked_rows(replace(update, summary=summary), head)
     except ValueError as error:
         raise ValueError(
-            f"the update of lane {summary.lane} is damaged: {error!s:.800}. Call local_update again for this "
-            "lane."
+            f"the update of lane {lane} is damaged: {error!s:.800}. Call local_update again for this lane."
         ) from error
 
 
-def _check_summary(summary, n_topics, wants_prior):
-    _checked_integer("n_updates", summary.n_updates, 1, MOST_UPDATES)
+def _checked_summary(summary, n_topics, wants_prior):
+    """Return LaneSums without faults, but for their totals, which `_checked_rows` compares with rows."""
+    n_updates = _checked_integer("n_updates", summary.n_updates, 1, MOST_UPDATES)
     n_documents = _checked_integer("n_documents", summary.n_documents, 0, int(LARGEST_CORPUS))
-    n_tokens = summary.n_tokens
-    _check_number("n_tokens", n_tokens, TOO_LARGE)
+    n_tokens = _checked_number("n_tokens", summary.n_tokens, TOO_LARGE)
     if n_tokens > 0.0 and n_documents == 0:
         raise ValueError(f"it has {n_tokens} tokens, but no documents")
     prior = summary.prior
@@ -225,18 +230,24 @@ def _check_summary(summary, n_topics, wants_prior):
             f"its prior statistics are {type(prior).__name__}, which the model does not learn from"
         )
     if wants_prior:
-        _check_array("log_theta", prior.log_theta, np.float64, (n_topics,), least=-TOO_LARGE)
-        _check_array("topic_gains", prior.topic_gains, np.float64, (n_topics,))
-        _check_number("total_gain", prior.total_gain, TOO_LARGE)
-        _check_number("the n_documents of the prior statistics", prior.n_documents, n_documents)
+        of_topics = np.float64, (n_topics,)
+        prior = PriorStatistics(
+            log_theta=_checked_array("log_theta", prior.log_theta, *of_topics, least=-TOO_LARGE),
+            topic_gains=_checked_array("topic_gains", prior.topic_gains, *of_topics),
+            total_gain=_checked_number("total_gain", prior.total_gain, TOO_LARGE),
+            n_documents=_checked_number(
+                "the n_documents of the prior statistics", prior.n_documents, n_documents
+            ),
+        )
         if (prior.n_documents > 0) != (n_tokens > 0.0):
             raise ValueError(f"it has {n_tokens} tokens, in {prior.n_documents} documents")
+    return replace(summary, n_updates=n_updates, n_documents=n_documents, n_tokens=n_tokens, prior=prior)
 
 
 def _checked_rows(update, head):
-    """Return what an update adds to the rows of its words, checked; a sparse one is made anew."""
-    summary, words, added = update.summary, update.words, update.added
-    _check_array("words", words, np.int64, (None,), most=head.n_features - 1)
+    """Return a LaneUpdate without faults in what it adds to rows; a sparse matrix is made anew."""
+    summary, added = update.summary, update.added
+    words = _checked_array("words", update.words, np.int64, (None,), most=head.n_features - 1)
     if np.any(np.diff(words) <= 0):
         raise ValueError("its words do not ascend")
     shape = len(words), head.n_topics
@@ -247,39 +258,45 @@ def _checked_rows(update, head):
             if not isinstance(part, np.ndarray) or part.ndim != 1:
                 raise ValueError("the arrays of added are none of a sparse matrix")
         added = check_sparse_structure(added)
-        added = sp.csr_array((added.data, added.indices, added.indptr), shape=shape)
-        if not added.has_canonical_format:
-            raise ValueError("added has topics of a word twice, or not ascending")
     entries, of_entries = (added.data, (None,)) if sp.issparse(added) else (added, shape)
     dtype = np.float32 if getattr(entries, "dtype", None) == np.float32 else np.float64
     most = max(1.0, summary.n_tokens)
     slack = ROUNDING * (head.state["_statistics"].totals.max() + most)
-    _check_array("added", entries, dtype, of_entries, least=-slack, most=None)  # bounded by its sums
-    _check_array("totals", summary.totals, np.float64, shape[1:], least=-slack * max(1, len(words)))
+    entries = _checked_array("added", entries, dtype, of_entries, least=-slack, most=None)  # bounded by sums
+    least = -slack * max(1, len(words))
+    totals = _checked_array("totals", summary.totals, np.float64, shape[1:], least=least)
     if sp.issparse(added):  # whose own sums are of single precision
-        sums = np.bincount(added.indices, weights=added.data, minlength=head.n_topics)
+        indices, indptr = np.asarray(added.indices), np.asarray(added.indptr)
+        added = sp.csr_array((entries, indices, indptr), shape=shape)
+        if not added.has_canonical_format:
+            raise ValueError("added has topics of a word twice, or not ascending")
+        sums = np.bincount(indices, weights=entries, minlength=head.n_topics)
     else:
+        added = entries
         sums = added.sum(axis=0, dtype=np.float64)
-    totals = summary.totals
     if not np.all(np.abs(sums - totals) <= SINGLE_ROUNDING * np.abs(totals) + slack):
         raise ValueError("its totals are not the sums of what it adds")
     if totals.sum() > (1.0 + SINGLE_ROUNDING) * most + slack:
         raise ValueError(f"it adds {totals.sum():g} to the topics, for {summary.n_tokens:g} tokens")
-    return added
+    return LaneUpdate(replace(summary, totals=totals), words, added)
 
 
-def _check_array(name, array, dtype, shape, least=-ROUNDING, most=TOO_LARGE):
-    """Raise ValueError for another type or size (None is any), or for numbers out of a range."""
+def _checked_array(name, array, dtype, shape, least=-ROUNDING, most=TOO_LARGE):
+    """Return an array as ndarray; ValueError for another type, size (None is any) or range."""
     if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
         found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
         raise ValueError(f"{name} is {found}, where an array of {np.dtype(dtype)} is needed")
-    array = np.asarray(array)  # as kernels see it, without the mask of a MaskedArray
+    array = np.asarray(array)
     if len(array.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape)):
         raise ValueError(f"{name} has shape {array.shape}, where {shape} is needed")
     if not array.min(initial=0) >= least or (most is not None and not array.max(initial=0) <= most):  # or NaN
         raise ValueError(f"{name} has numbers from {array.min()} to {array.max()}")
+    return array
 
 
-def _check_number(name, value, most):
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 <= value <= most:
-        raise ValueError(f"{name} is {value!r:.40}, where a number from 0 to {most:g} is needed")
+def _checked_number(name, value, most):
+    """Return a number from 0 to most as float; ValueError for any other value."""
+    number = value.item() if isinstance(value, np.generic) else value  # NumPy would round most to its type
+    if not isinstance(number, Real) or isinstance(number, bool) or not 0.0 <= number <= most:
+        raise ValueError(f"{name}={value!r:.40} is invalid: must be a number from 0 to {most:g}.")
+    return float(number)

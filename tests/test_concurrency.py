@@ -430,6 +430,22 @@ def test_what_blocks_of_a_training_call_read_of_the_model_stays_as_it_is(estimat
     assert pickle.dumps(state_then) == pickled
 
 
+@every_loop
+def test_reads_inside_a_training_call_copy_nothing(estimator, monkeypatch):
+    seen = []
+
+    def report(monitor, *arguments):
+        model = monitor.estimator
+        read = model._read()
+        seen.append(all(vars(read)[name] is vars(model)[name] for name in model._fitted_arrays))
+        seen.append(model.components_ is model.components_)
+
+    monkeypatch.setattr(FitMonitor, "after_update", report)
+    clone(estimator).fit(X)
+    assert seen
+    assert all(seen)
+
+
 class EqualByParameters(OnlineEMLDA):
     def __eq__(self, other):
         return type(other) is type(self) and other.get_params() == self.get_params()

@@ -308,6 +308,10 @@ def test_transform_and_score_are_those_of_the_model(client, corpus, expected):
         assert_array_equal(answer.compute(), theta)
         assert model.score(documents) == expected.score(X)
     assert model.transform(blocks_of_array(X)).numblocks == (5, 1)
+    empty, full = dask.delayed(X[:0]), dask.delayed(X)
+    assert model.score([empty, full, empty]) == expected.score(X)
+    with pytest.raises(ValueError, match="X has no documents"):
+        model.score([empty])
 
 
 def raising(block):

@@ -4,6 +4,7 @@ import pickle
 import time
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -359,13 +360,23 @@ def test_what_has_no_rule_is_refused(model, error, message):
 
 
 def test_wrong_arguments_are_refused():
-    for n_words in (0, 2**31, 2.5, "2"):
-        with pytest.raises(ValueError, match=f"n_features={n_words!r}: 1 to 2147483647"):
+    for n_words in (0, 2**31, 2.5, "2", True):
+        message = f"n_features={n_words!r} is invalid: must be an integer from 1 to 2147483647"
+        with pytest.raises(ValueError, match=message):
             start_model(MODELS["gibbs"], n_words, N_DOCUMENTS)
     for total in (np.nan, -1, True, "2", None, 10**400):
-        with pytest.raises(ValueError, match=f"total_samples is {total!r:.20}"):
+        with pytest.raises(
+            ValueError, match=f"total_samples={total!r:.20}.* is invalid: must be a number from"
+        ):
             start_model(MODELS["gibbs"], N_WORDS, total)
-    for names, message in ((["a"], "has 1 names, for 25"), ([1] * 25, "is invalid"), ("a", "is invalid")):
+    ragged = [np.zeros((2, 2)), np.zeros((2, 3))]
+    invalid = "is invalid: must be a list of strings"
+    for names, message in (
+        (["a"], "has 1 names, for 25"),
+        ([1] * 25, invalid),
+        ("a", invalid),
+        (ragged, invalid),
+    ):
         with pytest.raises(ValueError, match=f"feature_names {message}"):
             start_model(MODELS["gibbs"], N_WORDS, N_DOCUMENTS, names)
     model = start_model(MODELS["gibbs"].set_params(batch_size=SIZE), N_WORDS, N_DOCUMENTS)
@@ -427,16 +438,67 @@ def test_updates_of_another_model_are_refused(change, message):
     )
 
 
-def test_updates_are_checked_as_kernels_read_them():
+def with_sums(update, **sums):
+    return replace(update, summary=replace(update.summary, **sums))
+
+
+def hidden(array, at, value):
+    """An array whose mask hides one number."""
+    array = np.ma.array(array, copy=True)
+    array[at] = np.ma.masked
+    array.data[at] = value
+    return array
+
+
+def with_hidden_counts(update):
+    added = hidden(update.added, (0, 0), 1e200)
+    return with_sums(replace(update, added=added), totals=added.filled(0.0).sum(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda update: with_sums(update, n_documents=np.int64(2**63 - 1)), "n_documents="),
+        (
+            lambda update: replace(update, words=hidden(update.words, -1, 10**9)),
+            "words has numbers from 0 to",
+        ),
+        (lambda update: replace(update, words=hidden(update.words, 3, 1)), "its words do not ascend"),
+        (
+            lambda update: with_sums(update, totals=hidden(update.summary.totals, 0, 1e30)),
+            "its totals are not",
+        ),
+        (with_hidden_counts, "its totals are not the sums"),
+    ],
+)
+def test_updates_are_checked_as_kernels_read_them(change, message):
     model = Rounds(MODELS["gibbs"]).run().model
-    update = local_update(model, X[:10], lane=0)
-    summary = replace(update.summary, n_documents=np.int64(2**63 - 1))
-    with pytest.raises(ValueError, match="the update of lane 0 is damaged: n_documents="):
-        merge_updates(model, [replace(update, summary=summary)])
-    words = np.ma.masked_greater(update.words, update.words[-2])
-    words.data[-1] = 10**9
-    with pytest.raises(ValueError, match="the update of lane 0 is damaged: words has numbers from 0 to"):
-        merge_updates(model, [replace(update, words=words)])
+    update = change(local_update(model, X[:10], lane=0))
+    with pytest.raises(ValueError, match=f"the update of lane 0 is damaged: {message}"):
+        merge_updates(model, [update])
+
+
+@pytest.mark.parametrize(
+    ("part", "number"), [("n_documents", np.uint8(100)), ("n_tokens", np.float16(60000))]
+)
+def test_numbers_of_narrow_types_are_summed_without_overflow(part, number):
+    model = Rounds(MODELS["gibbs"]).run().model
+    updates = [local_update(model, X[:50], lane=lane, batch_size=50) for lane in range(3)]
+
+    def merged(value):
+        return merge_updates(model, [with_sums(update, **{part: value}) for update in updates])
+
+    assert_same_bits(merged(number), merged(number.item()))
+
+
+@pytest.mark.parametrize("total", [Fraction(200, 3), np.float16(65000)])
+def test_total_samples_may_be_a_number_of_any_type(total, tmp_path):
+    def trained(total):
+        model = start_model(MODELS["gibbs"], N_WORDS, total)
+        return merge_updates(model, [local_update(model, X[:10], lane=0)]).partial_fit(X).partial_fit(X)
+
+    trained(total).save(tmp_path / "model")
+    assert_same_bits(load(tmp_path / "model"), trained(float(total)))
 
 
 def test_lanes_of_a_round_make_the_same_number_of_updates():

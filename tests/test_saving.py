@@ -378,8 +378,8 @@ def headers():
     yield {"names": {"features": None, "topics": [[2**63, "a"]]}}, "no pairs of an identity and a name"
     yield {"names": {"features": None, "topics": [[0, "a"], [0, "b"]]}}, "name one twice"
     yield {"names": {"features": None, "topics": [[0, "a"], [1, "a"]]}}, "'a' for two topics"
-    yield {"names": {"features": ["a"]}}, "has 1 names, of 25 features"
-    yield {"names": {"features": [1] * 25}}, "no list of strings"
+    yield {"names": {"features": ["a"]}}, "has 1 names, for 25 features"
+    yield {"names": {"features": [1] * 25}}, "must be a list of strings"
     yield {"output": "arrow"}, "output is 'arrow'"
     yield {"parameters": []}, "parameters are no JSON object"
     yield {"parameters.colour": 1}, "unknown or there twice: 'colour'"
@@ -498,3 +498,10 @@ def test_json_that_is_not_right_raises(path, text, message):
         archive.writestr("header.json", text.encode("latin-1"))
     with pytest.raises(ValueError, match=message):
         sktopic.load(path)
+
+
+def test_a_deleted_parameter_is_stored_as_get_params_returns_it(path):
+    model = OnlineEMLDA(**QUICK).fit(X)
+    del model.average
+    model.save(path)
+    assert sktopic.load(path).get_params() == model.get_params()

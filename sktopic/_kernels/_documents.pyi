@@ -11,6 +11,12 @@ def structure_bounds(
 ) -> tuple[bool, int, int]:
     """Whether bounds of rows ascend within the entries; the smallest and the largest index of rows."""
 
+def count_rows_of_words(
+    indices: NDArray[np.int32] | NDArray[np.int64],  # (n_entries,)
+    n_rows: NDArray[np.int64],  # (n_features,) IN/OUT
+) -> None:
+    """Add to n_rows how many of the indices are each word; others are left out."""
+
 def copy_words(
     x_indices: NDArray[np.int32] | NDArray[np.int64],  # (nnz,)
     start: NDArray[np.int64],  # (n_documents,)

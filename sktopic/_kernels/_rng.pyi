@@ -15,8 +15,9 @@ def content_keys(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     words: NDArray[np.int32],  # (n_cells,)
     counts: NDArray[np.float64],  # (n_cells,)
+    numbers: NDArray[np.int32] | None = None,  # (n_words,)
 ) -> NDArray[np.uint64]:
-    """(n_documents,) uint64."""
+    """(n_documents,) uint64; numbers: what stands for each word."""
 
 def uniforms(key: int, n: int) -> NDArray[np.float64]:
     """(n,) float64 in [0, 1)."""

@@ -90,7 +90,10 @@ def score_of(X, served, tasks):
     else:
         blocks = enumerate(computed_blocks(X, tasks))
         sums = [tasks.submit(("score", i), score_of_block, block, served, i) for i, block in blocks]
-    return reduce(PerWord.merge, block_results(sums, tasks), PerWord()).value()
+    found = [of_block for of_block in block_results(sums, tasks) if of_block is not None]
+    if not found:
+        raise ValueError("X has no documents; score expects at least one.")
+    return reduce(PerWord.merge, found).value()
 
 
 # Tasks
@@ -113,11 +116,11 @@ def proportions_of_rows(corpus, first, last, served, dtype):
 
 
 def score_of_block(block, served, number):
-    """The PerWord of a block of documents."""
+    """The PerWord of a block of documents; None if it has no rows."""
     model = served.model()
     X = checked_block(block, number, type(model).__name__, model.n_features_in_)
     if not X.shape[0]:
-        return PerWord()
+        return None
     with Workers(1) as workers:
         return model._completion(model._documents(X), workers)
 

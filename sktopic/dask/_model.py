@@ -269,6 +269,11 @@ class DaskTopicModel(BaseEstimator):
         -------
         score : float
             That of ``estimator_.score``, to the last bit: sums over blocks are exact.
+
+        Raises
+        ------
+        ValueError
+            If X has no documents, or a block is not a valid count matrix.
         """
         check_is_fitted(self)
         if is_matrix(X):

@@ -178,7 +178,8 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     """Iterate over a corpus in the UCI bag-of-words format, block by block.
 
     Memory is needed for one block, and for the longest document. Other than for `read_uci`, lines have to be
-    sorted by document, and there may be more than 2**31 - 1 entries.
+    sorted by document, and there may be more than 2**31 - 1 entries. The number of a document may exceed the
+    number of entries before it by 10,000,001 at most, where `read_uci` compares totals alone.
 
     Parameters
     ----------
@@ -194,8 +195,8 @@ def iter_uci(docword: File) -> Iterator[Counts]:
     Raises
     ------
     ValueError
-        If the file does not keep to the format, is damaged, is not sorted or goes beyond the other limits of
-        `read_uci`: the message names the file and, where there is one, the line.
+        If the file does not keep to the format, is damaged, is not sorted or goes beyond these limits or the
+        others of `read_uci`: the message names the file and, where there is one, the line.
     OSError
         If the file cannot be opened or read.
 

@@ -242,6 +242,8 @@ class CollapsedGibbsHDP(BatchSampler):
         "_lengths": (INT, 2, None),
         "n_components_trace_": (INT, None),
     }
+    # Only once topics were dropped.
+    _optional_arrays = {**BatchSampler._optional_arrays, "_dropped_tables": (FLOAT, 1)}  # noqa: RUF012
     _fitted_values = {  # noqa: RUF012
         **BatchSampler._fitted_values,
         "topic_concentration_": NUMBER,
@@ -347,11 +349,15 @@ class CollapsedGibbsHDP(BatchSampler):
         edit = edit.of_columns(self._topic_columns(), len(self._ids), keeps_columns=True)
         self._edit_counts(edit)
         tables, self._ids = edit.sums(self._tables), edit.left(self._ids, gone=-1)
-        # Tokens of dropped topics leave, but nobody knows which documents they leave. So documents leave in
-        # the same share as tables do: the rest says the same about doc_concentration.
-        ends = np.floor(np.cumsum(self._lengths[1]) * (tables.sum() / self._tables.sum()))
-        self._lengths = np.array([self._lengths[0], np.diff(ends, prepend=0)], dtype=np.int64)
+        dropped = self._tables.sum() - tables.sum()
+        if dropped > 0:
+            self._dropped_tables = np.array([self._n_dropped_tables + dropped])
         self._tables = tables
+
+    @property
+    def _n_dropped_tables(self):
+        """Number of tables of dropped topics, whose tokens are in ``_lengths`` for ever."""
+        return vars(self).get("_dropped_tables", np.zeros(1)).sum()
 
     def _allocate(self, n_features):
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
@@ -553,7 +559,7 @@ class CollapsedGibbsHDP(BatchSampler):
             self.doc_concentration_ = draw_concentration(
                 self.doc_concentration_,
                 self.doc_concentration_prior,
-                n_tables=total,
+                n_tables=total + self._n_dropped_tables,  # those of documents with these lengths
                 sizes=sizes,
                 times=times,
                 generator=generator,

@@ -100,8 +100,13 @@ class MinibatchHDP(MinibatchTopicModel):
 
     def _checked(self):
         super()._checked()
-        if self._in_use.min(initial=0) < 0 or self._in_use.max(initial=-1) >= self._n_trained:
-            raise damaged(self, f"_in_use has other topics than the {self._n_trained} in training")
+        used = self._in_use
+        if used[0] < 0 or used[-1] >= self._n_trained or (used[1:] <= used[:-1]).any():
+            raise damaged(
+                self, f"_in_use has not ascending numbers of the {self._n_trained} topics in training"
+            )
+        if (self._ids[used] != self.topic_ids_).any():
+            raise damaged(self, "topic_ids_ are not those of the topics in use")
         return self
 
     def _start_from(self, statistics):

@@ -7,7 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from sktopic._kernels._completion import hide_tokens
-from sktopic._kernels._documents import clump_weights, copy_rows, number_words, structure_bounds
+from sktopic._kernels._documents import (
+    clump_weights,
+    copy_rows,
+    count_rows_of_words,
+    number_words,
+    structure_bounds,
+)
 from tests.reference import documents as reference
 
 COPIED = "indptr", "cell_word", "cell_count", "in_order"
@@ -143,6 +149,16 @@ def test_bounds_of_structure(indptr, indices, expected, index):
     arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
     assert structure_bounds(*arrays) == expected == reference.structure_bounds(*arrays)
     assert structure_bounds(*(np.repeat(array, 2)[::2] for array in arrays)) == expected
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_rows_of_words_are_counted_and_no_memory_beyond(index):
+    indices = np.array([3, 0, 3, -1, 5, np.iinfo(index).max, 4], dtype=index)
+    found, expected = np.arange(5), np.arange(5)
+    count_rows_of_words(indices, found)
+    reference.count_rows_of_words(indices, expected)
+    np.testing.assert_array_equal(found, expected)
+    assert found.tolist() == [1, 1, 2, 5, 5]
 
 
 def weights_in_kernel(count, n_keys=4000):
