@@ -45,7 +45,7 @@ from sktopic._input_messages import explaining
 from sktopic._kernels._rng import combine_keys
 from sktopic._model_files import write_model
 from sktopic._parallel import Workers
-from sktopic._progress import NOT_SHOWN, show_progress
+from sktopic._progress import NOT_SHOWN, Progress
 from sktopic._result_blocks import write_blocks
 from sktopic._topic_names import renamed
 from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
@@ -401,7 +401,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         model, n_documents = inference.model, documents.n_documents
         name = f"{type(self).__name__}.{name}"
         shown = model.verbose and (n_documents is None or n_documents > MANY_DOCUMENTS)
-        with Workers(model.n_jobs) as workers, show_progress(name, n_documents, shown=shown) as progress:
+        with Workers(model.n_jobs) as workers, Progress(name, n_documents, shown=shown) as progress:
             return function(inference, documents, workers, progress)
 
     def _questioned(self, X):
