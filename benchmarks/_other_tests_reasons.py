@@ -66,7 +66,7 @@ DIFFERS = {
         "test_lda_fit_perplexity": "There is no `bound_`: `elbo` computes it when it is called.",
         "test_lda_empty_docs": "From documents without words nothing is learned here: topics stay at "
         "their random start, which scikit-learn forgets.",
-        "test_verbosity": "Progress is a line on stderr that is rewritten, not one a pass on stdout.",
+        "test_verbosity": "Progress is a bar on stderr, not a line a pass on stdout.",
         "test_lda_dtype_match": "Topics are float64 here whatever X is; `transform` keeps float32. There is "
         "no `exp_dirichlet_component_`.",
         "test_lda_numerical_consistency@OnlineVariationalLDA": "Topics agree to 2e-7, the rounding of X to "

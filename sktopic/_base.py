@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache, cached_property
+from importlib.metadata import PackageNotFoundError, metadata
 from itertools import chain, repeat
 from numbers import Integral, Real
 from os import PathLike
@@ -41,12 +42,11 @@ from sktopic._documents import (
     rows_of_documents,
 )
 from sktopic._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
-from sktopic._html_repr import described, doc_link
 from sktopic._input_messages import explaining
 from sktopic._kernels._rng import combine_keys
 from sktopic._model_files import write_model
 from sktopic._parallel import Workers
-from sktopic._progress import NOT_SHOWN, show_progress
+from sktopic._progress import NOT_SHOWN, Progress
 from sktopic._result_blocks import write_blocks
 from sktopic._state._fields import State
 from sktopic._topic_names import renamed
@@ -79,6 +79,17 @@ def _has_posterior(model):
     if model._no_posterior is not None:
         raise AttributeError(f"{type(model).__name__} has no sample_proportions: {model._no_posterior}")
     return True
+
+
+@cache
+def _page_address():
+    """Return the address of an estimator's page, with fields for scikit-learn; "" if it is not known."""
+    try:
+        urls = metadata(__package__).get_all("Project-URL", [])
+    except PackageNotFoundError:  # used from where it was built
+        return ""
+    pages = dict(entry.split(", ", 1) for entry in urls).get("Documentation")
+    return pages + "/generated/{estimator_module}.{estimator_name}.html" if pages else ""
 
 
 class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -135,19 +146,19 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # What notebooks show, in methods that scikit-learn calls
+    # What notebooks show: scikit-learn describes parameters and attributes where it has the address of a page
 
-    def _get_doc_link(self):
-        return doc_link(type(self))
+    _doc_link_module = "sktopic"
 
-    def _get_params_html(self, deep=True, doc_link=""):
-        return described(super()._get_params_html(deep, doc_link), "Parameters")
+    @property
+    def _doc_link_template(self):
+        return _page_address()
 
     def _get_fitted_attr_html(self, doc_link=""):
         table = super()._get_fitted_attr_html(doc_link)
         for name in [name for name in table if not hasattr(self, name)]:
             del table[name]  # a property that is not there at present
-        return described(table, "Attributes")
+        return table
 
     # What a subclass defines
 
@@ -394,7 +405,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         model, n_documents = inference.model, documents.n_documents
         name = f"{type(self).__name__}.{name}"
         shown = model.verbose and (n_documents is None or n_documents > MANY_DOCUMENTS)
-        with Workers(model.n_jobs) as workers, show_progress(name, n_documents, shown=shown) as progress:
+        with Workers(model.n_jobs) as workers, Progress(name, n_documents, shown=shown) as progress:
             return function(inference, documents, workers, progress)
 
     def _questioned(self, X):

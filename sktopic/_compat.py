@@ -22,11 +22,6 @@ except ImportError:
         """Stands in where scikit-learn has no callbacks."""
 
 
-try:  # scikit-learn >= 1.9
-    from sklearn.utils._repr_html.common import scrape_estimator_docstring as parse_docstring
-except ImportError:
-    parse_docstring = None
-
 __all__ = [
     "CallbackSupportMixin",
     "Counts",
@@ -38,7 +33,6 @@ __all__ = [
     "has_progress_bar",
     "make_constraint",
     "outside_container",
-    "parse_docstring",
     "safe_indexing",
     "validate_params",
     "with_callbacks",

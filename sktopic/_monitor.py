@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from sktopic._compat import has_progress_bar
-from sktopic._progress import Progress, show_progress
+from sktopic._progress import NOT_SHOWN, Progress
 
 
 class FitMonitor:
@@ -20,7 +20,7 @@ class FitMonitor:
     def __init__(self, estimator):
         self.estimator = estimator
         self.scores = []
-        self._progress = Progress()
+        self._progress = NOT_SHOWN
         self._evaluate = self._passes = None
         self._pass = 0
         self._best = -math.inf
@@ -42,15 +42,15 @@ class FitMonitor:
         self._evaluate, self._passes = evaluate, passes
         self._n_of_pass = n_samples // passes[1] if passes else 0
         shown = self.estimator.verbose and not has_progress_bar(self.estimator)
-        self._progress = show_progress(type(self.estimator).__name__, n_samples, shown=shown)
-        self._progress.__enter__()
-        self._progress.notes = self._notes
+        self._progress = Progress(type(self.estimator).__name__, n_samples, shown=shown)
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *error):
-        self._progress.__exit__(*error)
+    def __exit__(self, kind, *error):
+        if kind is None:
+            self._progress.note(self._notes)
+        self._progress.__exit__(kind, *error)
 
     def begin_pass(self):
         """Note that a pass over the documents begins."""
@@ -59,19 +59,19 @@ class FitMonitor:
             return
         name, number = self._passes
         if self._pass <= number:
-            self._progress.stage = f"{name} {self._pass}/{number}"
+            self._progress.begin_stage(f"{name} {self._pass}/{number}")
         else:
-            self._progress.stage = f"{name} {self._pass}"
+            self._progress.begin_stage(f"{name} {self._pass}")
             self._progress.expect(self._n_of_pass)
 
     def after_update(self, n_documents):
         """Note one update."""
-        self._progress.advance(n_documents)
+        if self._progress.advance(n_documents):
+            self._progress.note(self._notes)
 
     def after_epoch(self):
         """Evaluate if asked to; return whether the fit should stop."""
         if self._evaluate is None:
-            self._progress.show()
             return False
         score = self._evaluate()
         self.scores.append(score)
@@ -79,7 +79,7 @@ class FitMonitor:
         improved = math.isnan(score) or score > self._best + self.estimator.tol
         self._stalled = 0 if improved else self._stalled + 1
         self._best = max(self._best, score)
-        self._progress.show()
+        self._progress.note(self._notes)
         return self._stalled >= self.estimator.n_iter_no_change
 
     def _notes(self):

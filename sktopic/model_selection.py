@@ -22,7 +22,7 @@ from sktopic._compat import Interval, safe_indexing, validate_params
 from sktopic._documents import MOST_WORDS, check_sparse_structure
 from sktopic._optional import import_pandas, import_pyplot
 from sktopic._plug_in import after_pipeline, column_names, last_step, plug_in_topics
-from sktopic._progress import show_progress
+from sktopic._progress import Progress
 from sktopic._result_folder import ResultFolder, digest
 from sktopic._typing import FloatArray, IntArray
 from sktopic.metrics import coherence, document_completion
@@ -285,7 +285,7 @@ def topic_number_curve(
     random_state : int, default=0
         Seed of the folds, if cv is a number, and of the model, another one in each fold.
     verbose : int, default=0
-        If positive, progress is shown: as a bar of tqdm, or lines where that is not installed.
+        If positive, a progress bar is shown.
 
     Returns
     -------
@@ -452,10 +452,10 @@ def _run(tasks, X, folder, n_jobs, verbose):
     missing = [i for i, cell in enumerate(cells) if cell is None]
     jobs = (delayed(_run_task)(tasks[i], X, folder, names[i]) for i in missing)
     done = len(tasks) - len(missing)
-    with show_progress("topic_number_curve", len(tasks), "fits", done, shown=verbose) as progress:
+    with Progress("topic_number_curve", len(tasks), "fits", done, shown=verbose) as progress:
         for i, cell in zip(missing, Parallel(n_jobs=n_jobs, return_as="generator")(jobs)):
             cells[i] = cell
-            progress.stage = f"{cell.n_components} topics"
+            progress.begin_stage(f"{cell.n_components} topics")
             progress.advance(1)
     return cells
 

@@ -22,7 +22,6 @@ LAYERS = [
         "_exact_sum",
         "_files",
         "_fitted_arrays",
-        "_html_repr",
         "_interrupt",
         "_lane_schedule",
         "_monitor",

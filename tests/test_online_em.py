@@ -1,6 +1,5 @@
 """Online EM for LDA: what it recovers, what it equals, and how its loop behaves."""
 
-import re
 import signal
 import threading
 
@@ -12,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma
 from sklearn.base import clone
 
-from sktopic import _minibatch, _progress, load
+from sktopic import _minibatch, load
 from sktopic._minibatch import MinibatchTopicModel
 from sktopic._state._word_count_views import expected_counts
 from sktopic._state._word_counts import WordCounts
@@ -549,43 +548,6 @@ def test_early_stopping_waits_for_n_iter_no_change():
         model = make_model(early_stopping=True, max_iter=20, tol=1e9, n_iter_no_change=patience).fit(SMALL)
         # The first score improves on nothing, whatever tol is.
         assert model.n_iter_ == 1 + patience
-
-
-PROGRESS = re.compile(
-    r"^OnlineEMLDA(?: epoch (\d+)/(\d+))?: (\d+)%, [\d.]+ documents/s, (?:\d+:\d\d left|took \d+:\d\d)"
-    r"(, score -\d+\.\d{4})?$"
-)
-
-
-def lines_of(capsys):
-    lines = [PROGRESS.match(line) for line in capsys.readouterr().err.splitlines()]
-    assert all(lines)
-    return lines
-
-
-def test_verbose_shows_epochs_and_speed(capsys):
-    make_model(verbose=1, max_iter=3).fit(SMALL)
-    lines = lines_of(capsys)
-    assert [line.group(1, 2) for line in lines] == [("1", "3"), ("2", "3"), ("3", "3")]
-    assert [line.group(3) for line in lines] == ["33", "67", "100"]
-
-
-def test_verbose_shows_held_out_scores(capsys):
-    model = make_model(verbose=1, max_iter=2, early_stopping=True).fit(SMALL)
-    lines = lines_of(capsys)
-    assert [line.group(4) for line in lines] == [f", score {score:.4f}" for score in model.validation_scores_]
-
-
-def test_verbose_shows_what_goes_on_within_a_pass(capsys, monkeypatch):
-    monkeypatch.setattr(_progress, "FIRST_PERIOD", 0.0)
-    monkeypatch.setattr(_progress, "LAST_PERIOD", 0.0)
-    make_model(verbose=1, max_iter=1, batch_size=10).fit(SMALL)
-    assert [line.group(3) for line in lines_of(capsys)] == ["25", "50", "75", "100", "100"]
-
-
-def test_verbose_partial_fit_shows_progress(capsys):
-    make_model(verbose=1).partial_fit(SMALL)
-    assert [line.group(1, 3) for line in lines_of(capsys)] == [(None, "100")]
 
 
 def test_silent_by_default(capsys):

@@ -1,7 +1,8 @@
-"""Progress that people see: on terminals with and without tqdm, in files of logs."""
+"""Progress that people see: on terminals, in files of logs, and where nobody can see it."""
 
 import errno
 import io
+import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tqdm.auto import tqdm
 
 from sktopic import (
     CollapsedGibbsHDP,
@@ -21,7 +23,7 @@ from sktopic import (
     _progress,
 )
 from sktopic._monitor import FitMonitor
-from sktopic._progress import show_progress
+from sktopic._progress import Progress
 from sktopic.datasets import make_bars
 
 BARS = make_bars(60, random_state=0).data
@@ -32,114 +34,61 @@ class Terminal(io.StringIO):
     def isatty(self):
         return True
 
-    def screen(self):
-        """The lines that are seen, each as the last one written over it."""
-        return [line.rsplit("\r", 1)[-1].rstrip() for line in self.getvalue().split("\n")]
+
+def screen(text):
+    """The lines that are seen, each as the last one written over it."""
+    return [line.rsplit("\r", 1)[-1].rstrip() for line in text.split("\n")]
 
 
 @pytest.fixture
 def terminal(monkeypatch):
-    screen = Terminal()
-    monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=screen))
-    monkeypatch.setattr(_progress, "REDRAW_PERIOD", 0.0)
-    return screen
+    stream = Terminal()
+    monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=stream))
+    monkeypatch.setattr(_progress, "SCREEN_INTERVAL", 0.0)
+    return stream
 
 
-@pytest.fixture
-def without_tqdm(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    _progress._tqdm.cache_clear()
-    yield
-    _progress._tqdm.cache_clear()
-
-
-@pytest.fixture
-def tqdm():
-    return pytest.importorskip("tqdm.auto", reason="tqdm is not installed").tqdm
-
-
-@pytest.mark.usefixtures("without_tqdm")
-def test_one_line_of_a_terminal_is_rewritten(terminal):
-    OnlineEMLDA(max_iter=2, batch_size=10, early_stopping=True, verbose=1, random_state=0).fit(BARS)
-    frames = terminal.getvalue().split("\r")
-    assert len(frames) > 10
-    assert all(len(frame.rstrip("\n")) < _progress.COLUMNS for frame in frames)
-    last, end = terminal.screen()
-    assert last.startswith("OnlineEMLDA epoch 2/2: 100%, ") and ", took 0:0" in last and ", score -" in last
-    assert end == ""
-
-
-@pytest.mark.parametrize("has_tqdm", [True, False])
-def test_passes_that_are_repeated_count_as_more_work(terminal, request, has_tqdm):
-    request.getfixturevalue("tqdm" if has_tqdm else "without_tqdm")
-    bars = make_bars(200, doc_length=20, random_state=0).data
-    model = DirectAssignmentHDP(60, max_iter=2, batch_size=50, verbose=1, random_state=0).fit(bars)
-    assert model.n_iter_ > 2
-    last, end = terminal.screen()
-    assert last.startswith(f"DirectAssignmentHDP epoch {model.n_iter_}: 100%") and end == ""
-
-
-@pytest.mark.usefixtures("without_tqdm")
-def test_work_inside_other_work_has_lines_above_it(terminal):
-    with show_progress("outer", 2) as outer:
-        outer.advance(1)
-        with show_progress("inner", 3) as inner:
-            inner.advance(3)
-        outer.advance(1)
-    above, last, end = terminal.screen()
-    assert above.startswith("inner: 100%") and last.startswith("outer: 100%") and end == ""
-    with show_progress("next", 1):
-        assert terminal.getvalue().endswith("next: 0%")
-
-
-@pytest.mark.usefixtures("without_tqdm")
-def test_interrupted_work_leaves_a_clean_line(terminal):
-    with suppress(KeyboardInterrupt), show_progress("work", 4) as progress:
-        progress.advance(2)
-        raise KeyboardInterrupt
-    last, end = terminal.screen()
-    assert last.startswith("work: 50%") and last.endswith("left") and end == ""
-    assert not _progress._owner
-
-
-def test_worker_processes_leave_the_last_line_alone(terminal, monkeypatch):
-    monkeypatch.setattr(_progress, "parent_process", lambda: "its parent")
-    with show_progress("work", 1) as progress:
-        progress.advance(1)
-    assert [line[:11] for line in terminal.screen()] == ["work: 100%,", ""]
-
-
-def test_tqdm_shows_a_bar_where_it_is_installed(terminal, tqdm):
+def test_a_terminal_shows_a_bar(terminal):
     threads = threading.active_count()
     model = OnlineEMLDA(max_iter=2, batch_size=10, early_stopping=True, verbose=1, random_state=0).fit(BARS)
-    last, end = terminal.screen()
+    assert terminal.getvalue().count("\r") > 10
+    last, end = screen(terminal.getvalue())
     assert last.startswith("OnlineEMLDA epoch 2/2: 100%|") and end == ""
-    assert last.endswith(f" documents/s, took 00:00, score {model.validation_scores_[-1]:.4f}")
+    assert f"| 00:00<00:00, score {model.validation_scores_[-1]:.4f}, " in last
+    assert last.endswith(" documents/s")
     assert not tqdm._instances
     assert threading.active_count() == threads
 
 
-def test_bars_are_closed_when_work_is_interrupted(terminal, tqdm):
-    with suppress(KeyboardInterrupt), show_progress("outer", 4) as outer:
+def test_passes_that_are_repeated_count_as_more_work(terminal):
+    bars = make_bars(200, doc_length=20, random_state=0).data
+    model = DirectAssignmentHDP(60, max_iter=2, batch_size=50, verbose=1, random_state=0).fit(bars)
+    assert model.n_iter_ > 2
+    frames = terminal.getvalue().split("\r")
+    assert [frame for frame in frames if frame.startswith("DirectAssignmentHDP epoch 3:  ")]
+    assert screen(frames[-1])[0].startswith(f"DirectAssignmentHDP epoch {model.n_iter_}: 100%|")
+
+
+def test_bars_are_closed_when_work_is_interrupted(terminal):
+    with suppress(KeyboardInterrupt), Progress("outer", 4) as outer:
         outer.advance(2)
-        with show_progress("inner", 4) as inner:
+        with Progress("inner", 4) as inner:
             inner.advance(1)
             raise KeyboardInterrupt
     assert not tqdm._instances
-    assert "outer:  50%|" in terminal.screen()[-2] and terminal.screen()[-1] == ""
+    assert "outer:  50%|" in screen(terminal.getvalue())[-2] and screen(terminal.getvalue())[-1] == ""
 
 
-def test_files_of_logs_get_few_lines_but_one_a_minute(capsys, monkeypatch):
+def test_files_of_logs_get_a_picture_every_ten_seconds(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(_progress.time, "perf_counter", lambda: now[0])
-    with show_progress("work", 36_000) as progress:
-        for _ in range(36_000):
-            now[0] += 0.1
+    monkeypatch.setattr("tqdm.std.time", lambda: now[0])
+    with Progress("work", 28_800) as progress:
+        for _ in range(28_800):
+            now[0] += 0.125
             progress.advance(1)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "work: 0%, 10 documents/s, 59:55 left"
-    assert lines[-1] == "work: 100%, 10 documents/s, took 1:00:00"
-    assert 60 < len(lines) < 120
+    frames = capsys.readouterr().err.split("\r")
+    assert 350 < len(frames) < 365
+    assert frames[-1] == "work: 100%|██████████| 1:00:00<00:00, 8.00 documents/s\n"
 
 
 @pytest.mark.parametrize("model", [OnlineEMLDA(3), OnlineVariationalLDA(3), DegenerateDirichletLDA(3)])
@@ -151,8 +100,8 @@ def test_many_documents_are_shown_outside_fit_too(model, capsys):
         answer(ONE_WORD[:-1])
         assert not capsys.readouterr().err
         answer(ONE_WORD)
-        lines = capsys.readouterr().err.splitlines()
-        assert len(lines) == 1 and lines[0].startswith(f"{type(model).__name__}.{name}: 100%, ")
+        line, _ = screen(capsys.readouterr().err)
+        assert line.startswith(f"{type(model).__name__}.{name}: 100%|")
 
 
 @pytest.mark.parametrize(
@@ -160,16 +109,17 @@ def test_many_documents_are_shown_outside_fit_too(model, capsys):
     [HybridHDP(8), CollapsedGibbsHDP(max_iter=3), DegenerateDirichletLDA(5)],
     ids=type,
 )
-def test_number_of_topics_is_shown_where_it_moves(model, capsys):
-    model.set_params(verbose=1, random_state=0).fit(BARS)
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert line.endswith(f", {model.n_components_} topics")
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_number_of_topics_is_shown_where_it_moves(model, method, capsys):
+    getattr(model.set_params(verbose=1, random_state=0), method)(BARS)
+    line, _ = screen(capsys.readouterr().err)
+    assert line.startswith(type(model).__name__)
+    assert f", {model.n_components_} topics, " in line
     assert ("sweep 3/3: 100%" in line) == hasattr(model, "log_likelihood_")
 
 
 def test_programs_without_a_console_show_nothing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
-    assert type(show_progress("fit", 10)) is _progress.Progress
     OnlineEMLDA(max_iter=1, verbose=1, random_state=0).fit(BARS)
 
 
@@ -190,26 +140,28 @@ class Lost(Terminal):
         return super().write(text)
 
 
-@pytest.mark.parametrize("has_tqdm", [False, True], ids=["without tqdm", "tqdm"])
 @pytest.mark.parametrize("stream", [lambda: Lost(0, False), lambda: Lost(3, True)], ids=["log", "terminal"])
-def test_training_goes_on_without_its_terminal(stream, has_tqdm, monkeypatch, request):
-    request.getfixturevalue("tqdm" if has_tqdm else "without_tqdm")
-    monkeypatch.setattr(_progress, "REDRAW_PERIOD", 0.0)
-    monkeypatch.setattr(sys, "stderr", stream())
-    OnlineEMLDA(max_iter=2, batch_size=10, verbose=1, random_state=0).fit(BARS)
-    monkeypatch.undo()
-    assert not _progress._owner
+def test_training_goes_on_without_its_terminal(stream, terminal, monkeypatch):
+    def fit():
+        OnlineEMLDA(max_iter=2, batch_size=10, verbose=1, random_state=0).fit(BARS)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_progress.sys, "stderr", stream())
+        fit()
+    thread = threading.Thread(target=fit, daemon=True)  # which no lock holds up
+    thread.start()
+    thread.join(60)
+    assert not tqdm._instances
+    assert "100%" in screen(terminal.getvalue())[0]
 
 
-@pytest.mark.usefixtures("without_tqdm")
 @pytest.mark.parametrize("closed_at", [0, 1], ids=["before", "during"])
 def test_training_goes_on_after_its_stream_is_closed(closed_at, terminal):
-    progress = None if closed_at == 0 else show_progress("fit", 2)
+    progress = None if closed_at == 0 else Progress("fit", 2)
     terminal.close()
-    progress = progress or show_progress("fit", 2)
-    with progress:
+    with progress or Progress("fit", 2) as progress:
         progress.advance(2)
-    assert not _progress._owner
+    assert not tqdm._instances
 
 
 def test_a_progress_bar_of_scikit_learn_is_not_disturbed(capsys):
@@ -220,3 +172,20 @@ def test_a_progress_bar_of_scikit_learn_is_not_disturbed(capsys):
         monitor.begin(10)
         monitor.after_update(10)
     assert not capsys.readouterr().err
+
+
+PROGRAM = """
+import multiprocessing, sys
+from sktopic import OnlineEMLDA
+from sktopic.datasets import make_bars
+
+bars, model = make_bars(20, random_state=0).data, OnlineEMLDA(random_state=0)
+model.fit(bars).transform(bars)
+assert "tqdm" not in sys.modules
+model.set_params(verbose=1).fit(bars)
+multiprocessing.set_start_method("spawn")
+"""
+
+
+def test_a_bar_costs_nothing_unless_shown_and_leaves_multiprocessing_alone():
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True)

@@ -16,7 +16,7 @@ from sktopic._base import AT_LEAST_ONE
 from sktopic._compat import HasMethods, Interval, StrOptions
 from sktopic._lanes import begin, check_lanes, head_of
 from sktopic._optional import import_dask
-from sktopic._progress import show_progress
+from sktopic._progress import Progress
 from sktopic.dask._blocks import documents_of, is_matrix
 from sktopic.dask._checkpoints import Checkpoints, InMemory, check_visible
 from sktopic.dask._cluster import TaskFailed, tasks_of
@@ -74,7 +74,7 @@ class DaskTopicModel(BaseEstimator):
         A folder for files that are needed for a while, or an address of fsspec; all workers and this process
         must see it. None: Dask's ``temporary-directory``, or that of the system.
     verbose : int, default=0
-        Whether to show the progress of training.
+        If positive, training shows a progress bar.
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ class DaskTopicModel(BaseEstimator):
 
     def _progress(self, total, done=0):
         name = f"{type(self).__name__}.{type(self.estimator).__name__}"
-        return show_progress(name, total, done=done, shown=bool(self.verbose))
+        return Progress(name, total, done=done, shown=bool(self.verbose))
 
     def _in_tasks(self, estimator, tasks):
         """A copy of the estimator as tasks have it: small, and with one thread on a worker."""

@@ -74,7 +74,7 @@ def sample(
     progress.advance(state.n_sweeps * documents.n_documents)
     max_iter, steps = int(estimator.max_iter), Steps(tasks, progress)
     while state.n_sweeps < max_iter:
-        progress.stage = f"sweep {state.n_sweeps + 1}/{max_iter}"
+        progress.begin_stage(f"sweep {state.n_sweeps + 1}/{max_iter}")
         state = sampler.swept(state)
         steps.submitted(state.totals, documents.n_documents)
         if folder is not None and state.n_sweeps % checkpoint_every == 0 and state.n_sweeps < max_iter:

@@ -113,8 +113,8 @@ class HybridHDP(LaneModel, SplitMergeSampler):
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topics, of shuffling, and of sampling where the method samples.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show their progress, and other methods do for more than 10,000
-        documents: as a bar of tqdm, or lines where that is not installed.
+        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        documents.
 
     Attributes
     ----------
