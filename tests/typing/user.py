@@ -35,8 +35,8 @@ bound += DirectAssignmentHDP(topic_word_prior="auto").fit(X).elbo(X)
 mixture: NDArray[np.floating] = DegenerateDirichletLDA(n_components=20).fit(X).predict_mixture(X)
 models = [HybridHDP(n_components=20, sampler="collapsed", random_state=seed).fit(X) for seed in range(3)]
 
-corpus = save_corpus("corpus", iter_uci("docword.txt"), ["word"] * 25, range(100), resume=True)
-save_corpus("copy", lambda n_documents: [X[n_documents:]], overwrite=True)
+corpus = save_corpus("corpus", iter_uci("docword.txt"), ["word"] * 25, range(100))
+save_corpus("copy", [X[:50], X[50:]], overwrite=True)
 entries: int = corpus.nnz + open_corpus("copy", verify=True)[:10].nnz
 words: NDArray[np.object_] = top_words(lda, ["word"] * 25, n_words=5)
 words, weights = top_words(lda, n_words=5, return_weights=True)
