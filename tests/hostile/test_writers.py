@@ -189,9 +189,10 @@ def test_what_is_there_after_a_kill_is_one_of_the_versions(name, tmp_path):
 
 
 def follow_curve(folder):
-    """topic_number_curve, whose results are in a folder."""
+    """topic_number_curve, whose results are in a file."""
+    os.makedirs(folder, exist_ok=True)
     estimator = new("OnlineEMLDA", max_iter=1, batch_size=100)
-    curve = topic_number_curve(estimator, X, n_components=[2, 3], cv=2, folder=folder)
+    curve = topic_number_curve(estimator, X, n_components=[2, 3], cv=2, results_file=folder / "curve.jsonl")
     return [curve.models[0].scores, curve.models[0].coherences]
 
 
@@ -515,7 +516,7 @@ MODULES_THAT_WRITE = {
     "_corpus_writer": {"corpus"},
     "_model_files": {"model"},
     "_result_blocks": {"proportions"},
-    "_result_folder": {"curve"},
+    "_result_file": {"curve"},
     "dask/_files": {"checkpoints", "sweeps"},
     "datasets/_uci": {"cache"},
     "inspection/_explorer": {"page"},

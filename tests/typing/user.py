@@ -45,7 +45,9 @@ explore(lda, X, texts=["text"] * 100, groups=np.arange(100) % 2, word_of=str.low
 figure = plot_topics(lda, topics=[0, 1], titles=["first", "second"])
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
-curve = topic_number_curve(lda, X, n_components=[5, 10, 20], references=models, folder="curve", verbose=1)
+curve = topic_number_curve(
+    lda, X, n_components=[5, 10, 20], references=models, results_file="curve.jsonl", verbose=1
+)
 chosen: int = curve.one_standard_error
 lda.add_features(["orbit", "nasa"]).merge_topics([[0, 1], [2, 3]]).drop_topics([4]).freeze_topics([0])
 again = OnlineEMLDA(n_components=10, components_init=topics).fit(align_features(dense, lda, unknown="drop"))
