@@ -4,13 +4,10 @@ import errno
 import os
 import secrets
 import stat
-import sys
 from contextlib import suppress
 
 from sktopic._interrupt import uninterrupted
 
-# Of Linux: "relative to the folder of the process", and a flag of renameat2.
-AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # Links that lead to each other, after which a path is refused, as Linux does.
 MOST_LINKS = 40
 SEPARATORS = os.sep + (os.altsep or "")
@@ -127,23 +124,3 @@ def sync_folder(folder):
             raise
     finally:
         os.close(descriptor)
-
-
-def exchange(one, other):
-    """Exchange the names of two files or folders at once; False where that cannot be done.
-
-    Raises OSError as renaming does.
-    """
-    if sys.platform != "linux":
-        return False
-    import ctypes
-
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
-        return False
-    if rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0:
-        return True
-    error = ctypes.get_errno()
-    if error in (errno.ENOSYS, errno.EINVAL):  # of the kernel, or of the file system
-        return False
-    raise OSError(error, os.strerror(error), one)

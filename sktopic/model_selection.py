@@ -23,7 +23,7 @@ from sktopic._documents import MOST_WORDS, check_sparse_structure
 from sktopic._optional import import_pandas, import_pyplot
 from sktopic._plug_in import after_pipeline, column_names, last_step, plug_in_topics
 from sktopic._progress import Progress
-from sktopic._result_folder import ResultFolder, digest
+from sktopic._result_file import ResultFile, digest
 from sktopic._typing import FloatArray, IntArray
 from sktopic.metrics import coherence, document_completion
 from sktopic.metrics._coherence import top_columns
@@ -230,7 +230,7 @@ PANELS = {
         "references": ["array-like"],
         "param_name": [str, None],
         "n_words": [Interval(Integral, 2, None, closed="left")],
-        "folder": [str, PathLike, None],
+        "results_file": [str, PathLike, None],
         "n_jobs": [Integral, None],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
         "verbose": ["verbose"],
@@ -245,7 +245,7 @@ def topic_number_curve(
     references: Sequence[Any] = (),
     param_name: str | None = None,
     n_words: int = 10,
-    folder: str | PathLike[str] | None = None,
+    results_file: str | PathLike[str] | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     verbose: int = 0,
@@ -276,9 +276,10 @@ def topic_number_curve(
         step of a pipeline (as "lda__n_components").
     n_words : int, default=10
         Words of each topic in coherence and stability, >= 2.
-    folder : str or path-like, default=None
-        Where each result is kept as soon as it is there, in a file of its own. A call with the same X and
-        parameters takes what it finds there, and computes the rest. A folder of another X is refused.
+    results_file : str or path-like, default=None
+        File to which the result of each fit is appended when the fit ends, a line of JSON each. A call with
+        the same X and parameters reads the results that the file has, and computes the others. If None,
+        results are not kept.
     n_jobs : int or None, default=None
         Fits that run at the same time, as in scikit-learn. The results are the same for any number, apart
         from the seconds.
@@ -296,7 +297,9 @@ def topic_number_curve(
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the folder has results for another X, or a damaged file.
+        If a parameter is out of range, or `results_file` is damaged or holds anything else.
+    OSError
+        If `results_file` cannot be read and written, or is a symbolic link of another user.
 
     Notes
     -----
@@ -349,7 +352,7 @@ def topic_number_curve(
         for (train, test), seed in zip(splits, seeds)
     ]
     names = [type(last_step(estimator)).__name__] * len(numbers) + _names(references)
-    cells = _run(tasks, X, ResultFolder(folder, X), n_jobs, verbose)
+    cells = _run(tasks, X, None if results_file is None else ResultFile(results_file), n_jobs, verbose)
     n_folds = len(splits)
     measured = [
         _measures(name, cells[first : first + n_folds])
@@ -425,13 +428,13 @@ class _Task:
     test: IntArray
     n_words: int
 
-    def name(self):
-        """A name for all that the result depends on, beside X."""
+    def key(self, X_digest):
+        """A key for all that the result depends on."""
         params = self.candidate.get_params()
         silent = {name: 0 for name in params if _ends_in(name, "verbose")}
         silent |= {name: None for name in params if _ends_in(name, "n_jobs")}
         candidate = clone(self.candidate).set_params(**silent)
-        return digest((sktopic.__version__, candidate, self.train, self.test, self.n_words))
+        return digest((sktopic.__version__, X_digest, candidate, self.train, self.test, self.n_words))
 
 
 @dataclass(frozen=True)
@@ -445,15 +448,20 @@ class _Cell:
     top_words: list[list[Any]]
 
 
-def _run(tasks, X, folder, n_jobs, verbose):
-    """The cells of the tasks; those that the folder has are not computed again."""
-    names = [task.name() for task in tasks] if folder.keeps else [None] * len(tasks)
-    cells = [folder.read(name, partial(_checked_cell, task.n_words)) for name, task in zip(names, tasks)]
+def _run(tasks, X, results, n_jobs, verbose):
+    """The cells of the tasks; those that the file of results has, if there is one, are not computed again."""
+    cells = [None] * len(tasks)
+    if results is not None:
+        X_digest = digest(X)
+        keys = [task.key(X_digest) for task in tasks]
+        cells = [results.read(key, partial(_checked_cell, task.n_words)) for key, task in zip(keys, tasks)]
     missing = [i for i, cell in enumerate(cells) if cell is None]
-    jobs = (delayed(_run_task)(tasks[i], X, folder, names[i]) for i in missing)
+    jobs = (delayed(_run_task)(i, tasks[i], X) for i in missing)
     done = len(tasks) - len(missing)
     with Progress("topic_number_curve", len(tasks), "fits", done, shown=verbose) as progress:
-        for i, cell in zip(missing, Parallel(n_jobs=n_jobs, return_as="generator")(jobs)):
+        for i, cell in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs):
+            if results is not None:
+                results.append(keys[i], asdict(cell))
             cells[i] = cell
             progress.begin_stage(f"{cell.n_components} topics")
             progress.advance(1)
@@ -485,7 +493,8 @@ def _checked_cell(n_words, found):
     return cell
 
 
-def _run_task(task, X, folder, name):
+def _run_task(i, task, X):
+    """The number of a task and its cell."""
     train = safe_indexing(X, task.train)
     begin = time.perf_counter()
     fitted = task.candidate.fit(train)
@@ -500,8 +509,7 @@ def _run_task(task, X, folder, name):
         seconds=seconds,
         top_words=(top if words is None else words[top]).tolist(),
     )
-    folder.write(name, asdict(cell))
-    return cell
+    return i, cell
 
 
 def _measures(name, cells):

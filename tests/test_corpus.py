@@ -5,10 +5,8 @@ import os
 import pickle
 import shutil
 import stat
-import sys
 import tracemalloc
 from importlib.util import find_spec
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -85,7 +83,7 @@ def test_all_ways_to_write_make_the_same_bytes(tmp_path, monkeypatch, large):
     assert_array_equal(first.counts.toarray(), X.toarray())
     assert first[:10].indices.dtype == first[:10].indptr.dtype == (np.int64 if large == 0 else np.int32)
     content = content_of(tmp_path / "first")
-    for i, X in enumerate(
+    for i, each in enumerate(
         [
             first,
             X.astype(np.float32).tocsc(),
@@ -93,10 +91,9 @@ def test_all_ways_to_write_make_the_same_bytes(tmp_path, monkeypatch, large):
             X.toarray(),
             blocks_of(X, 3),
             [X[:1].tocoo(), X[1:1], X[1:30].toarray(), sp.csr_matrix(X[30:])],
-            lambda n_documents, X=X: blocks_of(X[n_documents:], 50),
         ]
     ):
-        save_corpus(tmp_path / str(i), X)
+        save_corpus(tmp_path / str(i), each)
         assert content_of(tmp_path / str(i)) == content
 
 
@@ -113,10 +110,15 @@ def test_all_ways_to_write_make_the_same_bytes(tmp_path, monkeypatch, large):
         (np.array([True]), "u1"),
     ],
 )
-def test_counts_are_stored_in_the_smallest_type(path, last, expected):
-    corpus = save_corpus(path, [np.int64([[200]]), last[np.newaxis]])
+@pytest.mark.parametrize("n_bytes", [8, 24, 10**6])
+def test_counts_are_stored_in_the_smallest_type(path, monkeypatch, last, expected, n_bytes):
+    """Also if earlier ones are converted, some bytes at a time."""
+    monkeypatch.setattr(_corpus_writer, "CHUNK", n_bytes)
+    first = np.arange(200, 220)[:, np.newaxis]
+    corpus = save_corpus(path, [first, last[np.newaxis], first])
     assert corpus.dtype == expected
-    assert_array_equal(corpus.counts.data, [200, last[0]])
+    assert_array_equal(corpus.counts.data, [*range(200, 220), last[0], *range(200, 220)])
+    assert open_corpus(path, verify=True).nnz == 41
 
 
 def test_beyond_two_to_the_31_entries_nothing_is_read_or_converted_at_opening(path):
@@ -202,7 +204,7 @@ def test_what_cannot_be_read_as_blocks_is_named(path):
         ("red green", None, "X is a str; a matrix, a Corpus"),
         (3, None, "X is a int; "),
         (np.int64(3), None, "X is a int64; "),
-        (lambda first: None, None, "the function X has returned a NoneType; "),
+        (lambda: None, None, "X is a function; "),
         ([counts(4)], 5, "doc_ids=5: an iterable"),
     ):
         with pytest.raises(TypeError, match=message):
@@ -297,54 +299,54 @@ def test_a_folder_that_comes_while_blocks_are_written_stays(path):
     assert list(tree(path.parent)) == ["corpus", "corpus/thesis.txt"]
 
 
+def test_a_link_that_comes_while_blocks_are_written_is_not_followed(path):
+    save_corpus(path.with_name("precious"), counts())
+
+    def blocks():
+        yield counts(60)
+        path.symlink_to(path.with_name("precious"), target_is_directory=True)
+        before.append(tree(path.parent, hidden=False))
+
+    before = []
+    with pytest.raises(ValueError, match="is not replaced: it is not a folder"):
+        save_corpus(path, blocks(), overwrite=True)
+    assert [tree(path.parent)] == before
+
+
+def watched_blocks(path):
+    """Blocks; the folder in which they are written is open to nobody else."""
+    yield counts(60)
+    (working,) = path.parent.glob(".corpus.*.incomplete")
+    assert stat.S_IMODE(working.stat().st_mode) & 0o777 == 0o700
+
+
 @pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
 @pytest.mark.parametrize(("folder", "file"), [(0o700, 0o644), (0o755, 0o600), (0o770, 0o640), (0o500, 0o400)])
-@pytest.mark.parametrize("resume", [False, True])
-def test_a_corpus_that_is_replaced_is_at_no_moment_open_to_more_users(path, folder, file, resume):
+def test_a_corpus_that_is_replaced_is_at_no_moment_open_to_more_users(path, folder, file):
     save_corpus(path, counts())
     for entry in path.iterdir():
         entry.chmod(file)
     path.chmod(folder)
-
-    def blocks():
-        yield counts(60)
-        (working,) = path.parent.glob(".corpus.*incomplete")
-        assert stat.S_IMODE(working.stat().st_mode) == 0o700
-
-    assert save_corpus(path, blocks(), overwrite=True, resume=resume).shape[0] == 60
+    assert save_corpus(path, watched_blocks(path), overwrite=True).shape[0] == 60
     assert stat.S_IMODE(path.stat().st_mode) == folder
     assert {stat.S_IMODE(entry.stat().st_mode) for entry in path.iterdir()} == {file}
     assert os.listdir(path.parent) == ["corpus"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no such permissions")
-def test_a_new_corpus_has_the_usual_permissions(path):
-    save_corpus(path, counts())
-    (path.parent / "folder").mkdir()
-    (path.parent / "file").touch()
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o755), (0o077, 0o700), (0o007, 0o2755)])
+def test_a_new_corpus_has_the_usual_permissions(path, umask, mode):
+    path.parent.chmod(mode)
+    before = os.umask(umask)
+    try:
+        save_corpus(path, watched_blocks(path))
+        (path.parent / "folder").mkdir()
+        (path.parent / "file").touch()
+    finally:
+        os.umask(before)
     assert path.stat().st_mode == (path.parent / "folder").stat().st_mode
     for entry in path.iterdir():
         assert entry.stat().st_mode == (path.parent / "file").stat().st_mode
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="names are not exchanged")
-def test_there_is_a_corpus_at_any_moment_while_it_is_replaced(path, monkeypatch):
-    save_corpus(path, counts())
-    found = []
-
-    def noting(function):
-        def call(*arguments, **options):
-            found.append(open_corpus(path).shape[0])
-            result = function(*arguments, **options)
-            found.append(open_corpus(path).shape[0])
-            return result
-
-        return call
-
-    monkeypatch.setattr(_corpus_writer.os, "rename", noting(os.rename))
-    monkeypatch.setattr(_corpus_writer.os, "rmdir", noting(os.rmdir))
-    save_corpus(path, counts(60), overwrite=True)
-    assert found == [50, 50, 60, 60]
 
 
 def test_a_corpus_that_is_replaced_while_it_is_opened_is_opened_anew(path, monkeypatch):
@@ -360,56 +362,40 @@ def test_a_corpus_that_is_replaced_while_it_is_opened_is_opened_anew(path, monke
     assert open_corpus(path)[:].shape == (60, 7)
 
 
-def test_what_a_killed_call_put_aside_is_removed_unless_another_holds_it(path):
-    save_corpus(path, counts())
-    ours, held, of_another = (f".corpus.{name}.replaced" for name in ("0" * 16, "1" * 16, "a." + "0" * 16))
-    for name in ours, held, of_another:
-        shutil.copytree(path, path.with_name(name))
-    with _corpus_writer._locked(path.with_name(held)):
-        save_corpus(path, counts(), overwrite=True)
-        assert sorted(os.listdir(path.parent)) == [held, of_another, "corpus"]
+def failing(error):
+    yield counts(60)
+    raise error
 
 
-@pytest.mark.parametrize("exchanges", [True, False])
-def test_where_names_cannot_be_exchanged_a_corpus_is_replaced_all_the_same(path, monkeypatch, exchanges):
-    if not exchanges:
-        monkeypatch.setattr(_corpus_writer, "exchange", lambda *names: False)
-    for n in 50, 60:
-        assert save_corpus(path, counts(n), overwrite=True).shape[0] == n
-        assert os.listdir(path.parent) == ["corpus"]
+@pytest.mark.parametrize("error", [OSError, ValueError, KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_error_leaves_the_old_corpus_and_nothing_else(path, error, overwrite):
+    if overwrite:
+        save_corpus(path, counts())
+    before = tree(path.parent)
+    with pytest.raises(error):
+        save_corpus(path, failing(error()), doc_ids=range(99), overwrite=overwrite)
+    assert tree(path.parent) == before
 
 
-@pytest.mark.parametrize("resume", [False, True])
-def test_a_corpus_that_cannot_be_replaced_stays_and_the_new_one_is_found_again(path, monkeypatch, resume):
-    save_corpus(path, counts())
-    with monkeypatch.context() as patch:
-        patch.setattr(_corpus_writer, "exchange", lambda *names: os.stat(path / "none"))
-        with pytest.raises(FileNotFoundError):
-            save_corpus(path, counts(60), overwrite=True, resume=resume)
-    assert open_corpus(path).shape[0] == 50
-    assert sorted(os.listdir(path.parent)) == [".corpus.incomplete"] * resume + ["corpus"]
-    if resume:
-        assert save_corpus(path, (), overwrite=True, resume=True).shape[0] == 60
+@pytest.mark.parametrize("error", [PermissionError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    ("overwrite", "ending"), [(False, ".incomplete"), (True, "corpus"), (True, ".incomplete")]
+)
+def test_a_folder_that_cannot_be_renamed_leaves_what_was_there(path, monkeypatch, error, overwrite, ending):
+    if overwrite:
+        save_corpus(path, counts())
+    rename, before = os.rename, tree(path.parent)
 
+    def refuse(old, new):
+        if str(old).endswith(ending):
+            raise error
+        rename(old, new)
 
-def test_what_another_user_has_put_aside_is_left_to_them(path, monkeypatch):
-    aside = path.with_name(f".corpus.{'0' * 16}.replaced")
-    aside.mkdir()
-    monkeypatch.setattr(_corpus_writer, "_locked", refusing(_corpus_writer._locked, aside))
-    for n in 50, 60:
-        assert save_corpus(path, counts(n), overwrite=True).shape[0] == n
-    assert sorted(os.listdir(path.parent)) == [aside.name, "corpus"]
-
-
-def refusing(locked, folder):
-    """Locks of all folders but one, which may not be opened."""
-
-    def lock(other):
-        if other == str(folder):
-            raise PermissionError
-        return locked(other)
-
-    return lock
+    monkeypatch.setattr(_corpus_writer.os, "rename", refuse)
+    with pytest.raises(error):
+        save_corpus(path, counts(60), overwrite=overwrite)
+    assert tree(path.parent) == before
 
 
 def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
@@ -422,71 +408,6 @@ def test_names_come_along_with_a_corpus_and_a_data_frame(tmp_path):
     assert content_of(tmp_path / "first") == content_of(tmp_path / "second")
     assert save_corpus(tmp_path / "third", X).feature_names is None
     assert open_corpus(tmp_path / "third").doc_ids is None
-
-
-# Going on
-
-
-def failing(blocks, n, error):
-    yield from islice(blocks, n)
-    raise error
-
-
-@pytest.mark.parametrize("interval", [0.0, 1e9])
-@pytest.mark.parametrize("large", [None, 100])
-def test_a_call_that_failed_is_gone_on_with(tmp_path, monkeypatch, interval, large):
-    """Whatever has grown meanwhile, and whatever the blocks are cut into."""
-    monkeypatch.setattr(_corpus_writer, "PROGRESS_INTERVAL", interval)
-    if large is not None:
-        monkeypatch.setattr(_corpus, "LARGE", large)
-    X, ids = counts(90).tolil(), [f"é{i}" for i in range(90)]
-    X[70, 3] = 70_000
-    X = X.tocsr()
-    save_corpus(tmp_path / "expected", X, WORDS, ids)
-    path = tmp_path / "corpus"
-    for n_blocks, error in ((0, OSError()), (2, KeyboardInterrupt()), (8, ValueError()), (3, MemoryError())):
-        with pytest.raises(type(error)):
-            save_corpus(path, failing(blocks_of(X, 9), n_blocks, error), WORDS, iter(ids), resume=True)
-        assert not path.exists()
-    with pytest.raises(ValueError, match="block 0: X has 3 columns, but the blocks before have 7"):
-        save_corpus(path, lambda first: [np.ones((2, 3))], doc_ids=ids, resume=True)
-    with pytest.raises(ValueError, match="ends 71 documents before"):
-        save_corpus(path, [X[:1]], WORDS, ids, resume=True)
-    with pytest.raises(ValueError, match="doc_ids were given to the earlier call"):
-        save_corpus(path, X, WORDS, resume=True)
-    drawn = []
-
-    def rest(first):
-        drawn.append(first)
-        return blocks_of(X[first:], 20)
-
-    save_corpus(path, rest, WORDS, ids, resume=True)
-    assert drawn == [72]
-    assert content_of(path) == content_of(tmp_path / "expected")
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_a_folder_that_lacked_only_its_name_is_given_it(path, monkeypatch, overwrite):
-    if overwrite:
-        save_corpus(path, counts(seed=1))
-    before = content_of(path) if overwrite else None
-    rename = os.rename
-
-    def refuse(old, new):
-        if str(old).endswith(".incomplete"):
-            raise PermissionError
-        rename(old, new)
-
-    monkeypatch.setattr(_corpus_writer.os, "rename", refuse)
-    for resume, left in ((False, []), (True, [".corpus.incomplete"])):
-        with pytest.raises(PermissionError):
-            save_corpus(path, counts(), overwrite=overwrite, resume=resume)
-        assert sorted(os.listdir(path.parent)) == left + ["corpus"] * overwrite
-        assert not overwrite or content_of(path) == before
-    monkeypatch.undo()
-    corpus = save_corpus(path, failing([], 0, OSError()), overwrite=overwrite, resume=True)
-    assert_array_equal(corpus[:].toarray(), counts().toarray())
-    assert os.listdir(path.parent) == ["corpus"]
 
 
 # Where blocks come from

@@ -29,7 +29,7 @@ LAYERS = [
         "_parallel",
         "_progress",
         "_result_blocks",
-        "_result_folder",
+        "_result_file",
         "_surrogates",
         "_topic_names",
         "exceptions",

@@ -1,7 +1,9 @@
 """How many topics: the curve measures what it says, and goes on where it stopped."""
 
+import json
 import math
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -75,34 +77,69 @@ def test_curve_is_the_same_for_any_number_of_jobs(curve):
     assert measured(again) == measured(curve)
 
 
-def test_interrupted_curve_goes_on_from_its_folder(curve, fits, tmp_path):
-    references, folder = [HybridHDP(6, max_iter=2)], tmp_path / "curve"
+def test_interrupted_curve_goes_on_from_its_file(curve, fits, tmp_path):
+    references, file = [HybridHDP(6, max_iter=2)], tmp_path / "curve.jsonl"
     fits[0] = 4
     with pytest.raises(KeyboardInterrupt):
-        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
-    assert len(list(folder.iterdir())) == 1 + 4
-    fits[0] = 5
-    loud = OnlineEMLDA(max_iter=2, n_jobs=2, verbose=1)
-    resumed = topic_number_curve(loud, X.tocsc(), references=references, folder=folder, **SETTINGS)
-    assert fits[0] == 0
-    assert measured(resumed) == measured(curve)
-    with pytest.raises(ValueError, match="has results for another X"):
-        topic_number_curve(LDA, X[1:], folder=folder, **SETTINGS)
-    for change in ({"random_state": 1}, {"n_words": 3}, {"cv": 4}):
+        topic_number_curve(LDA, X, references=references, results_file=file, **SETTINGS)
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 4 and {"key", "n_components", "score"} <= json.loads(lines[0]).keys()
+    for n_bytes in 0, 5, 30, len(lines[3]) - 1:  # of the last line, as a kill may leave it
+        file.write_bytes(b"".join(lines[:3]) + lines[3][:n_bytes])
+        fits[0] = 6
+        loud = OnlineEMLDA(max_iter=2, n_jobs=2, verbose=1)
+        resumed = topic_number_curve(loud, X.tocsc(), references=references, results_file=file, **SETTINGS)
+        assert fits[0] == 0
+        assert measured(resumed) == measured(curve)
+        assert len(file.read_bytes().splitlines()) == 9
+    assert measured(topic_number_curve(LDA, X, results_file=file, **SETTINGS))[0] == measured(curve)[0]
+    for change in ({"X": X[1:]}, {"random_state": 1}, {"n_words": 3}, {"cv": 4}):
         with pytest.raises(KeyboardInterrupt):  # there is more to be computed
-            topic_number_curve(LDA, X, folder=folder, **SETTINGS | change)
-    (folder / "about.json").rename(tmp_path / "about.json")
-    with pytest.raises(ValueError, match=r"has results, but no about\.json"):
-        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
-    (tmp_path / "about.json").rename(folder / "about.json")
-    damaged = max(folder.iterdir())
-    damaged.write_text("{")
-    with pytest.raises(ValueError, match=f"{damaged.name} is damaged: .* Delete it to compute it again"):
-        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
-    damaged.unlink()
-    getattr(os, "mkfifo", Path.mkdir)(damaged)  # which a reader would wait for
-    with pytest.raises(OSError, match=f"{damaged.name} is not a regular file"):
-        topic_number_curve(LDA, X, references=references, folder=folder, **SETTINGS)
+            topic_number_curve(LDA, **{"X": X, "results_file": file} | SETTINGS | change)
+
+
+def test_results_are_kept_before_slower_fits_end(monkeypatch, tmp_path):
+    file, run = tmp_path / "curve.jsonl", model_selection._run_task
+
+    def wait_for_a_result(i, *arguments):
+        deadline = time.monotonic() + 60
+        while i == 0 and not file.read_bytes():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return run(i, *arguments)
+
+    monkeypatch.setattr(model_selection, "_run_task", wait_for_a_result)
+    with parallel_config("threading", n_jobs=2):
+        topic_number_curve(LDA, X, results_file=file, **SETTINGS)
+
+
+OURS = b'{"key": "0"}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "number"),
+    [
+        (b"years of work", 1),
+        (b"years of work\n", 1),
+        (b'{"key": \n', 1),
+        (OURS + b"[]\n" + OURS, 2),
+        (OURS + b'{"key": "0", "key": "1"}\n', 2),
+        (OURS + b"years of work", 2),
+    ],
+)
+def test_a_file_of_anything_else_is_refused_and_stays(content, number, tmp_path):
+    file = tmp_path / "thesis.txt"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"thesis.txt, line {number} is damaged: .* Delete the line"):
+        topic_number_curve(LDA, X, results_file=file, **SETTINGS)
+    assert file.read_bytes() == content
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    file = tmp_path / "curve.jsonl"
+    getattr(os, "mkfifo", Path.mkdir)(file)
+    with pytest.raises(OSError, match="is not a regular file"):
+        topic_number_curve(LDA, X, results_file=file, **SETTINGS)
 
 
 def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
@@ -112,7 +149,7 @@ def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
     pipe = make_pipeline(CountVectorizer(), LatentDirichletAllocation(max_iter=3))
     reference = DegenerateDirichletLDA(4)
     settings = {"n_components": [3, 1, 2], "cv": 2, "n_words": 4, "references": [reference]}
-    curve = topic_number_curve(pipe, texts, folder=tmp_path, verbose=1, **settings)
+    curve = topic_number_curve(pipe, texts, results_file=tmp_path / "curve.jsonl", verbose=1, **settings)
     assert_array_equal(curve.n_components, [1, 2, 3])
     assert [each.name for each in [*curve.models, *curve.references]] == [
         *["LatentDirichletAllocation"] * 3,
@@ -121,7 +158,7 @@ def test_pipelines_take_texts_and_bring_their_references(tmp_path, capsys):
     assert curve.best > 1
     assert 0.2 < curve.models[1].stability <= 1  # of words by their names: columns differ
     assert "topic_number_curve 1 topics: 100%" in capsys.readouterr().err
-    again = topic_number_curve(pipe, list(texts), folder=tmp_path, **settings)
+    again = topic_number_curve(pipe, list(texts), results_file=tmp_path / "curve.jsonl", **settings)
     assert measured(again) == measured(curve)
     assert again.models[0].seconds.tolist() == curve.models[0].seconds.tolist()
 
@@ -186,7 +223,7 @@ def test_bad_arguments_are_named(change, message):
         topic_number_curve(LDA, X, **SETTINGS | change)
 
 
-def test_what_has_no_name_cannot_be_kept(tmp_path):
+def test_what_has_no_key_cannot_be_kept(tmp_path):
     pipe = make_pipeline(CountVectorizer(tokenizer=lambda text: text.split()), LDA)
     with pytest.raises(ValueError, match="as a lambda"):
-        topic_number_curve(pipe, ["a b"] * 4, folder=tmp_path, **SETTINGS)
+        topic_number_curve(pipe, ["a b"] * 4, results_file=tmp_path / "curve.jsonl", **SETTINGS)

@@ -1,12 +1,10 @@
-"""Corpora on disk that are damaged or forged, and writers that are killed: clear errors, no half corpora."""
+"""Corpora on disk that are damaged or forged, and files of others where they are written: clear errors."""
 
 import contextlib
 import json
 import os
 import random
-import resource
 import shutil
-import signal
 import stat
 import threading
 import tracemalloc
@@ -19,7 +17,7 @@ from numpy.testing import assert_array_equal
 from sktopic import _corpus_writer
 from sktopic.datasets import open_corpus, save_corpus
 
-from .tools import child, in_child, note, share
+from .tools import share
 
 X = sp.csr_array(np.random.default_rng(0).poisson(0.5, (3000, 9)).astype(float))
 NAMES = [f"wörd {i}" for i in range(9)]
@@ -239,19 +237,6 @@ def test_a_folder_that_cannot_be_written_is_read(path):
     path.chmod(0o700)
 
 
-def test_one_at_a_time_writes(tmp_path):
-    path = tmp_path / "corpus"
-
-    def blocks():
-        yield X
-        for resume in (False, True):
-            with pytest.raises(BlockingIOError, match="another process is writing"):
-                save_corpus(path, X, resume=resume)
-        yield X
-
-    assert save_corpus(path, blocks()).shape == (6000, 9)
-
-
 def test_who_opens_a_corpus_that_is_replaced_has_one_or_the_other(tmp_path):
     path = tmp_path / "corpus"
     sizes = 10, 3000
@@ -308,30 +293,6 @@ def tree(folder):
     return found
 
 
-@pytest.mark.parametrize("blocks", [[X], [X, -X]], ids=["valid", "refused"])
-@pytest.mark.parametrize("name", [".corpus.incomplete", f".corpus.{'0' * 16}.incomplete"])
-@pytest.mark.parametrize("is_link", [True, False])
-def test_a_folder_of_others_beside_the_corpus_is_neither_used_nor_emptied(
-    tmp_path, precious, blocks, name, is_link
-):
-    path, planted = tmp_path / "corpus", tmp_path / name
-    planted.symlink_to(precious) if is_link else precious.rename(planted)
-    before = tree(planted)
-    for resume in True, False:
-        with contextlib.suppress(ValueError):
-            save_corpus(path, blocks, resume=resume)
-            assert not resume or name != ".corpus.incomplete"
-            shutil.rmtree(path)
-        assert tree(planted) == before and not path.exists() and planted.is_symlink() == is_link
-
-
-def kept(path):
-    """A folder that an earlier call has kept."""
-    with pytest.raises(ValueError, match="block 1"):
-        save_corpus(path, [X, -X], doc_ids=map(str, range(6000)), resume=True)
-    return path.with_name(".corpus.incomplete")
-
-
 PLANTS = {
     "link": lambda file, victim: os.symlink(victim, file),
     "hard link": lambda file, victim: os.link(victim, file),
@@ -340,121 +301,47 @@ PLANTS = {
     "socket": lambda file, victim: os.mknod(file, stat.S_IFSOCK | 0o600),
     "folder": lambda file, victim: shutil.copytree(victim.parent, file),
 }
-NAMES_KEPT = [
-    "indptr.npy",
-    "doc_ids_ends.npy",
-    "data.npy.wider",
-    "header.json",
-    "progress.json",
-    "thesis.txt",
-]
+every_plant = pytest.mark.parametrize("plant", PLANTS)
 
 
-@pytest.mark.parametrize("name", NAMES_KEPT)
-@pytest.mark.parametrize("plant", PLANTS)
-def test_a_kept_folder_with_anything_else_is_not_continued(tmp_path, precious, name, plant):
-    path = tmp_path / "corpus"
-    folder = kept(path)
-    if (folder / name).exists():
-        (precious / "indptr.npy").write_bytes((folder / name).read_bytes())
-        (folder / name).unlink()
-    PLANTS[plant](folder / name, precious / "indptr.npy")
+@every_plant
+def test_what_others_have_put_at_the_name_of_the_new_folder_is_left_alone(
+    tmp_path, precious, monkeypatch, plant
+):
+    """If they could guess it."""
+    monkeypatch.setattr(_corpus_writer.secrets, "token_hex", lambda n_bytes: "0" * 16)
+    path, name = tmp_path / "corpus", f".corpus.{'0' * 16}"
+    PLANTS[plant](tmp_path / f"{name}.incomplete", precious / "indptr.npy")
     before = tree(tmp_path)
-    with pytest.raises((ValueError, OSError), match=r"\.corpus\.incomplete"):
-        save_corpus(path, [X, X], doc_ids=map(str, range(6000)), resume=True)
+    with pytest.raises(FileExistsError, match=f"{name}.incomplete"):
+        save_corpus(path, X)
     assert tree(tmp_path) == before
-    save_corpus(path, X)  # which does not continue it
-    assert tree(folder) == {
-        key.removeprefix(f"{folder.name}/"): value
-        for key, value in before.items()
-        if key.startswith(f"{folder.name}/")
-    }
 
 
-def test_a_kept_folder_of_another_user_is_not_continued(tmp_path, monkeypatch):
+@every_plant
+def test_what_others_have_put_at_the_name_of_the_old_folder_is_left_alone(
+    tmp_path, precious, monkeypatch, plant
+):
+    monkeypatch.setattr(_corpus_writer.secrets, "token_hex", lambda n_bytes: "0" * 16)
     path = tmp_path / "corpus"
-    folder = kept(path)
-    before = tree(folder)
-    another = os.geteuid() + 1
-    monkeypatch.setattr(os, "geteuid", lambda: another)
-    with pytest.raises(ValueError, match="is not a folder of this user"):
-        save_corpus(path, X, resume=True)
     save_corpus(path, X)
-    assert tree(folder) == before
+    PLANTS[plant](tmp_path / f".corpus.{'0' * 16}.replaced", precious / "indptr.npy")
+    before = tree(tmp_path)
+    with pytest.raises(OSError, match=f"corpus.{'0' * 16}.replaced"):
+        save_corpus(path, X[:10], overwrite=True)
+    assert tree(tmp_path) == before
 
 
-def test_progress_that_says_anything_else_is_not_continued(tmp_path):
-    path = tmp_path / "corpus"
-    folder = kept(path)
-    valid = json.loads((folder / "progress.json").read_bytes())
-    lengths = valid["lengths"]
-    wrong = [2**62, 2**63, -1, 0, None, 3.0, True, "3", [], {}]
-    forged = [valid | {key: value} for key in valid for value in wrong]
-    forged += [valid | {"lengths": lengths | {key: value}} for key in lengths for value in wrong]
-    forged += [valid | {"lengths": {k: v for k, v in lengths.items() if k != key}} for key in lengths]
-    forged += [valid | {"lengths": lengths | {"../victim": 3}}, valid | {"other": 3}, {}, [valid]]
-    forged += [valid | {"lengths": lengths | {key: lengths[key] + 1}} for key in lengths]
-    for progress in forged:
-        (folder / "progress.json").write_text(json.dumps(progress))
-        before = tree(tmp_path)
-        with pytest.raises(ValueError, match=r"\.corpus\.incomplete"):
-            save_corpus(path, [X, X], doc_ids=map(str, range(6000)), resume=True)
-        assert tree(tmp_path) == before, progress
-    (folder / "progress.json").write_text(json.dumps(valid))
-    save_corpus(path, [X, X], doc_ids=map(str, range(6000)), resume=True)
+@pytest.mark.parametrize("name", ["indptr.npy", "header.json", "feature_names.npy"])
+@every_plant
+def test_nothing_is_written_through_what_others_put_into_the_new_folder(tmp_path, precious, name, plant):
+    path, before = tmp_path / "corpus", content_of(precious)
 
+    def blocks():
+        (folder,) = tmp_path.glob(".corpus.*.incomplete")
+        PLANTS[plant](folder / name, precious / "indptr.npy")
+        yield X
 
-def blocks_from(first):
-    """The documents after so many, two hundred at a time; later ones need larger types."""
-    for start in range(first, 3000, 200):
-        note(start)
-        block = X[start : start + 200].copy()
-        block.data[:] = start + 1
-        yield block
-
-
-def write_all(path, **options):
-    return save_corpus(path, blocks_from, NAMES, (f"document {i}" for i in range(3000)), **options)
-
-
-def write_keeping_all_progress(path):
-    """Runs in a child process."""
-    _corpus_writer.PROGRESS_INTERVAL = 0.0
-    write_all(path, resume=True)
-
-
-def test_a_writer_that_is_killed_is_gone_on_with(tmp_path):
-    write_all(tmp_path / "expected")
-    path, last, rng = tmp_path / "corpus", 0, random.Random(0)
-    for _ in range(3):
-        with child(write_keeping_all_progress, path) as (process, connection):
-            first = connection.recv()[1]
-            assert first >= last - 200  # nothing is lost but the block that was being written
-            for _ in range(rng.randint(1, 3)):
-                last = connection.recv()[1]
-            os.kill(process.pid, signal.SIGKILL)
-            process.join()
-        assert os.listdir(tmp_path / ".corpus.incomplete") and not path.exists()
-    in_child(write_keeping_all_progress, path)
-    assert content_of(path) == content_of(tmp_path / "expected")
-    assert sorted(os.listdir(tmp_path)) == ["corpus", "expected"]
-
-
-def write_within(path, n_bytes, resume):
-    """Runs in a child process, where files may not become larger: an OSError, as of a full disk."""
-    _corpus_writer.PROGRESS_INTERVAL = 0.0
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-    with pytest.raises(OSError, match="File too large"):
-        save_corpus(path, blocks_from, NAMES, resume=resume)
-    return os.listdir(path.parent)
-
-
-def test_a_full_disk_is_an_error_and_what_was_whole_is_kept(tmp_path):
-    path = tmp_path / "corpus"
-    assert in_child(write_within, path, 20_000, False) == []
-    assert in_child(write_within, path, 20_000, True) == [".corpus.incomplete"]
-    kept = []
-    save_corpus(path, lambda first: kept.append(first) or blocks_from(first), NAMES, resume=True)
-    assert 0 < kept[0] < 3000
-    save_corpus(tmp_path / "expected", blocks_from(0), NAMES)
-    assert content_of(path) == content_of(tmp_path / "expected")
+    with pytest.raises(FileExistsError, match=name):
+        save_corpus(path, blocks(), NAMES)
+    assert content_of(precious) == before and not path.exists()

@@ -35,8 +35,8 @@ bound += DirectAssignmentHDP(topic_word_prior="auto").fit(X).elbo(X)
 mixture: NDArray[np.floating] = DegenerateDirichletLDA(n_components=20).fit(X).predict_mixture(X)
 models = [HybridHDP(n_components=20, sampler="collapsed", random_state=seed).fit(X) for seed in range(3)]
 
-corpus = save_corpus("corpus", iter_uci("docword.txt"), ["word"] * 25, range(100), resume=True)
-save_corpus("copy", lambda n_documents: [X[n_documents:]], overwrite=True)
+corpus = save_corpus("corpus", iter_uci("docword.txt"), ["word"] * 25, range(100))
+save_corpus("copy", [X[:50], X[50:]], overwrite=True)
 entries: int = corpus.nnz + open_corpus("copy", verify=True)[:10].nnz
 words: NDArray[np.object_] = top_words(lda, ["word"] * 25, n_words=5)
 words, weights = top_words(lda, n_words=5, return_weights=True)
@@ -45,7 +45,9 @@ explore(lda, X, texts=["text"] * 100, groups=np.arange(100) % 2, word_of=str.low
 figure = plot_topics(lda, topics=[0, 1], titles=["first", "second"])
 print(coherence(lda, X), document_completion(lda, X), left_to_right(lda, X, random_state=None))
 print(stability(models), sktopic.metrics.topic_diversity(lda), sktopic.__version__)
-curve = topic_number_curve(lda, X, n_components=[5, 10, 20], references=models, folder="curve", verbose=1)
+curve = topic_number_curve(
+    lda, X, n_components=[5, 10, 20], references=models, results_file="curve.jsonl", verbose=1
+)
 chosen: int = curve.one_standard_error
 lda.add_features(["orbit", "nasa"]).merge_topics([[0, 1], [2, 3]]).drop_topics([4]).freeze_topics([0])
 again = OnlineEMLDA(n_components=10, components_init=topics).fit(align_features(dense, lda, unknown="drop"))
