@@ -35,6 +35,11 @@ from sktopic._topic_word_prior import is_matrix
 
 # Parts of the vocabulary: sums over words are of the words of parts, then of parts, whatever the shards are.
 N_WORD_PARTS = 64
+# The estimators that can be trained in lanes.
+WITH_LANES = (
+    "OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA, StreamingVariationalLDA, "
+    "StreamingGibbsLDA or HybridHDP"
+)
 # No sum of numbers of documents or tokens comes near this.
 TOO_LARGE = 1e100
 # Relative rounding errors of statistics, which are differences in part.
@@ -94,7 +99,10 @@ def check_lanes(estimator):
         raise TypeError(f"{estimator!r:.80} is no topic model of sktopic.")
     if not isinstance(estimator, LaneModel):
         serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
-        raise ValueError(f"{type(estimator).__name__} has no rule for lanes; {serves} has.")
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be trained in lanes, on a cluster or elsewhere: the "
+            f"estimator must be {WITH_LANES}. Take {serves} instead."
+        )
     estimator._check_lanes()
 
 

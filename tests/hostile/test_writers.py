@@ -196,13 +196,6 @@ def follow_checkpoints(folder):
     return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
 
 
-def follow_sweeps(folder):
-    """The same of a sampler."""
-    estimator = new("CollapsedGibbsLDA", n_shards=2, max_iter=4)
-    settings = {"checkpoint_every": 1, "resume": True, "client": False}
-    return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
-
-
 def follow_half_corpus(folder):
     """save_corpus, which goes on where an earlier call was killed."""
     os.makedirs(folder, exist_ok=True)
@@ -230,7 +223,7 @@ def follow_cache(folder):
 
 LONG = {
     follow.__name__.removeprefix("follow_"): follow
-    for follow in (follow_curve, follow_checkpoints, follow_sweeps, follow_half_corpus, follow_cache)
+    for follow in (follow_curve, follow_checkpoints, follow_half_corpus, follow_cache)
 }
 
 
@@ -520,7 +513,7 @@ MODULES_THAT_WRITE = {
     "_model_files": {"model"},
     "_result_blocks": {"proportions"},
     "_result_folder": {"curve"},
-    "dask/_files": {"checkpoints", "sweeps"},
+    "dask/_files": {"checkpoints"},
     "datasets/_uci": {"cache"},
     "inspection/_explorer": {"page"},
 }
