@@ -338,7 +338,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         else:  # of about equally many tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
         beta, entries = self._topic_prior
-        most_tokens = in_order((each.lengths.sum() for each in batches), self._totals.max())
+        most_tokens = self._totals.max() + batch.lengths.sum()
         sums = prior_totals(len(self._counts), beta, entries)
         smallest = beta if entries is None else min(beta, entries.values.min())
         smallest_ratio = smallest / (most_tokens + np.max(sums))
