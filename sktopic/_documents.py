@@ -416,22 +416,12 @@ class DocumentBatch:
 
     def chunks(self, n_chunks):
         """Cut the documents into ranges (first, last) with about equally many clumps."""
-        if min(n_chunks, self.n_documents) <= 1:  # at once: most batches are small
+        n_chunks = min(n_chunks, self.n_documents)
+        if n_chunks <= 1:  # at once: most batches are small
             return [(0, self.n_documents)] if self.n_documents else []
-        targets = chunk_targets(n_chunks, self.n_documents, self.n_clumps)
-        return ranges_between(np.searchsorted(self.clump_indptr, targets), self.n_documents)
-
-
-def chunk_targets(n_chunks, n_documents, n_clumps):
-    """How many clumps are to be before each cut, ascending, where documents are cut into chunks."""
-    n_chunks = max(1, min(n_chunks, n_documents))
-    return n_clumps * np.arange(1, n_chunks) / n_chunks
-
-
-def ranges_between(cuts, n_documents):
-    """The ranges (first, last) of documents between cuts, those that are not empty."""
-    bounds = np.unique([0, *cuts, n_documents]).tolist()
-    return list(pairwise(bounds))
+        targets = self.n_clumps * np.arange(1, n_chunks) / n_chunks
+        cuts = np.searchsorted(self.clump_indptr, targets)
+        return list(pairwise(np.unique([0, *cuts, self.n_documents]).tolist()))
 
 
 class DocumentReader:

@@ -39,6 +39,11 @@ from sktopic._topic_word_prior import is_matrix
 N_WORD_PARTS = 64
 # What a head is without.
 ROWS = "_statistics.store"
+# The estimators that can be trained in lanes.
+WITH_LANES = (
+    "OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA, StreamingVariationalLDA, "
+    "StreamingGibbsLDA or HybridHDP"
+)
 # No sum of numbers of documents or tokens comes near this.
 TOO_LARGE = 1e100
 # Relative rounding errors of statistics, which are differences in part.
@@ -98,7 +103,10 @@ def check_lanes(estimator):
         raise TypeError(f"{estimator!r:.80} is no topic model of sktopic.")
     if not isinstance(estimator, LaneModel):
         serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
-        raise ValueError(f"{type(estimator).__name__} has no rule for lanes; {serves} has.")
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be trained in lanes, on a cluster or elsewhere: the "
+            f"estimator must be {WITH_LANES}. Take {serves} instead."
+        )
     estimator._check_lanes()
 
 

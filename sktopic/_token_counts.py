@@ -11,8 +11,7 @@ from sktopic._arrays import row_blocks
 from sktopic._kernels._collapsed_gibbs import transfer_counts
 from sktopic._kernels._documents import clump_bounds
 
-# Words whose sums are taken together. A sum over all words is that of such blocks in their order, wherever
-# the words are kept.
+# Words whose sums are taken together. A sum over all words is that of such blocks in their order.
 WORDS_TOGETHER = 1024
 # Sums of tokens below this are exact, whatever is added and removed: large counts are divided by 64.
 LARGEST_EXACT_TOTAL = 2.0**53 / 64
@@ -65,13 +64,14 @@ def in_order(terms, start=0.0):
     return reduce(add, terms, start)
 
 
-def column_sums(rows, start):
-    """The sums of columns, row after row, on top of those of the rows before."""
+def column_sums(rows):
+    """The sums of columns, row after row."""
+    sums = np.zeros(rows.shape[1])
     for some in row_blocks(rows):
-        block = np.concatenate([start[None], rows[some]])
-        # Of a single column, NumPy would add pairs.
-        start = block.sum(axis=0) if block.shape[1] > 1 else np.add.accumulate(block)[-1]
-    return start
+        block = np.concatenate([sums[None], rows[some]])
+        # NumPy would add the numbers of a single column in pairs.
+        sums = block.sum(axis=0) if block.shape[1] > 1 else np.add.accumulate(block)[-1]
+    return sums
 
 
 def tokens_of_words(documents):

@@ -19,7 +19,6 @@ from sktopic._lane_schedule import rounds
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
 from sktopic.dask._rounds import Plan
-from sktopic.dask._sweeps import Sampler
 from sktopic.datasets import make_bars, save_corpus
 from tests.conftest import assert_same_state, state
 
@@ -105,6 +104,10 @@ def test_documents_and_shards_of_words_leave_no_trace(corpus, expected, monkeypa
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_what_is_learned_at_merges_is_in_checkpoints(estimator, tmp_path, monkeypatch):
+    """Of which the last two are kept; other files stay."""
+    others = {"merge-notes.txt", "merge-00000001.csv", "merge-00000001-rows-of-mine", "thesis.txt"}
+    for name in others:
+        (tmp_path / name).touch()
     expected = here(estimator, X[:2000], merge_every=2)
     files = {"checkpoint": tmp_path, "checkpoint_every": 2, "merge_every": 2}
     with monkeypatch.context() as patch:
@@ -116,6 +119,7 @@ def test_what_is_learned_at_merges_is_in_checkpoints(estimator, tmp_path, monkey
     assert_same_state(
         state(here(estimator, X[:2000], resume=True, **files)), state(expected)
     )  # it was complete
+    assert others < set(os.listdir(tmp_path))
 
 
 def failing_at(n, kind=OSError):
@@ -212,7 +216,8 @@ def test_it_is_an_estimator():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (DirectAssignmentHDP(), "HybridHDP"),
+        (CollapsedGibbsLDA(n_shards=2), "must be OnlineEMLDA, .* or HybridHDP. Take OnlineEMLDA instead"),
+        (DirectAssignmentHDP(), "Take HybridHDP"),
         (OnlineEMLDA(boost=True), "boost"),
     ],
 )
@@ -460,23 +465,3 @@ def test_workers_that_came_back_are_missed_no_more(client):
         tasks._without_workers = -np.inf
         assert tasks.results([tasks.submit(("sum",), sum, [1, 2])]) == [3]
         assert tasks._without_workers is None
-
-
-SAMPLER = CollapsedGibbsLDA(
-    5, n_shards=3, max_iter=8, n_draws=2, doc_topic_prior="auto", evaluate_every=4, random_state=0
-)
-
-
-def test_a_sampler_is_the_same_after_a_worker_died(client, corpus, monkeypatch):
-    """And its tasks are forgotten."""
-    original = Sampler.swept
-
-    def swept(self, before):
-        if before.n_sweeps == 5:
-            kill_a_worker(client)
-        return original(self, before)
-
-    monkeypatch.setattr(Sampler, "swept", swept)
-    model = DaskTopicModel(SAMPLER, client=client, checkpoint_every=3)
-    assert_same_state(state(fitted_in_time(model, corpus)), state(clone(SAMPLER).fit(X)))
-    check_released(client)

@@ -6,8 +6,7 @@ def sweep_words(
     words: NDArray[np.int32],  # (n_words,)
     cell_document: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
-    word_row: NDArray[np.int32],  # (n_words,)
-    counts: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
+    counts: NDArray[np.float64],  # (n_features, n_topics) IN/OUT
     update_counts: bool,
     totals: NDArray[np.float64],  # (n_topics,) IN/OUT
     prior: NDArray[np.float64],  # (n_topics,)

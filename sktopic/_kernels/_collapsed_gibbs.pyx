@@ -149,7 +149,6 @@ def sweep_words(
     const int32_t[::1] words,
     const int32_t[::1] cell_document,
     const double[::1] cell_count,
-    const int32_t[::1] word_row,
     double[:, ::1] counts,
     bint update_counts,
     double[::1] totals,
@@ -173,8 +172,7 @@ def sweep_words(
     ----------
     word_indptr, words : cells of each word, in the order of the words; column of X of each word       IN
     cell_document, cell_count : (n_cells,) document and count > 0 of each cell                        IN
-    word_row : (n_words,) row of counts of each word                                              IN
-    counts : (n_rows, n_topics) tokens of each word in each topic, n_kw                           IN/OUT
+    counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
     update_counts : whether to change the counts; otherwise transfer_counts does it later, and other documents
         can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
@@ -215,9 +213,9 @@ def sweep_words(
             word.topic_word_prior[k] = topic_word_prior
         for w in range(words.shape[0]):
             if update_counts:
-                word.count = &counts[word_row[w], 0]
+                word.count = &counts[words[w], 0]
             else:
-                memcpy(word.count, &counts[word_row[w], 0], n_topics * sizeof(double))
+                memcpy(word.count, &counts[words[w], 0], n_topics * sizeof(double))
             for own in range(own_indptr[words[w]], own_indptr[words[w] + 1]):
                 word.topic_word_prior[own_topic[own]] = own_value[own]
             word.fixed = fill_own_ratios(

@@ -9,8 +9,7 @@ def sweep_words(
     words: NDArray[np.int32],  # (n_words,)
     document: NDArray[np.int32],  # (n_tokens,)
     size: NDArray[np.float32],  # (n_tokens,)
-    word_row: NDArray[np.int32],  # (n_words,)
-    counts: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
+    counts: NDArray[np.float64],  # (n_features, n_topics) IN/OUT
     update_counts: bool,
     totals: NDArray[np.float64],  # (n_topics,) IN/OUT
     prior: NDArray[np.float64],  # (n_topics,)

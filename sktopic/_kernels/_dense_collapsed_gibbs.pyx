@@ -46,7 +46,6 @@ def sweep_words(
     const int32_t[::1] words,
     const int32_t[::1] document,
     const float[::1] size,
-    const int32_t[::1] word_row,
     double[:, ::1] counts,
     bint update_counts,
     double[::1] totals,
@@ -66,8 +65,7 @@ def sweep_words(
     ----------
     token_indptr, words : tokens of each word, in the order of the words; column of X of each word     IN
     document, size : (n_tokens,) document and weight of each token                                IN
-    word_row : (n_words,) row of counts of each word                                              IN
-    counts : (n_rows, n_topics) tokens of each word in each topic, n_kw                           IN/OUT
+    counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
     update_counts : whether to change the counts; otherwise transfer_counts does it later, and other documents
         can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
@@ -102,9 +100,9 @@ def sweep_words(
             scratch[0, k] = <float>prior[k]
         for w in range(words.shape[0]):
             if update_counts:
-                word.count = &counts[word_row[w], 0]
+                word.count = &counts[words[w], 0]
             else:
-                memcpy(word.count, &counts[word_row[w], 0], n_topics * sizeof(double))
+                memcpy(word.count, &counts[words[w], 0], n_topics * sizeof(double))
             for own in range(own_indptr[words[w]], own_indptr[words[w] + 1]):
                 beta[own_topic[own]] = own_value[own]
             fill_word(&word)

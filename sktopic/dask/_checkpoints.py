@@ -1,12 +1,11 @@
 """The state of a fit in files, from which it goes on: after a worker has died, or all of them and the client.
 
-A checkpoint is some files of arrays, such as the rows of each shard of words, and then one for the head,
-which says what it is a checkpoint of. Where that is missing, the others are no checkpoint.
+A checkpoint is a file of the rows of each shard of words, and then one for the head, which says what it is a
+checkpoint of. Where that is missing, the others are no checkpoint.
 """
 
 import json
 import re
-from contextlib import contextmanager
 from uuid import uuid4
 
 import numpy as np
@@ -28,16 +27,18 @@ FORMAT, SCHEMA = "sktopic checkpoint", 1
 # Checkpoints that are kept: the last may be damaged.
 KEPT = 2
 NAME = re.compile(r"merge-(\d{8})\.checkpoint")
-# The files of a checkpoint: its head, and those that `rows_name`, `topics_name` and `draws_name` call so.
-FILE = re.compile(NAME.pattern + r"|merge-\d{8}-(rows|topics|draws)-\d{5,}")
+# The files of a checkpoint: its head, and the rows of each shard.
+FILE = re.compile(NAME.pattern + r"|merge-\d{8}-rows-\d{5}")
+# What a head has beside arrays.
+HEADER = {"format", "schema", "of", "bounds", "fitted", "rho"}
 # Parameters that make no difference to what is trained.
 WITHOUT_EFFECT = {"n_jobs", "verbose"}
 # What a checkpoint says of the documents.
 OF_DOCUMENTS = {"documents", "n_documents", "n_features"}
 
 
-class Heads:
-    """The heads of the checkpoints of one fit, which are numbered by merges.
+class Checkpoints:
+    """Checkpoints of a fit in lanes, which are numbered by merges.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class Heads:
     """
 
     def __init__(self, folder, estimator, identity):
-        self._folder = folder
+        self._folder, self._last = folder, None
         parameters = estimator.get_params(deep=False)
         given = described({name: parameters[name] for name in sorted(parameters.keys() - WITHOUT_EFFECT)})
         of = {
@@ -57,29 +58,52 @@ class Heads:
         }
         self._identity = json.loads(json.dumps(of))
 
-    def numbers(self):
+    def _numbers(self):
         """Rounds after which there are checkpoints, ascending."""
         matches = (NAME.fullmatch(name) for name in self._folder.names())
         return sorted(int(match.group(1)) for match in matches if match)
 
-    def write(self, number, header, arrays):
-        """Complete a checkpoint by its head, and delete older ones, of which the heads go first."""
-        header = {"format": FORMAT, "schema": SCHEMA, "of": self._identity, **header}
-        self._folder.write_arrays(_head_name(number), header, arrays)
-        kept = tuple(map(prefix_of, self.numbers()[-KEPT:]))
+    def write(self, tasks, state, number):
+        """Write a state, and delete older ones, of which the heads go first."""
+        head, writes = state.saved(tasks, self._folder, prefix_of(number))
+        (head,) = tasks.results([head])
+        tasks.wait(writes)
+        self._write_head(head, state.bounds, number)
+        kept = tuple(map(prefix_of, self._numbers()[-KEPT:]))
         for name in sorted(self._folder.names(), key=lambda name: NAME.fullmatch(name) is None):
             if FILE.fullmatch(name) and not name.startswith(kept):
                 self._folder.delete(name)
+        self._last = head, state.bounds, number
 
-    def last(self, resume):
-        """The number of the last checkpoint, or None.
+    def _write_head(self, head, bounds, number):
+        arrays, values = {}, {}
+        for name, value in head.fitted.items():
+            if isinstance(value, np.ndarray):
+                arrays[name] = value
+            else:
+                values[name] = _encoded(value)
+        header = {
+            "format": FORMAT,
+            "schema": SCHEMA,
+            "of": self._identity,
+            "bounds": [list(words) for words in bounds],
+            "fitted": values,
+            "rho": head.rho,
+        }
+        self._folder.write_arrays(_head_name(number), header, arrays)
+
+    def read(self, start, resume, check):
+        """Return the head of the last checkpoint, bounds of its shards, and its number; or None.
+
+        start : the Head before the first update, of the same model
+        check : function of a head and a number that raises ValueError if they do not belong together
 
         Raises
         ------
         ValueError
-            For one of another fit, or any if the fit is not to go on.
+            For one that is damaged or of another fit, or any if the fit is not to go on.
         """
-        numbers = self.numbers()
+        numbers = self._numbers()
         if not numbers:
             return None
         if not resume:
@@ -87,29 +111,22 @@ class Heads:
                 f"{self._folder.address} has checkpoints: resume=True goes on with the last one; give "
                 "another folder to start anew."
             )
-        with self.open(numbers[-1]) as archive:
-            schema, found = archive.header.get("schema"), archive.header.get("of")
-            if archive.header.get("format") != FORMAT or type(schema) is not int or schema != SCHEMA:
-                raise ValueError("it is no checkpoint that this version reads")
-            if type(found) is not dict:
-                raise ValueError(f"it says that it is of {found!r:.40}")
-        self._check_identity(found, _head_name(numbers[-1]))
-        return numbers[-1]
-
-    @contextmanager
-    def open(self, number, keys=None, arrays=None):
-        """Open the head of a checkpoint; a ValueError of the block names the file.
-
-        keys, arrays : the names that the header, besides those of all, and the arrays have to have; or None
-        """
+        number = numbers[-1]
         with self._folder.open_arrays(_head_name(number)) as archive:
-            for found, wanted in (
-                (archive.header.keys() - {"format", "schema", "of"}, keys),
-                (archive.declared.keys(), arrays),
-            ):
-                if wanted is not None and found != wanted:
-                    raise ValueError(f"it lacks, or should not have, {sorted(found ^ wanted)[:5]!r:.200}")
-            yield archive
+            found = _identity(archive.header)
+        self._check_identity(found, _head_name(number))
+        with self._folder.open_arrays(_head_name(number)) as archive:
+            unlike = archive.header.keys() ^ HEADER
+            if unlike:
+                raise ValueError(f"it lacks, or should not have, {sorted(unlike)[:5]!r:.200}")
+            head = _head(archive, start)
+            bounds = _bounds(archive.header["bounds"], head.n_features)
+            check(head, number)
+            missing = {rows_name(prefix_of(number), i) for i in range(len(bounds))} - {*self._folder.names()}
+            if missing:
+                raise ValueError(f"it lacks {min(missing)}")
+        self._last = head, bounds, number
+        return self._last
 
     def _check_identity(self, found, name):
         if found == self._identity:
@@ -124,56 +141,6 @@ class Heads:
         raise ValueError(
             f"{name} in {self._folder.address} is the checkpoint of {what}: {details}. Give another folder."
         )
-
-
-class Checkpoints:
-    """Checkpoints of a fit in lanes.
-
-    Parameters
-    ----------
-    folder, estimator, identity : see Heads
-    """
-
-    def __init__(self, folder, estimator, identity):
-        self._folder, self._heads, self._last = folder, Heads(folder, estimator, identity), None
-
-    def write(self, tasks, state, number):
-        """Write a state, and delete older ones."""
-        head, writes = state.saved(tasks, self._folder, prefix_of(number))
-        (head,) = tasks.results([head])
-        tasks.wait(writes)
-        self._write_head(head, state.bounds, number)
-        self._last = head, state.bounds, number
-
-    def _write_head(self, head, bounds, number):
-        arrays, values = {}, {}
-        for name, value in head.fitted.items():
-            if isinstance(value, np.ndarray):
-                arrays[name] = value
-            else:
-                values[name] = _encoded(value)
-        header = {"bounds": [list(words) for words in bounds], "fitted": values, "rho": head.rho}
-        self._heads.write(number, header, arrays)
-
-    def read(self, start, resume, check):
-        """Return the head of the last checkpoint, bounds of its shards, and its number; or None.
-
-        start : the Head before the first update, of the same model
-        resume : see Heads.last
-        check : function of a head and a number that raises ValueError if they do not belong together
-        """
-        number = self._heads.last(resume)
-        if number is None:
-            return None
-        with self._heads.open(number, {"bounds", "fitted", "rho"}) as archive:
-            head = _head(archive, start)
-            bounds = _bounds(archive.header["bounds"], head.n_features)
-            check(head, number)
-            missing = {rows_name(prefix_of(number), i) for i in range(len(bounds))} - {*self._folder.names()}
-            if missing:
-                raise ValueError(f"it lacks {min(missing)}")
-        self._last = head, bounds, number
-        return self._last
 
     def state(self, tasks, state):
         """The state of the last checkpoint, which has no history but the files."""
@@ -251,6 +218,16 @@ def prefix_of(number):
 
 def _head_name(number):
     return f"{prefix_of(number)}.checkpoint"
+
+
+def _identity(header):
+    """What the head of a checkpoint says that it is of."""
+    schema, found = header.get("schema"), header.get("of")
+    if header.get("format") != FORMAT or type(schema) is not int or schema != SCHEMA:
+        raise ValueError("it is no checkpoint that this version reads")
+    if type(found) is not dict:
+        raise ValueError(f"it says that it is of {found!r:.40}")
+    return found
 
 
 def _head(archive, start):

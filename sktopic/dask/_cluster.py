@@ -1,13 +1,12 @@
 """Where tasks run: on a Dask cluster, or at once in this process.
 
-Both have the methods that the loops need: `submit` for a task, `results` for what small ones return, `wait`
+Both have what the loop over rounds needs: `submit` for a task, `results` for what small ones return, `wait`
 for the end of others. A task is a pure function with a name that tells what it computes, so that Dask may
 run it anywhere, and again.
 """
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent import futures
 from concurrent.futures import CancelledError
@@ -17,8 +16,6 @@ from weakref import WeakSet
 
 from sktopic._optional import import_distributed
 
-# Steps of a fit that are submitted ahead of the one that the client waits for.
-STEPS_AHEAD = 3
 # Seconds between two looks at whether the cluster is still there.
 POLL = 1.0
 # Seconds in which a scheduler has to answer, however busy it is.
@@ -35,34 +32,6 @@ class TaskFailed(Exception):
     def __init__(self, position, error):
         super().__init__(position, error)
         self.position, self.error = position, error
-
-
-class Steps:
-    """Steps of a fit, some of which are submitted ahead of the one that the client waits for.
-
-    Parameters
-    ----------
-    tasks : Here or Cluster
-    progress : Progress, which counts documents
-    """
-
-    def __init__(self, tasks, progress):
-        self._tasks, self._progress, self._pending = tasks, progress, deque()
-
-    def submitted(self, task, n_documents):
-        """Count a step of so many documents, which ends with a task; wait for the steps long before it."""
-        self._pending.append((task, n_documents))
-        self._wait(0 if self._tasks.client is None else STEPS_AHEAD)
-
-    def finish(self):
-        """Wait for all steps."""
-        self._wait(0)
-
-    def _wait(self, most):
-        while len(self._pending) > most:
-            task, n_documents = self._pending.popleft()
-            self._tasks.wait([task])
-            self._progress.advance(n_documents)
 
 
 class Here:

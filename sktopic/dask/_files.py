@@ -140,18 +140,13 @@ def write_rows(folder: Folder, name: str, rows: np.ndarray) -> None:
 def read_rows(folder: Folder, name: str, shape: tuple[int, int]) -> np.ndarray:
     """Read such a file; ValueError for rows of another shape."""
     with folder.open_arrays(name) as archive:
-        (rows,) = read_only(archive, {"rows": np.dtype(np.float64)})
+        if archive.declared.keys() != {"rows"} or archive.header:
+            names = sorted(archive.declared.keys() ^ {"rows"} | archive.header.keys())
+            raise ValueError(f"it lacks, or should not have, {names[:5]!r:.200}")
+        rows = archive.array("rows", np.dtype(np.float64))
         if rows.shape != shape:
             raise ValueError(f"it has rows of shape {rows.shape}, where {shape} is needed")
         largest = rows.max(initial=0.0)
         if not (largest <= TOO_LARGE and rows.min(initial=0.0) >= -ROUNDING * largest):  # as NaN is not
             raise ValueError("it has negative numbers, too large ones, or some that are not finite")
         return rows
-
-
-def read_only(archive, dtypes):
-    """Read the arrays of an archive that has to have just these, each of its dtype (dict by name)."""
-    if archive.declared.keys() != dtypes.keys() or archive.header:
-        names = sorted(archive.declared.keys() ^ dtypes.keys() | archive.header.keys())
-        raise ValueError(f"it lacks, or should not have, {names[:5]!r:.200}")
-    return [archive.array(name, dtype) for name, dtype in dtypes.items()]

@@ -24,12 +24,7 @@ from sktopic.dask._files import Folder
 from sktopic.dask._inference import ServedModel, lazy_proportions, score_of
 from sktopic.dask._rounds import Plan, run_rounds
 from sktopic.dask._state import begin_state
-from sktopic.dask._sweeps import sample
-from sktopic.lda import CollapsedGibbsLDA
-from sktopic.lda._shard_tasks import check_shards
 
-# Parameters that are for mini-batches in lanes, and what they are where they are not given.
-SETTINGS_OF_LANES = {"n_lanes": 8, "merge_every": "auto", "delta_dtype": "float64"}
 # Each is planned before training begins, with or without documents: so many take seconds.
 MOST_LANES = 4096
 # Models in scratch folders are there as long as this process, since arrays that are computed later read them.
@@ -49,11 +44,9 @@ class DaskTopicModel(BaseEstimator):
     estimator : estimator
         The model to train: OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA,
         StreamingVariationalLDA, StreamingGibbsLDA or HybridHDP. Its batch_size is that of a lane. Tasks run
-        in one thread each, whatever its n_jobs. Or CollapsedGibbsLDA: its shards are swept side by side and
-        merged after each sweep, which is what its own fit does, to the last bit.
+        in one thread each, whatever its n_jobs.
     n_lanes : int from 1 to 4096, default=8
-        Lanes, at least as many as the cluster has threads that are to be at work. CollapsedGibbsLDA has its
-        n_shards instead.
+        Number of lanes. Choose at least as many as the cluster has threads.
     merge_every : int or "auto", default="auto"
         Mini-batches of a lane from one merge to the next; "auto": few at first, while topics form, then more.
     checkpoint : str, path-like or None, default=None
@@ -161,9 +154,9 @@ class DaskTopicModel(BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is out of range or has no rule for lanes; if a block of X holds no valid counts,
-            which the message names; if a checkpoint is of another model or of other documents, or damaged,
-            where the message names the file.
+            If the estimator cannot be trained in lanes; if a parameter is out of range or has no rule for
+            lanes; if a block of X holds no valid counts, which the message names; if a checkpoint is of
+            another model or of other documents, or damaged, where the message names the file.
         RuntimeError
             If scheduler or workers are gone, and do not come back.
         """
@@ -171,8 +164,6 @@ class DaskTopicModel(BaseEstimator):
         self._check(estimator)
         with tasks_of(self.client) as tasks, self._files(tasks, self.checkpoint) as folder:
             documents = documents_of(X, tasks, type(estimator).__name__)
-            if isinstance(estimator, CollapsedGibbsLDA):
-                return self._fit_in_shards(documents, tasks, folder)
             start = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
             files = self._checkpoints(folder, documents)
             plan = self._plan(estimator, documents, int(estimator.max_iter))
@@ -212,11 +203,6 @@ class DaskTopicModel(BaseEstimator):
         fitted = getattr(self, "estimator_", None)
         estimator = self.estimator if fitted is None else fitted
         self._check(estimator)
-        if isinstance(estimator, CollapsedGibbsLDA):
-            raise ValueError(
-                "CollapsedGibbsLDA is trained on a cluster by fit alone; estimator_.partial_fit adds "
-                "documents to what it has learned, on one machine."
-            )
         with tasks_of(self.client) as tasks, self._files(tasks) as folder:
             n_features = None if fitted is None else fitted.n_features_in_
             documents = documents_of(X, tasks, type(estimator).__name__, n_features)
@@ -290,40 +276,7 @@ class DaskTopicModel(BaseEstimator):
             raise ValueError("resume=True goes on with the last checkpoint of a folder: give checkpoint.")
         if getattr(estimator, "_skl_callbacks", None):
             raise ValueError(f"{type(self).__name__} reports to no callbacks of its estimator.")
-        if not isinstance(estimator, CollapsedGibbsLDA):
-            check_lanes(estimator)
-            return
-        check_shards(estimator)
-        for name, default in SETTINGS_OF_LANES.items():
-            if getattr(self, name) != default:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is for mini-batches; CollapsedGibbsLDA has its n_shards "
-                    "in the place of lanes, and is merged after each sweep."
-                )
-
-    def _fit_in_shards(self, documents, tasks, folder):
-        """Fit a sampler, whose sweeps are merged one by one."""
-        estimator, every, resume = clone(self.estimator), int(self.checkpoint_every), self.resume
-        n_sweeps = int(estimator.max_iter)
-        with self._progress(n_sweeps * documents.n_documents) as progress:
-            try:
-                model = sample(
-                    estimator,
-                    documents,
-                    tasks,
-                    folder=folder,
-                    checkpoint_every=every,
-                    resume=resume,
-                    progress=progress,
-                )
-            except TaskFailed as failed:
-                raise failed.error from None
-        self.estimator_, self.n_merges_ = model, n_sweeps
-        return self
-
-    def _progress(self, total, done=0):
-        name = f"{type(self).__name__}.{type(self.estimator).__name__}"
-        return Progress(name, total, done=done, shown=bool(self.verbose))
+        check_lanes(estimator)
 
     def _in_tasks(self, estimator, tasks):
         """A copy of the estimator as tasks have it: small, and with one thread on a worker."""
@@ -353,7 +306,8 @@ class DaskTopicModel(BaseEstimator):
     def _run(self, tasks, plan, start, n_done, files):
         """Run the rounds of a plan; returns the fitted model."""
         total, done = plan.n_documents_from(0), plan.n_documents_from(0) - plan.n_documents_from(n_done)
-        with self._progress(total, done) as progress:
+        name = f"{type(self).__name__}.{type(self.estimator).__name__}"
+        with Progress(name, total, done=done, shown=bool(self.verbose)) as progress:
             every = int(self.checkpoint_every)
             try:
                 return run_rounds(tasks, plan, start, n_done, files, every, progress)

@@ -1,5 +1,6 @@
 """The loop over rounds: which documents each lane has, and what is submitted when."""
 
+from collections import deque
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +9,10 @@ from sktopic._block_order import blocks_of, dealt, permuted, windows
 from sktopic._kernels._rng import combine_keys
 from sktopic._lane_schedule import rounds
 from sktopic._minibatch import SHUFFLE_KEY
-from sktopic.dask._cluster import Steps
 from sktopic.dask._state import Round
+
+# Rounds that are submitted ahead of the one that the client waits for.
+ROUNDS_AHEAD = 3
 
 
 class Deal:
@@ -131,13 +134,23 @@ def run_rounds(tasks, plan, start, n_done, files, every, progress):
     start : returns the State before them, which is let go after the first, as each is after the next
     every : rounds from one file to the next, which cuts the state from the tasks that it came from
     """
-    state, steps = start(), Steps(tasks, progress)
+    state, pending = start(), deque()
+    ahead = 0 if tasks.client is None else ROUNDS_AHEAD
+
+    def wait(most):
+        """Wait until at most so many rounds are pending."""
+        while len(pending) > most:
+            round_, done = pending.popleft()
+            tasks.wait([done])
+            progress.advance(plan.n_documents(round_))
+
     for round_ in plan.rounds[n_done:]:
         state = state.advance(tasks, round_, plan.chunks(tasks, round_))
-        steps.submitted(state.done(tasks, round_), plan.n_documents(round_))
+        pending.append((round_, state.done(tasks, round_)))
+        wait(ahead)
         n_done = round_.number + 1
         if n_done % every == 0 or n_done == len(plan.rounds):
-            steps.finish()
+            wait(0)
             files.write(tasks, state, n_done)
             if n_done < len(plan.rounds):
                 state = files.state(tasks, state)

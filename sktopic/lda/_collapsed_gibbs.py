@@ -339,11 +339,11 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         else:  # of about equally many tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
         beta, entries = self._topic_prior
-        most_tokens = in_order((each.lengths.sum() for each in batches), self._totals.max())
+        most_tokens = self._totals.max() + batch.lengths.sum()
         sums = prior_totals(len(self._counts), beta, entries)
         smallest = beta if entries is None else min(beta, entries.values.min())
         smallest_ratio = smallest / (most_tokens + np.max(sums))
-        shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio).unassigned() for each in batches]
+        shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio) for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
         before = rows_of(self._counts, words)
         none_negative = leaves_none_negative(batch.cell_count)
@@ -358,9 +358,9 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     def _assign_at_random(self, call):
         self._counts[:] = 0.0
         for i, shard in enumerate(call.shards):
-            draws = initial_draws(self._seed, i, len(shard.z))
+            draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY, i), len(shard.z))
             shard.assign(self._initial_topics(shard, draws), self._counts)
-        self._totals[:] = column_sums(self._counts, np.zeros_like(self._totals))
+        self._totals[:] = column_sums(self._counts)
 
     def _sweep(self, call, workers):
         """With several shards, against counts that are merged after the sweep."""
@@ -407,7 +407,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
 
     def _sum_totals(self, call):
         changes = self._counts[call.words] - call.counts_before
-        self._totals[:] = call.totals_before + column_sums(changes, np.zeros_like(self._totals))
+        self._totals[:] = call.totals_before + column_sums(changes)
 
     def _undo(self, call):
         before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
@@ -452,21 +452,29 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     # Priors
 
     def _gains_of(self, shards):
+        """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
         prior = self.doc_topic_prior_
-        return total_gains(prior, [shard.prior_gains(prior) for shard in shards])
+        return np.append(prior, 1.0) * in_order(shard.prior_gains(prior) for shard in shards)
 
     def _learn_priors(self, shards):
         """Minka's fixed points for the priors of proportions and of topics, where asked for."""
         for _ in range(PRIOR_ITERATIONS if self._learns_prior else 0):
             gains = self._gains + self._gains_of(shards)
-            self.doc_topic_prior_ = learned_prior(self.doc_topic_prior, self.doc_topic_prior_, gains)
+            if gains[-1] == 0.0:  # there are no words
+                break
+            learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
+            self.doc_topic_prior_ = learner.mode(gains, 1.0)
         counts, totals = self._counts, self._totals
         if len(self._held):
             counts, totals = (np.delete(array, self._held, axis=-1) for array in (counts, totals))
-        blocks = word_blocks(np.arange(len(counts)))
+        n_features, blocks = len(counts), word_blocks(np.arange(len(counts)))
         for _ in range(PRIOR_ITERATIONS if self._learns_topic_word_prior else 0):
-            gains = [prior_gains(counts[words], self.topic_word_prior_) for words in blocks]
-            self.topic_word_prior_ = learned_topic_prior(self.topic_word_prior_, gains, totals, len(counts))
+            beta = self.topic_word_prior_
+            below = n_features * (digamma(totals + n_features * beta) - digamma(n_features * beta)).sum()
+            if not below > 0.0:  # the counts are too small to tell
+                break
+            above = beta * in_order(prior_gains(counts[words], beta) for words in blocks)
+            self.topic_word_prior_ = float(np.clip(above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
 
     def _trace(self, call):
         """log p(words and topics of the documents | counts of earlier ones)."""
@@ -487,32 +495,3 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
                 total += sign * (gammaln(change + value) - gammaln(change + beta)).sum()
         total += self._log_frozen(call, call.shards)
         return [in_order((term for shard in call.shards for term in shard.log_proportions(prior)), total)]
-
-
-# What a chain computes from sums over its documents and words, wherever these are
-
-
-def initial_draws(seed, shard, n_clumps):
-    """The random numbers of which the tokens of a shard have their first topics."""
-    return uniforms(combine_keys(seed, ASSIGNMENT_KEY, shard), n_clumps)
-
-
-def total_gains(prior, gains):
-    """Minka's sums for the prior of proportions, from `Shard.prior_gains` of all shards: the numerators of
-    all topics, and the denominator."""
-    return np.append(prior, 1.0) * in_order(gains)
-
-
-def learned_prior(kind, prior, gains):
-    """The prior of proportions after an iteration with these sums; kind is the parameter."""
-    if gains[-1] == 0.0:  # there are no words
-        return prior
-    return PriorLearner(kind, "gamma", shape=1.0, rate=0.0).mode(gains, 1.0)
-
-
-def learned_topic_prior(beta, gains, totals, n_features):
-    """The prior of topics after an iteration with the `prior_gains` of all blocks of words."""
-    below = n_features * (digamma(totals + n_features * beta) - digamma(n_features * beta)).sum()
-    if not below > 0.0:  # the counts are too small to tell
-        return beta
-    return float(np.clip(beta * in_order(gains) / below, SMALLEST_LEARNED, LARGEST_LEARNED))

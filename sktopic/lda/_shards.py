@@ -1,13 +1,12 @@
 """Documents with the topics of their tokens, as the collapsed Gibbs sampler for LDA keeps them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from sktopic._kernels._collapsed_gibbs import transfer_counts
-from sktopic._kernels._documents import clump_bounds
 from sktopic._token_counts import add_tokens
 from sktopic._topic_word_prior import PriorEntries, prior_totals
 from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
@@ -30,7 +29,7 @@ class TopicPrior(NamedTuple):
     prior_sum: np.ndarray
 
     @classmethod
-    def of(cls, n_features, n_topics, topic_word_prior, entries=None):
+    def of(cls, n_features, n_topics, topic_word_prior, entries):
         """Of all words and topics: a number, and PriorEntries in its place, or None."""
         sums = prior_totals(n_features, topic_word_prior, entries) * np.ones(n_topics)
         own = entries or PriorEntries.none(n_features, n_topics)
@@ -65,42 +64,8 @@ class Shard:
             batch.cell_count[batch.word_cell],
             batch.lengths,
             topics_of(batch, prior, smallest_ratio),
-            np.empty(0, dtype=np.int32),
+            batch.unassigned(),
         )
-
-    def unassigned(self):
-        """The same with no topics yet."""
-        n_clumps = int(clump_bounds(self.cell_count)[-1])
-        return replace(
-            self,
-            topics=self.topics.unassigned(len(self.lengths), n_clumps),
-            z=np.full(n_clumps, -1, dtype=np.int32),
-        )
-
-    def holding(self, z, topics):
-        """The same with other topics of tokens, and the state of its DocumentTopics that belongs to them."""
-        return replace(self, z=z, topics=self.topics.holding(topics))
-
-    def __sizeof__(self):
-        arrays = [*vars(self).values(), *vars(self.topics).values()]
-        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
-
-    def by_words(self, n_words):
-        """Yield parts of so many words, in their order, as (slice of the words, Shard on the same arrays)."""
-        token_indptr = clump_bounds(self.cell_count)[self.word_indptr]
-        for first in range(0, len(self.words), n_words):
-            words = slice(first, min(first + n_words, len(self.words)))
-            tokens = slice(token_indptr[words.start], token_indptr[words.stop])
-            yield (
-                words,
-                replace(
-                    self,
-                    word_indptr=self.word_indptr[words.start : words.stop + 1],
-                    words=self.words[words],
-                    topics=self.topics.of_words(words, tokens),
-                    z=self.z[tokens],
-                ),
-            )
 
     def assign(self, z, counts):
         """Give every token a topic, and count them."""
@@ -109,33 +74,28 @@ class Shard:
         self.transfer(before, counts)
         self.list_topics()
 
-    def transfer(self, before, counts, word_row=None):
-        """Let the tokens be counted in the topics they have, and no longer in those of before.
-
-        word_row : the row of counts of each word; None: that of its column
-        """
+    def transfer(self, before, counts):
+        """Let the tokens be counted in the topics they have, and no longer in those of before."""
         transfer_counts(
             word_indptr=self.word_indptr,
-            words=self.words if word_row is None else word_row,
+            words=self.words,
             cell_count=self.cell_count,
             before=before,
             z=self.z,
             counts=counts,
         )
 
-    def sweep(self, counts, update_counts, totals, prior, topic_prior, key, word_row=None):
+    def sweep(self, counts, update_counts, totals, prior, topic_prior, key):
         """Draw every token's topic once; returns Swept.
 
         update_counts : whether the counts are changed at once; else `transfer` changes them later
         topic_prior : TopicPrior
-        word_row : the row of counts of each word; None: that of its column
         """
         before, totals = None if update_counts else self.z.copy(), totals.copy()
         if len(self.words):
             self.topics.sweep(
                 self.words,
                 self.z,
-                word_row=self.words if word_row is None else word_row,
                 counts=counts,
                 update_counts=update_counts,
                 totals=totals,

@@ -209,24 +209,21 @@ def read_corpus(folder):
 
 
 LANES = {"checkpoint_every": 1, "client": False, "resume": True}
-TRAINED = {
-    "lanes": new("OnlineVariationalLDA", topic_word_prior="auto", doc_topic_prior="auto"),
-    "sweeps": new("CollapsedGibbsLDA", max_iter=5, evaluate_every=1, n_draws=3, thinning=1),
-}
+TRAINED = new("OnlineVariationalLDA", topic_word_prior="auto", doc_topic_prior="auto")
 
 
-def write_checkpoint(folder, kind):
+def write_checkpoint(folder):
     """Checkpoints of a fit before its end, of which the last is left."""
-    DaskTopicModel(TRAINED[kind], checkpoint=folder, **LANES).fit(X)
+    DaskTopicModel(TRAINED, checkpoint=folder, **LANES).fit(X)
     numbers = sorted({name[:14] for name in os.listdir(folder)})
     for name in os.listdir(folder):
         if not name.startswith(numbers[-2]):
             os.unlink(folder / name)
 
 
-def read_checkpoint(folder, kind):
+def read_checkpoint(folder):
     with np.errstate(all="ignore"):
-        model = DaskTopicModel(TRAINED[kind], checkpoint=folder, **LANES).fit(X).estimator_
+        model = DaskTopicModel(TRAINED, checkpoint=folder, **LANES).fit(X).estimator_
         assert model.components_.shape == (3, 7)
 
 
@@ -248,14 +245,7 @@ def read_results(folder):
 READERS = {
     "model": (write_model, read_model),
     "corpus": (write_corpus, read_corpus),
-    "checkpoint of lanes": (
-        lambda folder: write_checkpoint(folder, "lanes"),
-        lambda f: read_checkpoint(f, "lanes"),
-    ),
-    "checkpoint of sweeps": (
-        lambda folder: write_checkpoint(folder, "sweeps"),
-        lambda f: read_checkpoint(f, "sweeps"),
-    ),
+    "checkpoint": (write_checkpoint, read_checkpoint),
     "results": (write_results, read_results),
 }
 

@@ -203,13 +203,6 @@ def follow_checkpoints(folder):
     return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
 
 
-def follow_sweeps(folder):
-    """The same of a sampler."""
-    estimator = new("CollapsedGibbsLDA", n_shards=2, max_iter=4)
-    settings = {"checkpoint_every": 1, "resume": True, "client": False}
-    return fitted_state(DaskTopicModel(estimator, checkpoint=folder, **settings).fit(X).estimator_)
-
-
 @cache
 def collection():
     return small_collection(60, 50)
@@ -227,7 +220,7 @@ def follow_cache(folder):
 
 LONG = {
     follow.__name__.removeprefix("follow_"): follow
-    for follow in (follow_curve, follow_checkpoints, follow_sweeps, follow_cache)
+    for follow in (follow_curve, follow_checkpoints, follow_cache)
 }
 
 
@@ -517,7 +510,7 @@ MODULES_THAT_WRITE = {
     "_model_files": {"model"},
     "_result_blocks": {"proportions"},
     "_result_file": {"curve"},
-    "dask/_files": {"checkpoints", "sweeps"},
+    "dask/_files": {"checkpoints"},
     "datasets/_uci": {"cache"},
     "inspection/_explorer": {"page"},
 }

@@ -149,13 +149,8 @@ class Chain:
         return base, own_indptr, topic.astype(np.int32), beta[word, topic], beta.sum(axis=0)
 
     def sweep(self, key, update_counts=True):
-        """Rows of counts are those of the words in another order, and others of no word between them."""
-        word_row = 2 * np.argsort(np.argsort(self.words)[::-1]).astype(np.int32) + 1
-        counts = np.full((2 * len(self.words) + 1, len(self.prior)), np.nan)
-        counts[word_row] = self.counts[self.words]
-        given = word_row, counts, update_counts, self.totals, self.prior, *self.priors_of_words
+        given = self.counts, update_counts, self.totals, self.prior, *self.priors_of_words
         self.topics.sweep(self, given, key)
-        self.counts[self.words] = counts[word_row]
 
     def assign(self, z):
         """Start from assignments."""
