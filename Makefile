@@ -49,7 +49,7 @@ help:
 	@echo "make clang     tests of kernels, with kernels that $(CLANG) has compiled"
 	@echo "make aarch64   the same on another machine, which qemu emulates (Debian, root the first time)"
 	@echo "make headers   compile the C headers with every compiler at hand, and compare what their loops return"
-	@echo "make lint      check style and types: ruff, cython-lint, codespell, mypy, stubtest"
+	@echo "make lint      check style and types: ruff, cython-lint, codespell, layers, mypy, stubtest"
 	@echo "make doc       build the documentation into doc/_build/html, warnings are errors, and check it"
 	@echo "make check-doc  check what was built: links, searches, spelling, descriptions of pictures"
 	@echo "make bench     measure quality and speed against other libraries, into benchmarks/output"
@@ -130,6 +130,7 @@ lint: $(VENV)/.kernels $(VENV)/.extra-lint
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint sktopic/_kernels
 	$(BIN)/codespell $(PROSE)
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/mypy --strict --follow-imports=silent tests/typing/user.py
 	$(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml --ignore-missing-stub $(KERNEL_MODULES)

@@ -23,7 +23,7 @@ from peers import tomotopy_run
 from scipy.stats import ttest_ind
 
 from sktopic import CollapsedGibbsLDA, OnlineEMLDA, OnlineVariationalLDA
-from sktopic._document_steps import GibbsStep
+from sktopic._inference import GibbsStep
 from sktopic.metrics import coherence, document_completion, topic_diversity
 
 CORPORA = "kos", "nips1740", "reuters21578", "20news", "enron_inbox"

@@ -185,7 +185,7 @@ class Begin:
     """Notes when the first update of a fit begins, after all checks; a context manager."""
 
     def __enter__(self):
-        from sktopic._monitor import FitMonitor
+        from sktopic._training._monitor import FitMonitor
 
         self._monitor, self._begin = FitMonitor, FitMonitor.begin
 

@@ -93,9 +93,9 @@ def copy_rate():
 
 def parts(corpus, n_topics):
     """A row of cost_parts.csv: medians over updates."""
-    from sktopic import _topics
-    from sktopic._document_steps import GibbsStep
-    from sktopic._state._word_counts import WordCounts
+    from sktopic._inference import GibbsStep
+    from sktopic._topics import _topic_rows
+    from sktopic._topics._word_counts import WordCounts
     from sktopic.lda import OnlineEMLDA
 
     X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
@@ -114,7 +114,7 @@ def parts(corpus, n_topics):
 
     model.partial_fit(X[:N_BEFORE])
     with (
-        watched(_topics, "_gather", "rows"),
+        watched(_topic_rows, "_gather", "rows"),
         watched(GibbsStep, "__call__", "draws"),
         watched(WordCounts, "add", "adding"),
         watched(OnlineEMLDA, "_update", "all"),

@@ -18,7 +18,7 @@ from _corpora import load
 from _study import Study, new_parser
 
 import sktopic
-from sktopic._prior import default_prior, default_topic_word_prior
+from sktopic._topics._prior import default_prior, default_topic_word_prior
 from sktopic.metrics import document_completion
 
 CORPORA = ["kos", "nips1740", "reuters21578", "20news", "arxiv_0"]

@@ -34,7 +34,7 @@ from _study import Pool, Study, interval, new_parser
 from _traces import fit_and_score
 
 from sktopic import hdp, lda
-from sktopic._prior import default_prior
+from sktopic._topics._prior import default_prior
 from sktopic.metrics import document_completion
 
 N_COMPONENTS = 100

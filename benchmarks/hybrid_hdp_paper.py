@@ -41,12 +41,12 @@ from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels
 from _traces import PEER_TRACES, SEED, completion, trace_of
 
 from sktopic import OnlineEMLDA
-from sktopic._document_steps import GibbsInference, GibbsStep, infer_proportions
-from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._inference import GibbsInference, GibbsStep, infer_proportions
 from sktopic._kernels._rng import position_keys
-from sktopic._parallel import Workers
-from sktopic._state._word_count_views import probabilities
-from sktopic._topics import TopicProbabilities
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_rows import TopicProbabilities
+from sktopic._topics._word_count_views import probabilities
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP, OnlineVariationalHDP
 from sktopic.hdp._table_step import TableStep
 

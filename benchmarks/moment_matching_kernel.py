@@ -23,7 +23,7 @@ import numpy as np
 from _corpora import load
 from _study import Study, new_parser, one_thread
 
-from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._kernels._moment_matching import (
     DEGENERATE,
     FIRST,

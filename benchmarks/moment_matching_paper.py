@@ -64,10 +64,10 @@ from _study import (
 )
 
 from sktopic import OnlineEMLDA
-from sktopic._completion import mean_log_predictive
-from sktopic._document_sources import MatrixDocuments
-from sktopic._documents import canonical_counts
-from sktopic._parallel import Workers
+from sktopic._documents._matrices import canonical_counts
+from sktopic._documents._sources import MatrixDocuments
+from sktopic._inference._completion import mean_log_predictive
+from sktopic._runtime._parallel import Workers
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
 

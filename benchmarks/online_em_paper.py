@@ -41,7 +41,7 @@ from _corpora import load
 from _study import DECILES, Pool, Study, finish, interval, line, new_parser, panels, spread, styles
 
 from sktopic import hdp, lda
-from sktopic._prior import default_topic_word_prior
+from sktopic._topics._prior import default_topic_word_prior
 from sktopic.datasets import make_lda_documents
 from sktopic.metrics import coherence, left_to_right, topic_diversity
 from sktopic.seeding import document_components

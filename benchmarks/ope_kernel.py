@@ -16,9 +16,9 @@ from _corpora import load
 from _study import Study, new_parser
 
 from sktopic import OnlineEMLDA
-from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._kernels._ope import draw_choices, maximise_documents
-from sktopic._parallel import Workers
+from sktopic._runtime._parallel import Workers
 
 N_ITER, P, N_DOCUMENTS = 50, 0.5, 1000
 

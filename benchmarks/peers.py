@@ -178,10 +178,10 @@ def race(report, train, test, n_components):
 
 def draws(report, train, test, n_components):
     """Tokens sampled per second in the document step, by a trained model."""
-    from sktopic._document_steps import GibbsStep
-    from sktopic._documents import DocumentReader, canonical_counts
+    from sktopic._documents._matrices import DocumentReader, canonical_counts
+    from sktopic._inference import GibbsStep
     from sktopic._kernels._rng import position_keys
-    from sktopic._parallel import Workers
+    from sktopic._runtime._parallel import Workers
 
     model = OnlineEMLDA(n_components, random_state=0, max_iter=2).fit(train)
     reader = DocumentReader(canonical_counts(train.astype(np.float64)))
@@ -226,9 +226,9 @@ def one_pass(report, train, test, n_components):
 
 def overhead(report, train, test, n_components):
     """Share of the mini-batch loop outside kernels."""
-    import sktopic._document_steps._gibbs as gibbs
-    import sktopic._documents as documents
-    import sktopic._topics as topics
+    import sktopic._documents._matrices as documents
+    import sktopic._inference._gibbs as gibbs
+    import sktopic._topics._topic_rows as topics
 
     inside = [0.0]
 
@@ -321,11 +321,11 @@ def memory(report, train, test, n_components):
 
 def transform(report, train, test, n_components, models=None):
     """Documents per second of transform, and the score with each library's own transform."""
-    from sktopic._completion import mean_log_predictive
-    from sktopic._document_sources import MatrixDocuments
-    from sktopic._documents import canonical_counts
-    from sktopic._parallel import Workers
-    from sktopic._plug_in import plug_in_model
+    from sktopic._documents._matrices import canonical_counts
+    from sktopic._documents._sources import MatrixDocuments
+    from sktopic._estimators._plug_in import plug_in_model
+    from sktopic._inference._completion import mean_log_predictive
+    from sktopic._runtime._parallel import Workers
 
     own, peer = models or (
         OnlineEMLDA(n_components, random_state=0, max_iter=1).fit(train),

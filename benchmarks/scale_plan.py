@@ -30,7 +30,7 @@ from _study import PUBLISHED, Study, new_parser, panels
 from cost import copy_rate, measured
 from scipy.stats import norm
 
-from sktopic._lane_schedule import GROWTH
+from sktopic._estimators._lane_schedule import GROWTH
 
 TOPICS = (100, 1000, 10_000)
 VOCABULARIES = (100_000, 1_000_000)
@@ -135,7 +135,7 @@ def threads():
 
 def merge():
     """Seconds to add an entry to its row, and to copy a byte of rows."""
-    from sktopic._lanes import RowsUpdate
+    from sktopic._estimators._lanes import RowsUpdate
 
     n_words, n_topics = 20_000, 1000
     rows, seconds = np.zeros((n_words, n_topics)), []

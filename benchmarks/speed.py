@@ -112,7 +112,7 @@ def few(X, n_components):
 
 def few_sweeps(X, n_components):
     """The sweeps of the same."""
-    from sktopic._documents import DocumentReader, as_documents
+    from sktopic._documents._matrices import DocumentReader, as_documents
     from sktopic.lda._shards import Shard
 
     counts, prior, piece = np.ones((X.shape[1], n_components)), np.full(n_components, 0.08), pieces(X, 10)
@@ -145,8 +145,8 @@ def other(X, name, n_components):
 
 def sampler(X, n_components):
     """Draws of the document step of OnlineEMLDA."""
-    from sktopic._documents import DocumentReader, as_documents
-    from sktopic._parallel import Workers
+    from sktopic._documents._matrices import DocumentReader, as_documents
+    from sktopic._runtime._parallel import Workers
 
     model, piece, workers = online_em(X, n_components), pieces(X, 50), Workers(1)
     step, topics, prior = model._training_step(), model._topic_probabilities(), model.doc_topic_prior_
@@ -169,7 +169,7 @@ def train_draws(X, n_components):
 
 def collapsed(X, n_components):
     """Sweeps of CollapsedGibbsLDA over the documents that tomotopy_draws has, with its priors."""
-    from sktopic._documents import DocumentReader, as_documents
+    from sktopic._documents._matrices import DocumentReader, as_documents
     from sktopic.lda._shards import Shard
 
     X = X[: n_before(X)]

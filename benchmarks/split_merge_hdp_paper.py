@@ -51,9 +51,9 @@ from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
 
 from sktopic import hdp
-from sktopic._document_steps import VariationalStep
-from sktopic._documents import DocumentReader, canonical_counts
-from sktopic._parallel import Workers
+from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._inference import VariationalStep
+from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars
 from sktopic.hdp import _direct_assignment
 from sktopic.hdp._corpus_topics import fit_weights

@@ -4,7 +4,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from sktopic import hdp, lda, moment_matching
-from sktopic._model_files import read_model
+from sktopic._estimators._model_files import read_model
 
 CLASSES = {name: getattr(family, name) for family in (lda, hdp, moment_matching) for name in family.__all__}
 

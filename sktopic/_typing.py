@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from sktopic._corpus import Corpus
+from sktopic._documents._corpus import Corpus
 
 # Documents by words: anything NumPy makes an array of, a data frame among them, or a sparse matrix.
 MatrixLike: TypeAlias = ArrayLike | sp.spmatrix | sp.sparray

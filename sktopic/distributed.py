@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from sktopic import _lanes
-from sktopic._documents import MOST_WORDS, check_sparse_structure, rows_of_documents
-from sktopic._lanes import ROUNDING, TOO_LARGE, LaneModel, LaneSums, LaneUpdate
-from sktopic._prior import PriorStatistics
-from sktopic._sample_weight import LARGEST_CORPUS
+from sktopic._documents._matrices import MOST_WORDS, check_sparse_structure, rows_of_documents
+from sktopic._documents._sample_weight import LARGEST_CORPUS
+from sktopic._estimators import _lanes
+from sktopic._estimators._lanes import ROUNDING, TOO_LARGE, LaneModel, LaneSums, LaneUpdate
+from sktopic._topics._prior import PriorStatistics
 from sktopic._typing import MatrixLike
 
 Model = TypeVar("Model", bound=LaneModel)

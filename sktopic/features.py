@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from sktopic._vocabulary import NAMES, listed
+from sktopic._estimators._vocabulary import NAMES, listed
 
 __all__ = ["align_features"]
 

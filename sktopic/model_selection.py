@@ -18,12 +18,12 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
 
 import sktopic
-from sktopic._compat import Interval, safe_indexing, validate_params
-from sktopic._documents import MOST_WORDS, check_sparse_structure
-from sktopic._optional import import_pandas, import_pyplot
-from sktopic._plug_in import after_pipeline, column_names, last_step, plug_in_topics
-from sktopic._progress import Progress
-from sktopic._result_file import ResultFile, digest
+from sktopic._documents._matrices import MOST_WORDS, check_sparse_structure
+from sktopic._estimators._plug_in import after_pipeline, column_names, last_step, plug_in_topics
+from sktopic._runtime._compat import Interval, safe_indexing, validate_params
+from sktopic._runtime._optional import import_pandas, import_pyplot
+from sktopic._runtime._progress import Progress
+from sktopic._runtime._result_file import ResultFile, digest
 from sktopic._typing import FloatArray, IntArray
 from sktopic.metrics import coherence, document_completion
 from sktopic.metrics._coherence import top_columns

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
-from sktopic._documents import as_documents, canonical_counts, check_counts, check_sparse_structure
-from sktopic._prior import LARGEST, SMALLEST
+from sktopic._documents._matrices import as_documents, canonical_counts, check_counts, check_sparse_structure
+from sktopic._topics._prior import LARGEST, SMALLEST
 from sktopic._typing import FloatArray, MatrixLike
 
 __all__ = ["document_components", "seed_prior"]

@@ -15,9 +15,9 @@ from sklearn import config_context, get_config, set_config
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
-from sktopic._documents import DocumentReader
+from sktopic._documents._matrices import DocumentReader
+from sktopic._estimators._minibatch_model import Update
 from sktopic._kernels._rng import position_keys
-from sktopic._minibatch import Update
 from sktopic._state._fields import State
 
 VARIABLE = "SKTOPIC_DATA"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sktopic._array_archive import CENTRAL, END, LOCAL, ArrayArchive, npy_header, write_archive
+from sktopic._runtime._array_archive import CENTRAL, END, LOCAL, ArrayArchive, npy_header, write_archive
 
 ARRAYS = {
     "a/numbers": np.arange(300.0).reshape(30, 10),

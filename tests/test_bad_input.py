@@ -1111,7 +1111,7 @@ def test_no_memory_for_the_topics_leaves_an_earlier_fit(estimator, monkeypatch):
     def is_topics(shape):  # with room for more where their number is not bounded
         return shape == (12, 3) or (estimator in UNBOUNDED and np.ndim(shape) == 1 and shape[0] == 12)
 
-    monkeypatch.setattr("sktopic._statistics.WordCounts.random", refuse)
+    monkeypatch.setattr("sktopic._topics._word_counts.WordCounts.random", refuse)
     monkeypatch.setattr("sktopic.moment_matching._filter.uniforms", refuse)
     for name in ("zeros", "empty"):
         make = getattr(np, name)

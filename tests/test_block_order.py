@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sktopic._block_order import blocks_of, dealt, mixed, permuted
+from sktopic._documents._block_order import blocks_of, dealt, mixed, permuted
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 99, 100, 101, 1234])

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 
-from sktopic._documents import DocumentReader
+from sktopic._documents._matrices import DocumentReader
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import CollapsedGibbsLDA, _document_topics
 from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of

@@ -13,12 +13,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from sktopic import _concurrency
-from sktopic._base import TopicModel
-from sktopic._concurrency import kept_answering
-from sktopic._monitor import FitMonitor
-from sktopic._plug_in import plug_in_model
-from sktopic._topics import TopicProbabilities
+from sktopic._estimators import _concurrency
+from sktopic._estimators._concurrency import kept_answering
+from sktopic._estimators._plug_in import plug_in_model
+from sktopic._estimators._topic_model import TopicModel
+from sktopic._topics._topic_rows import TopicProbabilities
+from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA, StreamingVariationalLDA

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from sktopic import _corpus, _corpus_writer
-from sktopic._array_archive import npy_header
+from sktopic._documents import _corpus, _corpus_writer
+from sktopic._runtime._array_archive import npy_header
 from sktopic.dask import read_parquet
 from sktopic.datasets import (
     _readers,

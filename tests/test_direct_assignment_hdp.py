@@ -14,11 +14,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
-from sktopic._documents import DocumentReader, as_documents
-from sktopic._parallel import Workers
-from sktopic._state import _word_count_edits
-from sktopic._state._word_count_views import posterior_bound, probabilities
-from sktopic._statistics_updates import BatchCounts
+from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._runtime._parallel import Workers
+from sktopic._topics import _word_count_edits
+from sktopic._topics._word_count_views import posterior_bound, probabilities
+from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
 from sktopic.hdp._corpus_topics import fit_concentration, fit_weights, start_without

@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sktopic._block_order import blocks_of
-from sktopic._document_sources import BlockDocuments, CorpusDocuments, MatrixDocuments, visited
-from sktopic._minibatch import SHUFFLE_KEY
-from sktopic._plug_in import check_documents, plug_in_topics
+from sktopic._documents._block_order import blocks_of
+from sktopic._documents._sources import BlockDocuments, CorpusDocuments, MatrixDocuments, visited
+from sktopic._estimators._minibatch_model import SHUFFLE_KEY
+from sktopic._estimators._plug_in import check_documents, plug_in_topics
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP
 from sktopic.inspection import top_documents, topic_table

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import sktopic
-from sktopic import _batch_sampler, _concurrency
-from sktopic._editing import TopicEdit
+from sktopic._estimators import _batch_sampler, _concurrency
+from sktopic._estimators._editing import TopicEdit
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP, TruncationFreeHDP
 from sktopic.hdp._batch_chain import best_sticks, edited_sticks

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sktopic._exact_sum import ExactSum
+from sktopic._runtime._exact_sum import ExactSum
 
 NUMBERS = np.random.default_rng(0)
 

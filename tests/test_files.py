@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from sktopic import _files
-from sktopic._files import write_file
+from sktopic._runtime import _files
+from sktopic._runtime._files import write_file
 
 from .conftest import press_ctrl_c
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import sktopic
-from sktopic._fitted_arrays import declared_arrays, optional_arrays
+from sktopic._estimators._fitted_arrays import declared_arrays, optional_arrays
 from sktopic.datasets import make_bars
 
 from .conftest import all_attributes, set_attribute

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sktopic._document_steps import GibbsInference, GibbsStep, _gibbs
-from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._inference import GibbsInference, GibbsStep, _gibbs
 from sktopic._kernels._rng import combine_each
-from sktopic._parallel import Workers
-from sktopic._topics import TopicProbabilities
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_rows import TopicProbabilities
 
 PRIOR = np.array([0.1, 0.2, 0.05, 0.4])
 

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from sktopic import _base
+from sktopic._estimators import _topic_model
 from sktopic.datasets import make_bars
 from sktopic.inspection import name_topics
 from sktopic.lda import OnlineEMLDA
@@ -26,11 +26,11 @@ def not_installed(name):
 def metadata(monkeypatch):
     """Replaces the function that reads the metadata of the package."""
     yield lambda function: (
-        _base._page_address.cache_clear(),
-        monkeypatch.setattr(_base, "metadata", function),
+        _topic_model._page_address.cache_clear(),
+        monkeypatch.setattr(_topic_model, "metadata", function),
     )
     monkeypatch.undo()
-    _base._page_address.cache_clear()
+    _topic_model._page_address.cache_clear()
 
 
 def test_there_is_a_link_to_the_page_of_an_estimator(metadata):

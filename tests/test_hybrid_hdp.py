@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
 from sktopic import load
-from sktopic._document_steps import DenseCounts, GibbsStep
-from sktopic._documents import DocumentReader, canonical_counts
-from sktopic._parallel import Workers
-from sktopic._state._word_count_views import expected_counts
-from sktopic._state._word_counts import WordCounts
+from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._inference import DenseCounts, GibbsStep
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._word_count_views import expected_counts
+from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars, make_hdp_documents, make_lda_documents
 from sktopic.hdp import HybridHDP
 from sktopic.metrics import document_completion

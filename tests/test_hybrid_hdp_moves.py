@@ -11,9 +11,9 @@ from scipy.special import gammaln
 from sklearn.base import clone
 
 import sktopic
-from sktopic import _minibatch
-from sktopic._documents import DocumentReader
-from sktopic._state._word_counts import WordCounts
+from sktopic._documents._matrices import DocumentReader
+from sktopic._estimators import _minibatch_model
+from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _corpus_chain
 from sktopic.hdp._corpus_chain import CorpusChain
@@ -178,7 +178,7 @@ def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(HybridHDP, "_batch_counts", batch_counts)
-    monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
+    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
     monkeypatch.setattr(CorpusChain, "take", take)
     model = make_model()
     with pytest.raises(KeyboardInterrupt):

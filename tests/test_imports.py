@@ -1,97 +1,12 @@
-"""Who may import whom: doc/architecture.md shows it as a picture."""
+"""What an import brings, and when."""
 
-import ast
 import subprocess
 import sys
 import sysconfig
-from pathlib import Path
 
 import pytest
 
 import sktopic
-
-ROOT = Path(sktopic.__file__).parent
-# From the lowest to the highest: a module imports from its own layer, and from those before it.
-LAYERS = [
-    {"_kernels"},
-    {
-        "_array_archive",
-        "_block_order",
-        "_compat",
-        "_concurrency",
-        "_exact_sum",
-        "_files",
-        "_fitted_arrays",
-        "_interrupt",
-        "_lane_schedule",
-        "_monitor",
-        "_optional",
-        "_parallel",
-        "_progress",
-        "_result_blocks",
-        "_result_file",
-        "_surrogates",
-        "_topic_names",
-        "exceptions",
-    },
-    {
-        "_arrays",
-        "_completion",
-        "_constraints",
-        "_corpus",
-        "_corpus_writer",
-        "_document_sources",
-        "_documents",
-        "_input_messages",
-        "_model_files",
-        "_prior",
-        "_sample_weight",
-        "_statistics",
-        "_step_size",
-        "_token_counts",
-        "_topic_word_prior",
-        "_topics",
-        "_typing",
-        "_vocabulary",
-    },
-    {"_document_steps"},
-    {"_base", "_editing", "_statistics_updates", "_topic_posteriors"},
-    {"_batch_sampler", "_lanes", "_minibatch", "_plug_in", "distributed", "features"},
-    {"datasets", "hdp", "inspection", "lda", "metrics", "moment_matching", "seeding"},
-    {"_loading", "dask", "model_selection"},
-]
-FAMILIES = LAYERS[-2]
-
-
-def layer_of(name):
-    return next(i for i, layer in enumerate(LAYERS) if name in layer)
-
-
-def imports(path):
-    """Parts of the package that a module imports from."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sktopic."):
-            yield node.module.split(".")[1]
-        elif isinstance(node, ast.Import):
-            yield from (name.name.split(".")[1] for name in node.names if name.name.startswith("sktopic."))
-
-
-def test_modules_import_from_their_layer_and_those_below():
-    found = []
-    for path in ROOT.rglob("*.py"):
-        name = path.relative_to(ROOT).with_suffix("").parts[0]
-        if name == "__init__":
-            continue
-        for imported in imports(path):
-            if layer_of(imported) > layer_of(name):
-                found.append(f"{name} imports {imported}")
-            if (
-                {name, imported} <= FAMILIES
-                and name != imported
-                and (name, imported) != ("inspection", "metrics")
-            ):
-                found.append(f"{name} imports {imported}: of two families")
-    assert not found
 
 
 @pytest.mark.parametrize("name", sktopic._MODULES)

@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
-from sktopic._document_steps import GibbsInference, _gibbs
-from sktopic._documents import DocumentReader
+from sktopic._documents._matrices import DocumentReader
+from sktopic._inference import GibbsInference, _gibbs
 from sktopic._kernels._dirichlet_draws import draw_dirichlets
-from sktopic._parallel import Workers
-from sktopic._topics import TopicProbabilities
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.hdp import OnlineVariationalHDP
 from sktopic.lda import OnlineCVB0LDA, OnlineEMLDA, OnlineOPELDA, OnlineVariationalLDA
 
@@ -174,7 +174,7 @@ def test_answers_depend_on_the_document_alone(estimator):
 def test_answers_depend_neither_on_groups_nor_on_which_cells_are_together(monkeypatch):
     model = fitted(CLASSES[0])
     topics, probabilities = model.word_topics(X)
-    monkeypatch.setattr("sktopic._document_steps._inference.MOST_WEIGHTS", 50)
+    monkeypatch.setattr("sktopic._inference._prediction.MOST_WEIGHTS", 50)
     assert_array_equal(model.word_topics(X)[0], topics)
     many = X[np.arange(1100) % X.shape[0]]
     assert_array_equal(model.word_topics(many)[1][: X.nnz], probabilities)

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sktopic._arrays import largest
+from sktopic._runtime._arrays import largest
 from sktopic.datasets import make_bars
 from sktopic.inspection import (
     explore,

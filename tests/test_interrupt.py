@@ -11,14 +11,14 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic import _minibatch
-from sktopic._document_steps import VariationalStep, _dense_gibbs, _sparse_gibbs, _variational
-from sktopic._documents import DocumentBatch
-from sktopic._interrupt import complete_or_undone
-from sktopic._parallel import Workers
-from sktopic._state._word_count_edits import of_topics
-from sktopic._state._word_counts import WordCounts
-from sktopic._topics import GatheredTopics
+from sktopic._documents._matrices import DocumentBatch
+from sktopic._estimators import _minibatch_model
+from sktopic._inference import VariationalStep, _dense_gibbs, _sparse_gibbs, _variational
+from sktopic._runtime._interrupt import complete_or_undone
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_rows import GatheredTopics
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_counts import WordCounts
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -284,7 +284,7 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
     expected = make(**settings)
     if update > 1:
         expected.partial_fit(FEW[: 4 * (update - 1)])
-    monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
+    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
         call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
         if call == 0:
@@ -330,7 +330,7 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     expected = _corpus_topics.fit_weights(*given)
     alpha = _corpus_topics.fit_concentration(tokens, *settings)
     models = [OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)]
-    monkeypatch.setattr("sktopic._arrays.BLOCK_ENTRIES", 40)
+    monkeypatch.setattr("sktopic._runtime._arrays.BLOCK_ENTRIES", 40)
     models.append(OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW))
     assert_array_equal(_corpus_topics.fit_weights(*given), expected)
     assert _corpus_topics.fit_concentration(tokens, *settings) == alpha

@@ -16,13 +16,14 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 import sktopic
-from sktopic import _lanes, load
-from sktopic._documents import DocumentReader
-from sktopic._fitted_arrays import fitted_of
-from sktopic._minibatch import FIT_KEY
-from sktopic._parallel import Workers
-from sktopic._prior import MAX_ITER, PRIOR_INERTIA, TOL
-from sktopic._state._word_counts import WordCounts
+from sktopic import load
+from sktopic._documents._matrices import DocumentReader
+from sktopic._estimators import _lanes
+from sktopic._estimators._fitted_arrays import fitted_of
+from sktopic._estimators._minibatch_model import FIT_KEY
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._prior import MAX_ITER, PRIOR_INERTIA, TOL
+from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.hdp import HybridHDP, OnlineVariationalHDP

@@ -5,12 +5,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from sktopic import _minibatch
-from sktopic._document_steps import DenseCounts
+from sktopic._estimators import _minibatch_model
+from sktopic._estimators._minibatch_model import FIT_KEY
+from sktopic._inference import DenseCounts
 from sktopic._kernels._langevin import normals
 from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import FIT_KEY
-from sktopic._parallel import Workers
+from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import LangevinLDA
 from sktopic.lda._langevin import NOISE_KEY
@@ -88,7 +88,7 @@ def test_batches_beyond_one_group_make_the_same_step(monkeypatch):
     """A batch counted group by group, to rounding of float32 counts."""
     counts = make_lda_documents(1500, n_features=25, n_components=4, mean_length=6, random_state=0).data
     whole = make_model(batch_size=1500, max_iter=2).fit(counts)
-    monkeypatch.setattr(_minibatch, "GROUP_SIZE", 300)
+    monkeypatch.setattr(_minibatch_model, "GROUP_SIZE", 300)
     grouped = make_model(batch_size=1500, max_iter=2).fit(counts)
     assert_allclose(grouped.components_, whole.components_, rtol=1e-6)
 

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sktopic
-from sktopic._documents import DocumentReader, as_documents
-from sktopic._parallel import Workers
+from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._memoized import _splits

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sktopic._completion import HIDING_KEY, hide
+from sktopic._inference._completion import HIDING_KEY, hide
 from sktopic._kernels._rng import combine_keys
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineEMLDA

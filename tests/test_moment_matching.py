@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 from sklearn.exceptions import NotFittedError
 
-from sktopic._completion import hide
-from sktopic._documents import canonical_counts
+from sktopic._documents._matrices import canonical_counts
+from sktopic._inference._completion import hide
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA

@@ -11,11 +11,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma
 from sklearn.base import clone
 
-from sktopic import _minibatch, load
-from sktopic._minibatch import MinibatchTopicModel
-from sktopic._state._word_count_views import expected_counts
-from sktopic._state._word_counts import WordCounts
-from sktopic._topics import TopicProbabilities
+from sktopic import load
+from sktopic._estimators import _minibatch_model
+from sktopic._estimators._minibatch_model import MinibatchTopicModel
+from sktopic._topics._topic_rows import TopicProbabilities
+from sktopic._topics._word_count_views import expected_counts
+from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import HybridLDA, OnlineEMLDA
 from sktopic.metrics import document_completion
@@ -338,7 +339,7 @@ def test_groups_of_a_batch_do_not_matter(monkeypatch, inference, average, prior)
     """A batch treated group by group, to bound memory, gives what it gives as a whole, to rounding."""
     model = make_model(inference=inference, average=average, doc_topic_prior=prior, batch_size=20, max_iter=3)
     whole = clone(model).fit(SMALL)
-    monkeypatch.setattr(_minibatch, "GROUP_SIZE", 6)
+    monkeypatch.setattr(_minibatch_model, "GROUP_SIZE", 6)
     grouped = clone(model).fit(SMALL)
     assert_allclose(grouped.components_, whole.components_, rtol=1e-9)
     assert_allclose(grouped.doc_topic_prior_, whole.doc_topic_prior_, rtol=1e-9)

@@ -9,13 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 from scipy.stats import kstest
 
-from sktopic import _minibatch
-from sktopic._documents import DocumentReader
+from sktopic._documents._matrices import DocumentReader
+from sktopic._estimators import _minibatch_model
 from sktopic._kernels._rng import position_keys, uniforms
-from sktopic._parallel import Workers
-from sktopic._prior import PRIOR_INERTIA
-from sktopic._state._word_count_edits import of_topics
-from sktopic._state._word_counts import N_PARTS, CountsTarget, no_average
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._prior import PRIOR_INERTIA
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_counts import N_PARTS, CountsTarget, no_average
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em
 from tests.kernels.tools import assert_within, for_each_seed
@@ -241,7 +241,7 @@ def test_an_update_without_births_copies_no_statistics(monkeypatch):
     # New topics have next to nothing, so that no token is drawn to one.
     model = make_model(topic_concentration=1e-12).partial_fit(wide)
     before = model._statistics.store
-    monkeypatch.setattr(_minibatch, "LONG_WORK", before.size)
+    monkeypatch.setattr(_minibatch_model, "LONG_WORK", before.size)
     assert model.partial_fit(wide)._statistics.store is before
 
 
@@ -249,8 +249,8 @@ def test_an_update_with_births_copies_statistics_once(monkeypatch):
     """What follows the births; a failure before is undone word by word (see test_interrupt.py)."""
     model = make_model(topic_concentration=5.0, min_birth_tokens=0.0).partial_fit(X)
     n_topics = model._alpha.size
-    monkeypatch.setattr(_minibatch, "LONG_WORK", 0)
-    monkeypatch.delattr(_minibatch, "duplicate")
+    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
+    monkeypatch.delattr(_minibatch_model, "duplicate")
     assert model.partial_fit(X)._alpha.size > n_topics
 
 

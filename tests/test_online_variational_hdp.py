@@ -10,8 +10,8 @@ from scipy.special import gammaln, psi
 from scipy.stats import beta as beta_law
 from scipy.stats import dirichlet
 
-from sktopic._documents import DocumentReader
-from sktopic._parallel import Workers
+from sktopic._documents._matrices import DocumentReader
+from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineVariationalHDP
 from sktopic.lda import OnlineVariationalLDA

@@ -12,10 +12,10 @@ from joblib.parallel import ParallelBackendBase
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
-from sktopic._document_steps import GibbsStep
-from sktopic._documents import DocumentReader, as_documents
-from sktopic._parallel import Workers
-from sktopic._topics import TopicProbabilities
+from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._inference import GibbsStep
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.lda import OnlineEMLDA
 
 

@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln, polygamma
 
-from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
-from sktopic._documents import DocumentReader, canonical_counts
+from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._rng import position_keys
-from sktopic._parallel import Workers
-from sktopic._prior import (
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._prior import (
     PriorLearner,
     PriorStatistics,
     bounded_step,
@@ -19,7 +19,7 @@ from sktopic._prior import (
     learned_topic_word_prior,
     symmetric_newton_step,
 )
-from sktopic._topics import TopicProbabilities
+from sktopic._topics._topic_rows import TopicProbabilities
 
 from .reference.documents import clump_weights
 
@@ -423,7 +423,7 @@ def test_topic_word_prior_of_one_word_stays_as_it_is():
 @pytest.mark.parametrize("truth", [[0.2, 0.7, 1.5], [0.4] * 5, [3.0, 0.3]], ids=str)
 def test_shares_rest_where_the_likelihood_is_highest_among_priors_of_their_sum(truth, monkeypatch):
     """At the maximum of the Dirichlet-multinomial likelihood, when no topic is given a least share."""
-    monkeypatch.setattr("sktopic._prior.LEAST_SHARE", 0.0)
+    monkeypatch.setattr("sktopic._topics._prior.LEAST_SHARE", 0.0)
     n, total = documents_with_topics(truth), 1.7
     start = np.full(len(truth), total / len(truth))
     learned = repeat(PriorLearner("auto", "shares"), lambda prior: statistics_of(n, prior), start, 3000)

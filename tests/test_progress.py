@@ -20,10 +20,10 @@ from sktopic import (
     HybridHDP,
     OnlineEMLDA,
     OnlineVariationalLDA,
-    _progress,
 )
-from sktopic._monitor import FitMonitor
-from sktopic._progress import Progress
+from sktopic._runtime import _progress
+from sktopic._runtime._progress import Progress
+from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_bars
 
 BARS = make_bars(60, random_state=0).data

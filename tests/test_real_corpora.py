@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sktopic._documents import as_documents
-from sktopic._input_messages import CorpusSummary
+from sktopic._documents._input_messages import CorpusSummary
+from sktopic._documents._matrices import as_documents
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,

@@ -18,11 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sktopic
-from sktopic._document_sources import MatrixDocuments
-from sktopic._document_steps import DenseCounts
-from sktopic._documents import DocumentReader
-from sktopic._monitor import FitMonitor
-from sktopic._parallel import Workers
+from sktopic._documents._matrices import DocumentReader
+from sktopic._documents._sources import MatrixDocuments
+from sktopic._inference import DenseCounts
+from sktopic._runtime._parallel import Workers
+from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.lda import (

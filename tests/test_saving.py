@@ -17,8 +17,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import sktopic
-from sktopic._array_archive import write_archive
-from sktopic._fitted_arrays import declared_arrays, fitted_names, optional_arrays
+from sktopic._estimators._fitted_arrays import declared_arrays, fitted_names, optional_arrays
+from sktopic._runtime._array_archive import write_archive
 from sktopic.datasets import make_bars
 from sktopic.hdp._memoized._model import MEMOIZED
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sktopic import _documents
-from sktopic._documents import (
+from sktopic._documents import _matrices
+from sktopic._documents._matrices import (
     COUNT_TYPES,
     DocumentReader,
     as_documents,
@@ -110,7 +110,7 @@ def test_entries_behind_the_last_row_are_legal():
 
 def test_rows_are_not_put_in_order_before_they_are_read(monkeypatch):
     X = sp.csr_array((np.array([7, 1, 2], dtype=np.uint8), [2, 0, 0], [0, 3]), shape=(1, 3))
-    monkeypatch.setattr(_documents, "canonical_counts", lambda X: pytest.fail("put in order"))
+    monkeypatch.setattr(_matrices, "canonical_counts", lambda X: pytest.fail("put in order"))
     assert as_documents(X).nnz == 3
 
 

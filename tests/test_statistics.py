@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
-from sktopic import _minibatch
-from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
-from sktopic._documents import DocumentReader, as_documents
+from sktopic._documents._matrices import DocumentReader, as_documents
+from sktopic._estimators import _minibatch_model
+from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._rng import position_keys
-from sktopic._parallel import Workers
+from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import duplicate
-from sktopic._state._word_count_edits import merged_topics, of_topics, of_words, split_topics
-from sktopic._state._word_count_views import (
+from sktopic._topics._word_count_edits import merged_topics, of_topics, of_words, split_topics
+from sktopic._topics._word_count_views import (
     average_probabilities,
     expected_counts,
     expected_counts_of,
@@ -22,7 +22,7 @@ from sktopic._state._word_count_views import (
     mean_log_probability,
     probabilities,
 )
-from sktopic._state._word_counts import (
+from sktopic._topics._word_counts import (
     N_PARTS,
     SMALLEST_SCALE,
     SMALLEST_SCALE_AVERAGING,
@@ -436,8 +436,8 @@ def test_large_statistics_are_copied_only_if_a_first_update_discards_them(words,
         copies.append(duplicate(self))
         return copies[-1]
 
-    monkeypatch.setattr(_minibatch, "LONG_WORK", 10_000)
-    monkeypatch.setattr(_minibatch, "duplicate", noted)
+    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 10_000)
+    monkeypatch.setattr(_minibatch_model, "duplicate", noted)
     X = np.zeros((1, 5000))
     X[0, words] = 2.0
     model = StreamingVariationalLDA(n_components=10, random_state=0).partial_fit(X)

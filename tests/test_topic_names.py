@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import sktopic
-from sktopic._topic_names import renamed
+from sktopic._estimators._topic_names import renamed
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
 from sktopic.inspection import name_topics, topics_over_time

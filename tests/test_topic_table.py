@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sktopic._arrays import largest
+from sktopic._runtime._arrays import largest
 from sktopic.datasets import make_bars
 from sktopic.inspection import name_topics, top_documents, top_words, topic_table
 from sktopic.inspection._topic_table import largest_frex, most_relevant

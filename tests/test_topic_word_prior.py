@@ -11,12 +11,12 @@ from scipy.special import digamma, gammaln
 from sklearn.base import clone
 
 import sktopic
-from sktopic._model_files import PARTS
-from sktopic._parallel import Workers
-from sktopic._state._word_count_views import geometric as geometric_topics
-from sktopic._state._word_count_views import probabilities
-from sktopic._state._word_counts import WordCounts
-from sktopic._topic_word_prior import split_topic_word_prior
+from sktopic._estimators._model_files import PARTS
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_word_prior import split_topic_word_prior
+from sktopic._topics._word_count_views import geometric as geometric_topics
+from sktopic._topics._word_count_views import probabilities
+from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.lda import (
     CollapsedGibbsLDA,

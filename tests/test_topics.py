@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sktopic._parallel import Workers
-from sktopic._state._word_count_views import probabilities
-from sktopic._state._word_counts import WordCounts
-from sktopic._topics import TopicProbabilities
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._topic_rows import TopicProbabilities
+from sktopic._topics._word_count_views import probabilities
+from sktopic._topics._word_counts import WordCounts
 
 N_FEATURES, N_TOPICS = 30, 4
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from sktopic._documents import DocumentReader
+from sktopic._documents._matrices import DocumentReader
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import TruncationFreeHDP, _truncation_free
 from sktopic.hdp._batch_chain import BatchChain, best_sticks, scaled_sticks

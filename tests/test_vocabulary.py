@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 import sktopic
-from sktopic import _concurrency
+from sktopic._estimators import _concurrency
 from sktopic.datasets import make_bars
 from sktopic.features import align_features
 from sktopic.hdp import HybridHDP, OnlineEMHDP

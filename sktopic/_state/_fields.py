@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sktopic._arrays import by_blocks, rows_and_more
+from sktopic._runtime._arrays import by_blocks, rows_and_more
 
 # The key of the declaration in the metadata of a field.
 DECLARED = "state"

@@ -9,17 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sktopic._block_order import BLOCK_SIZE, blocks_of, random_order
-from sktopic._corpus import Corpus
-from sktopic._documents import (
+from sktopic._documents._block_order import BLOCK_SIZE, blocks_of, random_order
+from sktopic._documents._corpus import Corpus
+from sktopic._documents._input_messages import explaining
+from sktopic._documents._matrices import (
     COUNT_TYPES,
     as_documents,
     canonical_counts,
     check_counts,
     check_sparse_structure,
 )
-from sktopic._input_messages import explaining
-from sktopic._optional import import_dask, import_dask_array, import_pyarrow
+from sktopic._runtime._optional import import_dask, import_dask_array, import_pyarrow
 from sktopic.dask._cluster import TaskFailed
 from sktopic.datasets._blocks import check_columns, check_n_features, counts_of_lists
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from sktopic._fitted_arrays import (
+from sktopic._estimators._fitted_arrays import (
     NUMBER,
     attributes_of,
     check_fitted_values,
@@ -18,8 +18,8 @@ from sktopic._fitted_arrays import (
     optional_arrays,
     value_names,
 )
-from sktopic._lanes import N_WORD_PARTS, ROWS, TOO_LARGE, Head, finish, rows_of, word_bounds
-from sktopic._model_files import _decoded, _encoded, described
+from sktopic._estimators._lanes import N_WORD_PARTS, ROWS, TOO_LARGE, Head, finish, rows_of, word_bounds
+from sktopic._estimators._model_files import _decoded, _encoded, described
 from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import Whole, loaded_state, n_shards_of, rows_name
 

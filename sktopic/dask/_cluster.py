@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
 
-from sktopic._optional import import_distributed
+from sktopic._runtime._optional import import_distributed
 
 # Seconds between two looks at whether the cluster is still there.
 POLL = 1.0

@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sktopic._array_archive import ArrayArchive, write_archive
-from sktopic._files import open_regular, real_path, write_file
-from sktopic._lanes import ROUNDING, TOO_LARGE
-from sktopic._optional import import_fsspec
+from sktopic._estimators._lanes import ROUNDING, TOO_LARGE
+from sktopic._runtime._array_archive import ArrayArchive, write_archive
+from sktopic._runtime._files import open_regular, real_path, write_file
+from sktopic._runtime._optional import import_fsspec
 
 
 class Folder:

@@ -10,10 +10,10 @@ from functools import reduce
 
 import numpy as np
 
-from sktopic._block_order import BLOCK_SIZE, blocks_of
-from sktopic._completion import PerWord
-from sktopic._optional import import_dask, import_dask_array
-from sktopic._parallel import Workers
+from sktopic._documents._block_order import BLOCK_SIZE, blocks_of
+from sktopic._inference._completion import PerWord
+from sktopic._runtime._optional import import_dask, import_dask_array
+from sktopic._runtime._parallel import Workers
 from sktopic.dask._blocks import block_results, blocks_to_compute, checked_block, computed_blocks, is_corpus
 from sktopic.dask._files import Folder
 

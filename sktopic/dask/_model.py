@@ -12,11 +12,11 @@ from uuid import uuid4
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._base import AT_LEAST_ONE
-from sktopic._compat import HasMethods, Interval, StrOptions
-from sktopic._lanes import begin, check_lanes, head_of
-from sktopic._optional import import_dask
-from sktopic._progress import Progress
+from sktopic._estimators._lanes import begin, check_lanes, head_of
+from sktopic._estimators._topic_model import AT_LEAST_ONE
+from sktopic._runtime._compat import HasMethods, Interval, StrOptions
+from sktopic._runtime._optional import import_dask
+from sktopic._runtime._progress import Progress
 from sktopic.dask._blocks import documents_of, is_matrix
 from sktopic.dask._checkpoints import Checkpoints, InMemory, check_visible
 from sktopic.dask._cluster import TaskFailed, tasks_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._lanes import (
+from sktopic._estimators._lanes import (
     N_WORD_PARTS,
     end_pass,
     initial_rows,

@@ -1,7 +1,7 @@
 """Corpora: generators with known truth, texts that are always at hand, readers and fetchers."""
 
-from sktopic._corpus import Corpus, open_corpus
-from sktopic._corpus_writer import save_corpus
+from sktopic._documents._corpus import Corpus, open_corpus
+from sktopic._documents._corpus_writer import save_corpus
 
 from ._blocks import iter_counts, iter_parquet
 from ._docstrings import load_docstrings

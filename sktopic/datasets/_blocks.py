@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
-from sktopic._block_order import BLOCK_SIZE
-from sktopic._compat import Counts
-from sktopic._documents import MOST_WORDS
-from sktopic._optional import import_pyarrow
+from sktopic._documents._block_order import BLOCK_SIZE
+from sktopic._documents._matrices import MOST_WORDS
+from sktopic._runtime._compat import Counts
+from sktopic._runtime._optional import import_pyarrow
 
 
 def iter_counts(vectorizer: Any, texts: Iterable[Any], *, block_size: int = BLOCK_SIZE) -> Iterator[Counts]:

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
-from sktopic._compat import as_configured
+from sktopic._runtime._compat import as_configured
 from sktopic._typing import RandomState
 
 # Words drawn at a time, so that memory beyond the result stays bounded.

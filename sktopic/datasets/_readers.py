@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_scalar
 
-from sktopic._compat import Counts, as_configured
+from sktopic._runtime._compat import Counts, as_configured
 
 _BLOCK_BYTES = 1 << 24  # of a UCI file, parsed at once
 _LDAC_BLOCK_BYTES = 1 << 20

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from sktopic._compat import as_configured
-from sktopic._files import real_path, write_file
+from sktopic._runtime._compat import as_configured
+from sktopic._runtime._files import real_path, write_file
 
 from ._readers import parse_docword, parse_vocabulary
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sktopic._arrays import columns_of
-from sktopic._document_steps import DenseCounts
+from sktopic._inference import DenseCounts
 from sktopic._kernels._hdp_gibbs import draw_tables
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._prior import SMALLEST
+from sktopic._runtime._arrays import columns_of
+from sktopic._topics._prior import SMALLEST
 from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
 
 # Weights below this would be taken for those of a spare column.

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from sktopic._arrays import columns_of, rows_of
-from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
-from sktopic._compat import Interval, StrOptions
-from sktopic._constraints import ANY_NUMBER, PRIOR, SHARED
-from sktopic._document_steps import GibbsInference
-from sktopic._documents import DocumentReader
-from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER
+from sktopic._documents._matrices import DocumentReader
+from sktopic._estimators._batch_sampler import ASSIGNMENT_KEY, BatchSampler
+from sktopic._estimators._constraints import ANY_NUMBER, PRIOR, SHARED
+from sktopic._estimators._fitted_arrays import COUNT, FLOAT, INT, NUMBER
+from sktopic._inference import GibbsInference
+from sktopic._inference._token_counts import counts_exactly, log_rising_change
 from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._state._word_count_views import probabilities
-from sktopic._state._word_counts import WordCounts
-from sktopic._token_counts import counts_exactly, log_rising_change
+from sktopic._runtime._arrays import columns_of, rows_of
+from sktopic._runtime._compat import Interval, StrOptions
+from sktopic._topics._word_count_views import probabilities
+from sktopic._topics._word_counts import WordCounts
 from sktopic._typing import FloatArray, IntArray
 from sktopic.hdp._concentrations import (
     LEARNED_CONCENTRATIONS,

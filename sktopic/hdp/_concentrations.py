@@ -4,9 +4,9 @@ from numbers import Real
 
 import numpy as np
 
-from sktopic._compat import StrOptions
-from sktopic._constraints import PRIOR
-from sktopic._prior import LARGEST, SMALLEST
+from sktopic._estimators._constraints import PRIOR
+from sktopic._runtime._compat import StrOptions
+from sktopic._topics._prior import LARGEST, SMALLEST
 
 NAMES = ("topic_concentration", "doc_concentration")
 LEARNED_CONCENTRATIONS = {

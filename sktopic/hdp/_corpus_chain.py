@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sktopic._arrays import rows_of
-from sktopic._document_sources import MatrixDocuments
-from sktopic._documents import DocumentReader
+from sktopic._documents._matrices import DocumentReader
+from sktopic._documents._sources import MatrixDocuments
+from sktopic._inference._token_counts import are_whole, log_rising
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._hdp_gibbs import draw_tables, list_topics, log_seatings
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._topic_lists import TOPIC_TABLES
-from sktopic._token_counts import are_whole, log_rising
+from sktopic._runtime._arrays import rows_of
 from sktopic.hdp._restaurants import SAMPLERS, Restaurants, padded
 from sktopic.hdp._root import log_root
 from sktopic.hdp._window import Window

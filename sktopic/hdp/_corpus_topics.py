@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from sktopic._arrays import by_blocks, columns_of
-from sktopic._document_steps import VariationalStep
-from sktopic._prior import LARGEST, SMALLEST, learned_topic_word_prior
-from sktopic._sample_weight import weighted_sum
-from sktopic._state._word_count_edits import merged_topics, of_topics
-from sktopic._state._word_count_views import (
+from sktopic._documents._sample_weight import weighted_sum
+from sktopic._inference import VariationalStep
+from sktopic._runtime._arrays import by_blocks, columns_of
+from sktopic._topics._prior import LARGEST, SMALLEST, learned_topic_word_prior
+from sktopic._topics._word_count_edits import merged_topics, of_topics
+from sktopic._topics._word_count_views import (
     expected_counts,
     expected_tokens,
     geometric,
     mean_log_probability,
     probabilities,
 )
-from sktopic._state._word_counts import WordCounts
+from sktopic._topics._word_counts import WordCounts
 from sktopic.hdp._minibatch import are_in_use
 
 # Least weight of a topic, and of all that are out of reach; and the largest of these.

@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval, StrOptions
-from sktopic._constraints import PRIOR
-from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._state._word_count_views import posterior_bound
-from sktopic._topic_posteriors import EvidenceLowerBound
+from sktopic._estimators._constraints import PRIOR
+from sktopic._estimators._fitted_arrays import FLOAT, INT
+from sktopic._estimators._topic_posteriors import EvidenceLowerBound
+from sktopic._runtime._compat import Interval, StrOptions
+from sktopic._topics._word_count_views import posterior_bound
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._corpus_topics import (
     SMALLEST_WEIGHT,

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import gammaln
 
-from sktopic._arrays import BLOCK_ENTRIES, by_blocks
-from sktopic._sample_weight import weighted_sum
-from sktopic._state._word_count_edits import of_topics
-from sktopic._state._word_count_views import posterior_bound
-from sktopic._state._word_counts import WordCounts
+from sktopic._documents._sample_weight import weighted_sum
+from sktopic._runtime._arrays import BLOCK_ENTRIES, by_blocks
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_count_views import posterior_bound
+from sktopic._topics._word_counts import WordCounts
 from sktopic.hdp._corpus_topics import merged, start_without
 from sktopic.hdp._variational_split_merge import (
     LEAST_GAIN,

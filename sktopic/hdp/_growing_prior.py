@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma
 
+from sktopic._documents._sample_weight import weighted_sum
 from sktopic._kernels._dirichlet import fit_dirichlet
-from sktopic._prior import LARGEST_LEARNED, MAX_ITER, SMALLEST, SMALLEST_LEARNED, TOL
-from sktopic._sample_weight import weighted_sum
+from sktopic._topics._prior import LARGEST_LEARNED, MAX_ITER, SMALLEST, SMALLEST_LEARNED, TOL
 
 
 @dataclass(frozen=True)

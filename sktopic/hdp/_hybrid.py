@@ -5,11 +5,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import StrOptions
-from sktopic._document_steps import GibbsInference, GibbsStep
-from sktopic._fitted_arrays import FLOAT, NUMBER
-from sktopic._lanes import LaneModel
-from sktopic._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
+from sktopic._estimators._fitted_arrays import FLOAT, NUMBER
+from sktopic._estimators._lanes import LaneModel
+from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._runtime._compat import StrOptions
+from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._minibatch import MinibatchHDP
 from sktopic.hdp._root import Root

@@ -5,12 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from sktopic._constraints import PRIOR, SHARED
-from sktopic._fitted_arrays import COUNT, FLOAT, INT, NUMBER, damaged
-from sktopic._minibatch import MinibatchTopicModel
-from sktopic._prior import SMALLEST
-from sktopic._state._word_count_edits import edited_topics, of_topics
-from sktopic._state._word_count_views import expected_counts, expected_tokens, probabilities
+from sktopic._estimators._constraints import PRIOR, SHARED
+from sktopic._estimators._fitted_arrays import COUNT, FLOAT, INT, NUMBER, damaged
+from sktopic._estimators._minibatch_model import MinibatchTopicModel
+from sktopic._topics._prior import SMALLEST
+from sktopic._topics._word_count_edits import edited_topics, of_topics
+from sktopic._topics._word_count_views import expected_counts, expected_tokens, probabilities
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import adopt_concentrations, check_concentration_priors
 

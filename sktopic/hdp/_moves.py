@@ -7,7 +7,7 @@ weights, and in the expected counts of the batch.
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._word_count_edits import split_topics
+from sktopic._topics._word_count_edits import split_topics
 from sktopic.hdp._corpus_topics import TRIALS, merged, start_without
 from sktopic.hdp._variational_split_merge import TRIED, BatchTopics, propose_merges, propose_splits
 

@@ -5,15 +5,15 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval
-from sktopic._document_steps import GibbsInference, GibbsStep
-from sktopic._editing import TopicEdit
-from sktopic._fitted_arrays import FLOAT
+from sktopic._estimators._editing import TopicEdit
+from sktopic._estimators._fitted_arrays import FLOAT
+from sktopic._estimators._minibatch_model import WeightedMinibatchModel
+from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._kernels._rng import uniforms
-from sktopic._minibatch import WeightedMinibatchModel
-from sktopic._prior import PRIOR_INERTIA, SMALLEST
-from sktopic._state._word_count_edits import of_topics
-from sktopic._state._word_count_views import expected_tokens
+from sktopic._runtime._compat import Interval
+from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_count_views import expected_tokens
 from sktopic.hdp._growing_prior import GrowingPrior
 from sktopic.hdp._minibatch import GrowingHDP
 

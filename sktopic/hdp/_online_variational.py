@@ -5,12 +5,12 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval
-from sktopic._constraints import NON_NEGATIVE, PRIOR
-from sktopic._fitted_arrays import FLOAT, INT
-from sktopic._minibatch import WeightedMinibatchModel
-from sktopic._state._word_count_views import geometric, posterior_bound, probabilities
-from sktopic._topic_posteriors import EvidenceLowerBound
+from sktopic._estimators._constraints import NON_NEGATIVE, PRIOR
+from sktopic._estimators._fitted_arrays import FLOAT, INT
+from sktopic._estimators._minibatch_model import WeightedMinibatchModel
+from sktopic._estimators._topic_posteriors import EvidenceLowerBound
+from sktopic._runtime._compat import Interval
+from sktopic._topics._word_count_views import geometric, posterior_bound, probabilities
 from sktopic.hdp._minibatch import MinibatchHDP
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._arrays import row_blocks
+from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._hdp_gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._topic_lists import TOPIC_TABLES
-from sktopic._token_counts import add_tokens
+from sktopic._runtime._arrays import row_blocks
 
 # The numbers of the samplers in the kernel.
 SAMPLERS = {"direct_assignment": 0, "table_indicator": 1, "sparse_table_indicator": 2}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sktopic._prior import LARGEST, SMALLEST
+from sktopic._topics._prior import LARGEST, SMALLEST
 
 # Kernels take logarithms of the weights of topics at the root, and divide by them.
 SMALLEST_WEIGHT = 1e-100

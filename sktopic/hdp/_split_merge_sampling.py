@@ -5,14 +5,14 @@ from functools import partial
 
 import numpy as np
 
-from sktopic._concurrency import changing
-from sktopic._document_steps import WithPriorStatistics
-from sktopic._documents import DocumentBatch
-from sktopic._fitted_arrays import FLOAT, INT, damaged
-from sktopic._interrupt import complete_or_undone
-from sktopic._state._word_count_edits import divided_topics, joined_topics, of_topics
-from sktopic._state._word_counts import WordCounts
-from sktopic._statistics_updates import BatchCounts
+from sktopic._documents._matrices import DocumentBatch
+from sktopic._estimators._concurrency import changing
+from sktopic._estimators._fitted_arrays import FLOAT, INT, damaged
+from sktopic._inference import WithPriorStatistics
+from sktopic._runtime._interrupt import complete_or_undone
+from sktopic._topics._word_count_edits import divided_topics, joined_topics, of_topics
+from sktopic._topics._word_counts import WordCounts
+from sktopic._training._statistics_updates import BatchCounts
 from sktopic.hdp._corpus_chain import CorpusChain, KeptDocuments, Visit, can_be_kept
 from sktopic.hdp._minibatch import MOVE, MinibatchHDP
 from sktopic.hdp._restaurants import SPARE, padded

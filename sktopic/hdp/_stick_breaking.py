@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, digamma
 
-from sktopic._document_steps import CellwiseStep, document_pieces, joined
-from sktopic._documents import DocumentBatch
+from sktopic._documents._matrices import DocumentBatch
+from sktopic._inference import CellwiseStep, document_pieces, joined
 from sktopic._kernels._hdp_variational import (
     add_atom_counts,
     gather_log_topics,
     start_documents,
     update_documents,
 )
-from sktopic._prior import PriorStatistics
-from sktopic._state._word_counts import N_PARTS, part_bounds
-from sktopic._topics import GeometricTopics, check_finite
+from sktopic._topics._prior import PriorStatistics
+from sktopic._topics._topic_rows import GeometricTopics, check_finite
+from sktopic._topics._word_counts import N_PARTS, part_bounds
 
 # Iterations of LDA's mean-field inference that choose the topics a document's atoms start from.
 START_ITERATIONS = 10

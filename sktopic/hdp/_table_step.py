@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._document_steps import SampledCounts, document_pieces, joined, joined_indptr
+from sktopic._inference import SampledCounts, document_pieces, joined, joined_indptr
 from sktopic._kernels._alias import build_alias_tables
 from sktopic._kernels._table_indicators import sweep_tables
-from sktopic._prior import PriorStatistics
+from sktopic._topics._prior import PriorStatistics
 
 # Draws of a word from which on an alias table saves more than it costs, for any number of topics.
 MANY_DRAWS = 300

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from sktopic._constraints import PRIOR
-from sktopic._document_steps import GibbsInference
-from sktopic._fitted_arrays import FLOAT
+from sktopic._estimators._constraints import PRIOR
+from sktopic._estimators._fitted_arrays import FLOAT
+from sktopic._estimators._minibatch_model import FIT_KEY
+from sktopic._estimators._topic_posteriors import CountPosteriors
+from sktopic._inference import GibbsInference
 from sktopic._kernels._rng import combine_keys
-from sktopic._minibatch import FIT_KEY
-from sktopic._state._word_count_edits import of_topics
-from sktopic._state._word_count_views import expected_counts_of, expected_tokens
-from sktopic._state._word_counts import WordCounts
-from sktopic._topic_posteriors import CountPosteriors
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_count_views import expected_counts_of, expected_tokens
+from sktopic._topics._word_counts import WordCounts
 from sktopic.hdp._batch_chain import BatchChain, best_sticks, edited_sticks, scaled_sticks, stick_weights
 from sktopic.hdp._minibatch import GrowingHDP, are_in_use
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
-from sktopic._parallel import one_blas_thread
+from sktopic._runtime._parallel import one_blas_thread
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
 # Tokens of a topic in a document below which there is nothing to look at.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from sktopic._editing import TopicEdit
+from sktopic._estimators._editing import TopicEdit
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts

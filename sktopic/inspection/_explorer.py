@@ -13,9 +13,9 @@ from string import Template
 
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval, validate_params
-from sktopic._files import write_file
-from sktopic._surrogates import shown
+from sktopic._runtime._compat import Interval, validate_params
+from sktopic._runtime._files import write_file
+from sktopic._runtime._surrogates import shown
 from sktopic.inspection._explorer_data import explorer_data
 
 # Parts of the one script of the page, in this order.

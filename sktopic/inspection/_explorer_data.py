@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sktopic._arrays import largest
-from sktopic._optional import import_pandas
-from sktopic._plug_in import column_names, plug_in_topics, word_names
+from sktopic._estimators._plug_in import column_names, plug_in_topics, word_names
+from sktopic._runtime._arrays import largest
+from sktopic._runtime._optional import import_pandas
 from sktopic.inspection._inferred import infer_documents
 from sktopic.inspection._marked_texts import find_words, units
 from sktopic.inspection._names import topic_labels

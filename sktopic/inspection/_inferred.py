@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._documents import canonical_counts
-from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_topics
+from sktopic._documents._matrices import canonical_counts
+from sktopic._estimators._plug_in import after_pipeline, check_documents, column_names, plug_in_topics
 
 
 class InferredCorpus(NamedTuple):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from sktopic._base import TopicModel
-from sktopic._plug_in import last_step
-from sktopic._surrogates import shown
+from sktopic._estimators._plug_in import last_step
+from sktopic._estimators._topic_model import TopicModel
+from sktopic._runtime._surrogates import shown
 
 # Characters of a name or word in a picture, which an address among the words would fill.
 MOST_CHARACTERS = 40

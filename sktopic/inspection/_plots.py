@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._compat import Interval, validate_params
-from sktopic._optional import import_pyplot
-from sktopic._plug_in import last_step
+from sktopic._estimators._plug_in import last_step
+from sktopic._runtime._compat import Interval, validate_params
+from sktopic._runtime._optional import import_pyplot
 from sktopic.inspection._names import shortened, topic_labels
 from sktopic.inspection._tables import top_words
 from sktopic.inspection._topic_page import TopicPage

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sktopic._plug_in import plug_in_topics, shown_words
+from sktopic._estimators._plug_in import plug_in_topics, shown_words
 from sktopic.inspection._inferred import infer_documents
 
 

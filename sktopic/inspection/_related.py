@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sktopic._compat import Interval, StrOptions, validate_params
-from sktopic._optional import import_pyplot
+from sktopic._runtime._compat import Interval, StrOptions, validate_params
+from sktopic._runtime._optional import import_pyplot
 from sktopic._typing import FloatArray
 from sktopic.inspection._names import shortened, topic_labels
 from sktopic.inspection._tables import top_words

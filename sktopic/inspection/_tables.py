@@ -6,9 +6,9 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sktopic._arrays import largest
-from sktopic._compat import Interval, validate_params
-from sktopic._plug_in import plug_in_topics, shown_words
+from sktopic._estimators._plug_in import plug_in_topics, shown_words
+from sktopic._runtime._arrays import largest
+from sktopic._runtime._compat import Interval, validate_params
 from sktopic._typing import FloatArray, FloatingArray, IntArray
 from sktopic.inspection._inferred import proportions
 

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, stdtrit
 
-from sktopic._arrays import row_blocks
-from sktopic._compat import Interval, validate_params
-from sktopic._optional import import_pandas, import_pyplot
+from sktopic._runtime._arrays import row_blocks
+from sktopic._runtime._compat import Interval, validate_params
+from sktopic._runtime._optional import import_pandas, import_pyplot
 from sktopic.inspection._inferred import infer_documents
 from sktopic.inspection._names import shortened, topic_labels
 from sktopic.inspection._plots import check_figure

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial import KDTree
 
-from sktopic._parallel import one_blas_thread
+from sktopic._runtime._parallel import one_blas_thread
 
 # Share of the extent of the map, squared, that all circles together cover before they are pushed apart.
 COVERED = 0.2

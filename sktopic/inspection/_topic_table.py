@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._arrays import largest
-from sktopic._compat import Interval, validate_params
-from sktopic._optional import import_pandas
-from sktopic._plug_in import last_step, plug_in_topics, shown_words
+from sktopic._estimators._plug_in import last_step, plug_in_topics, shown_words
+from sktopic._runtime._arrays import largest
+from sktopic._runtime._compat import Interval, validate_params
+from sktopic._runtime._optional import import_pandas
 from sktopic.inspection._inferred import infer_documents
 from sktopic.inspection._names import topic_labels
 from sktopic.metrics._coherence import coherence

@@ -6,7 +6,7 @@ sampling", Journal of Machine Learning Research 18(126), 2017.
 
 import numpy as np
 
-from sktopic._document_steps import DenseCounts, GibbsStep, VariationalStep
+from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._rng import combine_each
 from sktopic._state._fields import duplicate
 

@@ -7,26 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma, gammaln
 
-from sktopic._arrays import rows_of
-from sktopic._batch_sampler import ASSIGNMENT_KEY, BatchSampler
-from sktopic._compat import StrOptions
-from sktopic._concurrency import changing, updating
-from sktopic._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, PRIOR, SHARED
-from sktopic._document_steps import GibbsInference
-from sktopic._documents import DocumentReader
-from sktopic._fitted_arrays import COUNT, FLOAT
-from sktopic._interrupt import complete_or_undone
-from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._prior import (
-    LARGEST_LEARNED,
-    SMALLEST_LEARNED,
-    PriorLearner,
-    check_prior,
-    default_topic_word_prior,
-)
-from sktopic._state._word_count_views import probabilities
-from sktopic._state._word_counts import WordCounts
-from sktopic._token_counts import (
+from sktopic._documents._matrices import DocumentReader
+from sktopic._estimators._batch_sampler import ASSIGNMENT_KEY, BatchSampler
+from sktopic._estimators._concurrency import changing, updating
+from sktopic._estimators._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, PRIOR, SHARED
+from sktopic._estimators._fitted_arrays import COUNT, FLOAT
+from sktopic._inference import GibbsInference
+from sktopic._inference._token_counts import (
     column_sums,
     counts_exactly,
     in_order,
@@ -35,7 +22,20 @@ from sktopic._token_counts import (
     prior_gains,
     word_blocks,
 )
-from sktopic._topic_word_prior import check_topic_word_prior, prior_totals
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._runtime._arrays import rows_of
+from sktopic._runtime._compat import StrOptions
+from sktopic._runtime._interrupt import complete_or_undone
+from sktopic._topics._prior import (
+    LARGEST_LEARNED,
+    SMALLEST_LEARNED,
+    PriorLearner,
+    check_prior,
+    default_topic_word_prior,
+)
+from sktopic._topics._topic_word_prior import check_topic_word_prior, prior_totals
+from sktopic._topics._word_count_views import probabilities
+from sktopic._topics._word_counts import WordCounts
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._shards import Shard, TopicPrior
 from sktopic.lda._topic_exchange import sampled_order

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval
-from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
-from sktopic._document_steps import CellwiseStep, WeightedCounts, document_pieces
-from sktopic._fitted_arrays import NUMBER
+from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
+from sktopic._estimators._fitted_arrays import NUMBER
+from sktopic._inference import CellwiseStep, WeightedCounts, document_pieces
 from sktopic._kernels._cvb0 import collapse_documents
-from sktopic._statistics_updates import TokenAverage
+from sktopic._runtime._compat import Interval
+from sktopic._training._statistics_updates import TokenAverage
 from sktopic.lda._minibatch import ExpectedCountsLDA
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._document_steps import DENSE_TOPICS
+from sktopic._inference import DENSE_TOPICS
+from sktopic._inference._token_counts import leaves_none_negative
 from sktopic._kernels._collapsed_gibbs import list_topics
 from sktopic._kernels._collapsed_gibbs import sweep_words as sweep_lists
 from sktopic._kernels._dense_collapsed_gibbs import LONGEST, PADDING, count_topics, list_tokens
 from sktopic._kernels._dense_collapsed_gibbs import sweep_words as sweep_rows
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
-from sktopic._token_counts import leaves_none_negative
 
 
 @dataclass

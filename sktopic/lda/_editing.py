@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sktopic._editing import EditableTopics
-from sktopic._fitted_arrays import INT, damaged
-from sktopic._prior import check_prior
+from sktopic._estimators._editing import EditableTopics
+from sktopic._estimators._fitted_arrays import INT, damaged
+from sktopic._topics._prior import check_prior
 
 
 class EditableLDA(EditableTopics):

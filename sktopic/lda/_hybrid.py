@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._constraints import MATRIX, PRIOR, SHARED
-from sktopic._document_steps import GibbsInference, GibbsStep
+from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
+from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._typing import MatrixLike
 from sktopic.lda._minibatch import PosteriorLDA
 from sktopic.lda._topic_word_prior import ENTRIES

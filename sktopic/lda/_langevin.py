@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._constraints import POSITIVE, PRIOR, SHARED
-from sktopic._document_steps import DenseCounts, GibbsInference, GibbsStep
+from sktopic._estimators._constraints import POSITIVE, PRIOR, SHARED
+from sktopic._estimators._minibatch_model import FIT_KEY
+from sktopic._inference import DenseCounts, GibbsInference, GibbsStep
 from sktopic._kernels._langevin import langevin_step
-from sktopic._minibatch import FIT_KEY
-from sktopic._state._word_counts import N_PARTS, part_bounds
+from sktopic._topics._word_counts import N_PARTS, part_bounds
 from sktopic.lda._minibatch import MinibatchLDA
 
 # Tells the noise of a step from the sampling of its documents.

@@ -6,21 +6,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._constraints import SHARED
-from sktopic._document_steps import TrainingStep
-from sktopic._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME, damaged
-from sktopic._lanes import LaneModel
-from sktopic._prior import (
+from sktopic._estimators._constraints import SHARED
+from sktopic._estimators._fitted_arrays import COUNT, FLOAT, OPTIONAL_NAME, damaged
+from sktopic._estimators._lanes import LaneModel
+from sktopic._estimators._topic_posteriors import CountPosteriors
+from sktopic._inference import TrainingStep
+from sktopic._topics._prior import (
     PRIOR_INERTIA,
     PriorLearner,
     check_prior,
     default_topic_word_prior,
 )
-from sktopic._state._word_count_edits import edited_topics
-from sktopic._state._word_count_views import expected_counts, geometric, probabilities
-from sktopic._state._word_counts import LEANING
-from sktopic._topic_posteriors import CountPosteriors
-from sktopic._topic_word_prior import check_topic_word_prior
+from sktopic._topics._topic_word_prior import check_topic_word_prior
+from sktopic._topics._word_count_edits import edited_topics
+from sktopic._topics._word_count_views import expected_counts, geometric, probabilities
+from sktopic._topics._word_counts import LEANING
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._topic_exchange import best_order
 from sktopic.lda._topic_word_prior import TopicWordPriorLDA

@@ -5,13 +5,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import StrOptions
-from sktopic._constraints import MATRIX, PRIOR, ZERO
-from sktopic._document_steps import GibbsInference, GibbsStep, VariationalStep
-from sktopic._state._word_count_edits import of_words
-from sktopic._state._word_count_views import average_probabilities, probabilities
-from sktopic._statistics_updates import BatchCounts
-from sktopic._step_size import StepSize, StreamStep
+from sktopic._estimators._constraints import MATRIX, PRIOR, ZERO
+from sktopic._inference import GibbsInference, GibbsStep, VariationalStep
+from sktopic._runtime._compat import StrOptions
+from sktopic._topics._word_count_edits import of_words
+from sktopic._topics._word_count_views import average_probabilities, probabilities
+from sktopic._training._statistics_updates import BatchCounts
+from sktopic._training._step_size import StepSize, StreamStep
 from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
 from sktopic.lda._minibatch import ExpectedCountsLDA

@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import StrOptions
-from sktopic._constraints import MATRIX, PRIOR
-from sktopic._prior import learned_topic_word_prior
-from sktopic._state._word_count_views import mean_log_probability
+from sktopic._estimators._constraints import MATRIX, PRIOR
+from sktopic._runtime._compat import StrOptions
+from sktopic._topics._prior import learned_topic_word_prior
+from sktopic._topics._word_count_views import mean_log_probability
 from sktopic._typing import MatrixLike
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval
-from sktopic._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
-from sktopic._document_steps import CellwiseStep, WeightedCounts, document_pieces
+from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
+from sktopic._inference import CellwiseStep, WeightedCounts, document_pieces
 from sktopic._kernels._ope import draw_choices, maximise_documents
+from sktopic._runtime._compat import Interval
 from sktopic.lda._minibatch import ExpectedCountsLDA
 
 

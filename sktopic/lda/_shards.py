@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._collapsed_gibbs import transfer_counts
-from sktopic._token_counts import add_tokens
-from sktopic._topic_word_prior import PriorEntries, prior_totals
+from sktopic._topics._topic_word_prior import PriorEntries, prior_totals
 from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
 
 

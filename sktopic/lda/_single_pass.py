@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._constraints import SHARED
+from sktopic._estimators._constraints import SHARED
 from sktopic.lda._minibatch import MinibatchLDA
 from sktopic.lda._online_em import OnlineEMLDA
 

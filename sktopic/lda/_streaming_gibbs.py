@@ -5,11 +5,11 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._compat import Interval
-from sktopic._constraints import SHARED
-from sktopic._document_steps import GibbsInference, GibbsStep
-from sktopic._statistics_updates import RunningSum
-from sktopic._step_size import mean_of_all
+from sktopic._estimators._constraints import SHARED
+from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._runtime._compat import Interval
+from sktopic._training._statistics_updates import RunningSum
+from sktopic._training._step_size import mean_of_all
 from sktopic.lda._minibatch import ExpectedCountsLDA
 
 

@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._statistics_updates import RunningSum
-from sktopic._step_size import mean_of_all
+from sktopic._training._statistics_updates import RunningSum
+from sktopic._training._step_size import mean_of_all
 from sktopic._typing import MatrixLike
 from sktopic.lda._variational_bayes import VariationalBayesLDA
 

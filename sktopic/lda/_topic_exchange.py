@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 
-from sktopic._state._word_count_views import expected_counts_of, expected_tokens
+from sktopic._topics._word_count_views import expected_counts_of, expected_tokens
 
 # Pairs of an entry of the prior and a topic that are compared in an update, on average.
 PAIRS_PER_UPDATE = 5000

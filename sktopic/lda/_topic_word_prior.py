@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sktopic._fitted_arrays import FLOAT, INT, damaged
-from sktopic._topic_word_prior import TOPIC, PriorEntries, is_matrix, split_topic_word_prior
+from sktopic._estimators._fitted_arrays import FLOAT, INT, damaged
+from sktopic._topics._topic_word_prior import TOPIC, PriorEntries, is_matrix, split_topic_word_prior
 from sktopic.lda._editing import EditableLDA
 from sktopic.lda._topic_exchange import evidence_gains, is_due
 

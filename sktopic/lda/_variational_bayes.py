@@ -1,10 +1,10 @@
 """The variational Bayesian methods for LDA: mean-field inference of documents, and the bound."""
 
-from sktopic._compat import StrOptions
-from sktopic._constraints import MATRIX, PRIOR, SHARED
-from sktopic._document_steps import VariationalStep
-from sktopic._state._word_count_views import posterior_bound
-from sktopic._topic_posteriors import EvidenceLowerBound
+from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
+from sktopic._estimators._topic_posteriors import EvidenceLowerBound
+from sktopic._inference import VariationalStep
+from sktopic._runtime._compat import StrOptions
+from sktopic._topics._word_count_views import posterior_bound
 from sktopic.lda._minibatch import PosteriorLDA
 from sktopic.lda._topic_word_prior import ENTRIES
 

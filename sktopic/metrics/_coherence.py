@@ -10,16 +10,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
-from sktopic._arrays import largest
-from sktopic._compat import Interval, StrOptions, validate_params
-from sktopic._documents import canonical_counts
-from sktopic._plug_in import (
+from sktopic._documents._matrices import canonical_counts
+from sktopic._estimators._plug_in import (
     after_pipeline,
     check_documents,
     column_names,
     plug_in_topics,
     word_names,
 )
+from sktopic._runtime._arrays import largest
+from sktopic._runtime._compat import Interval, StrOptions, validate_params
 from sktopic._typing import FloatArray
 
 # The windows of Roeder et al. (2015), in tokens.

@@ -10,23 +10,23 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from sktopic._compat import Interval, StrOptions, validate_params
-from sktopic._completion import (
+from sktopic._documents._matrices import document_groups
+from sktopic._documents._sources import Documents
+from sktopic._estimators._constraints import ANY_SWEEPS, SOME_SWEEPS
+from sktopic._estimators._plug_in import after_pipeline, check_documents, column_names, plug_in_model
+from sktopic._inference import GibbsInference, document_pieces, infer_proportions
+from sktopic._inference._completion import (
     HIDDEN_FRACTION,
     HIDING_KEY,
     PerWord,
     hidden_log_likelihood,
     log_word_shares,
 )
-from sktopic._constraints import ANY_SWEEPS, SOME_SWEEPS
-from sktopic._document_sources import Documents
-from sktopic._document_steps import GibbsInference, document_pieces, infer_proportions
-from sktopic._documents import document_groups
-from sktopic._exact_sum import ExactSum
 from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
 from sktopic._kernels._rng import combine_keys
-from sktopic._parallel import Workers
-from sktopic._plug_in import after_pipeline, check_documents, column_names, plug_in_model
+from sktopic._runtime._compat import Interval, StrOptions, validate_params
+from sktopic._runtime._exact_sum import ExactSum
+from sktopic._runtime._parallel import Workers
 from sktopic._typing import FloatArray, RandomState
 
 # Names the streams of the fold-in and of the particles.

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sktopic._document_steps import CellwiseStep, document_pieces, joined
-from sktopic._documents import DocumentBatch
+from sktopic._documents._matrices import DocumentBatch
+from sktopic._inference import CellwiseStep, document_pieces, joined
 from sktopic._kernels._moment_matching import TRIANGULAR, infer_documents, list_tokens
-from sktopic._topics import GatheredTopics
+from sktopic._topics._topic_rows import GatheredTopics
 
 
 @dataclass

@@ -8,14 +8,12 @@ from typing import Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sktopic._arrays import BLOCK_ENTRIES, by_blocks, columns_of, row_blocks, rows_and_more
-from sktopic._compat import CallbackSupportMixin, StrOptions, with_callbacks
-from sktopic._concurrency import changing, fits, trains, updating
-from sktopic._constraints import PRIOR, SHARED
-from sktopic._document_sources import Documents, MatrixDocuments
-from sktopic._documents import DocumentReader
-from sktopic._fitted_arrays import COUNT, FLOAT, NUMBER
-from sktopic._interrupt import complete_or_undone
+from sktopic._documents._matrices import DocumentReader
+from sktopic._documents._sources import Documents, MatrixDocuments
+from sktopic._estimators._concurrency import changing, fits, trains, updating
+from sktopic._estimators._constraints import PRIOR, SHARED
+from sktopic._estimators._fitted_arrays import COUNT, FLOAT, NUMBER
+from sktopic._estimators._topic_posteriors import TopicPosteriors
 from sktopic._kernels._moment_matching import (
     FIRST,
     FIXED,
@@ -27,11 +25,13 @@ from sktopic._kernels._moment_matching import (
     permutation,
 )
 from sktopic._kernels._rng import combine_keys, position_keys, uniforms
-from sktopic._monitor import FitMonitor, FitTasks
-from sktopic._parallel import Workers
-from sktopic._prior import check_prior
-from sktopic._topic_posteriors import TopicPosteriors
-from sktopic._topics import TopicProbabilities
+from sktopic._runtime._arrays import BLOCK_ENTRIES, by_blocks, columns_of, row_blocks, rows_and_more
+from sktopic._runtime._compat import CallbackSupportMixin, StrOptions, with_callbacks
+from sktopic._runtime._interrupt import complete_or_undone
+from sktopic._runtime._parallel import Workers
+from sktopic._topics._prior import check_prior
+from sktopic._topics._topic_rows import TopicProbabilities
+from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._typing import DocumentsLike
 from sktopic.moment_matching._document_step import MomentMatchingStep
 from sktopic.moment_matching._prior import added, document_moments, matched_prior, moved, prior_moments

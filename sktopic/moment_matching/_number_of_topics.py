@@ -5,15 +5,15 @@ from numbers import Real
 
 import numpy as np
 
-from sktopic._arrays import real_numbers
-from sktopic._base import TRANSFORM_KEY
-from sktopic._compat import Interval, StrOptions
-from sktopic._completion import mean_log_predictive
-from sktopic._document_sources import joined
-from sktopic._document_steps import infer_proportions
-from sktopic._fitted_arrays import COUNT, FLOAT, INT
+from sktopic._documents._sources import joined
+from sktopic._estimators._fitted_arrays import COUNT, FLOAT, INT
+from sktopic._estimators._topic_model import TRANSFORM_KEY
+from sktopic._inference import infer_proportions
+from sktopic._inference._completion import mean_log_predictive
 from sktopic._kernels._rng import combine_keys
-from sktopic._progress import NOT_SHOWN
+from sktopic._runtime._arrays import real_numbers
+from sktopic._runtime._compat import Interval, StrOptions
+from sktopic._runtime._progress import NOT_SHOWN
 from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
 from sktopic.moment_matching._filter import MomentMatchingModel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sktopic._prior import LARGEST_LEARNED, SMALLEST_LEARNED
+from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED
 
 # Groups of documents that the start counts for, of which those long past are forgotten.
 START_WEIGHT = 10

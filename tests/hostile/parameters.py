@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from sktopic._compat import StrOptions
+from sktopic._runtime._compat import StrOptions
 from sktopic.seeding import document_components, seed_prior
 
 # Values of these cost time or memory, which is what they are for: kept small, or refused.

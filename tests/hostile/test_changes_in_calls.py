@@ -17,8 +17,8 @@ import pytest
 import scipy.sparse as sp
 
 import sktopic
-from sktopic._compat import CallbackSupportMixin
-from sktopic._fitted_arrays import declared_arrays, optional_arrays
+from sktopic._estimators._fitted_arrays import declared_arrays, optional_arrays
+from sktopic._runtime._compat import CallbackSupportMixin
 from sktopic.datasets import open_corpus, save_corpus
 from sktopic.metrics import coherence, document_completion
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from sktopic import _corpus_writer
+from sktopic._documents import _corpus_writer
 from sktopic.datasets import open_corpus, save_corpus
 
 from .tools import share

@@ -23,7 +23,7 @@ import pytest
 import scipy.sparse as sp
 
 import sktopic
-from sktopic._array_archive import description, npy_header
+from sktopic._runtime._array_archive import description, npy_header
 from sktopic.dask import DaskTopicModel
 from sktopic.datasets import open_corpus, save_corpus
 from sktopic.distributed import local_update, merge_updates, start_model

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 import sktopic
-from sktopic._array_archive import PADDING_ID
+from sktopic._runtime._array_archive import PADDING_ID
 from sktopic.inspection import name_topics
 from sktopic.seeding import seed_prior
 

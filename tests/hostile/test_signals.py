@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import sktopic
-from sktopic import _interrupt
+from sktopic._runtime import _interrupt
 from sktopic.datasets import _uci, fetch_bag_of_words
 
 from .tools import (

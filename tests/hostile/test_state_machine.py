@@ -24,7 +24,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import sktopic
-from sktopic._compat import make_constraint
+from sktopic._runtime._compat import make_constraint
 from sktopic.datasets import Corpus
 from sktopic.inspection import explore, name_topics, pyldavis_data, top_documents, top_words, topic_similarity
 from sktopic.metrics import coherence, topic_diversity

@@ -10,7 +10,7 @@ from sktopic._kernels._hdp_variational import (
     start_documents,
     update_documents,
 )
-from sktopic._state._word_counts import N_PARTS, part_bounds
+from sktopic._topics._word_counts import N_PARTS, part_bounds
 from tests.kernels.tools import random_corpus
 from tests.reference import hdp_variational as reference
 

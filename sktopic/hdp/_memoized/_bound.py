@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, polygamma
 
-from sktopic._arrays import row_blocks
+from sktopic._documents._sample_weight import weighted_sum
 from sktopic._kernels._memoized import sum_gains
-from sktopic._prior import LARGEST_LEARNED, SMALLEST_LEARNED
-from sktopic._sample_weight import weighted_sum
+from sktopic._runtime._arrays import row_blocks
+from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED
 
 NEWTON_ITERATIONS, NEWTON_TOL = 20, 1e-6
 LARGEST_STEP, HALVINGS = 1.0, 20

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import digamma
 
-from sktopic._prior import SMALLEST
 from sktopic._state._fields import duplicate
-from sktopic._state._word_count_edits import of_topics
-from sktopic._state._word_count_views import posterior_bound
+from sktopic._topics._prior import SMALLEST
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_count_views import posterior_bound
 from sktopic.hdp._corpus_topics import SMALLEST_WEIGHT, fixed_point_weights
 from sktopic.hdp._memoized._bound import (
     DocumentTopics,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sktopic._arrays import columns_of
+from sktopic._runtime._arrays import columns_of
 from sktopic.hdp._corpus_topics import start_without
 from sktopic.hdp._memoized._merges import Merge
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed

@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from sktopic._concurrency import changing
-from sktopic._fitted_arrays import damaged
-from sktopic._interrupt import complete_or_undone
-from sktopic._minibatch import WeightedMinibatchModel
+from sktopic._estimators._concurrency import changing
+from sktopic._estimators._fitted_arrays import damaged
+from sktopic._estimators._minibatch_model import WeightedMinibatchModel
+from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._state._fields import duplicate
-from sktopic._statistics_updates import RunningSum
+from sktopic._training._statistics_updates import RunningSum
 from sktopic.hdp._memoized._corpus import MemoizedCorpus
 from sktopic.hdp._memoized._summaries import STORED, are_consistent, edited, restored, stored
 from sktopic.hdp._memoized._training import MemoizedTraining

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import digamma, xlogy
 
 from sktopic._kernels._rng import combine_keys
-from sktopic._prior import SMALLEST
+from sktopic._topics._prior import SMALLEST
 from sktopic.hdp._memoized._bound import DocumentTopics, TopicTokens
 from sktopic.hdp._memoized._summaries import SMALLEST_SHARE, summed
 from sktopic.hdp._split_proposals import divide_cells, propose_parts

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from sktopic._document_steps._pieces import document_pieces, joined
-from sktopic._fitted_arrays import FLOAT, INT
+from sktopic._estimators._fitted_arrays import FLOAT, INT
+from sktopic._inference._pieces import document_pieces, joined
 from sktopic._kernels._memoized import keep_shares
 
 # Shares of topics in a cell below this are dropped, and the others made larger: a share of that size is worth

@@ -1,0 +1,1 @@
+"""What X may be, as batches of documents: matrices, blocks, corpora on disk, weights, messages."""

@@ -1,0 +1,512 @@
+"""Where documents are read from: a matrix, a corpus on disk, or blocks that come one after the other.
+
+All of them are visited in batches by training, and in blocks by what reads each document once. A matrix is in
+memory, and may be visited in any order. The arrays of a corpus are mapped, and blocks may be computed while
+they are read: of these, no more than what `_block_order` mixes is held at a time, and nothing in memory grows
+with the number of documents but their weights, where these are given.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from operator import itemgetter
+
+import numpy as np
+import scipy.sparse as sp
+
+from sktopic._documents._block_order import BLOCK_SIZE, blocks_of, mixed, permuted, random_order, windows
+from sktopic._documents._corpus import Corpus
+from sktopic._documents._input_messages import CorpusSummary
+from sktopic._documents._matrices import GROUP_SIZE, DocumentReader, rows_of_documents
+from sktopic._documents._sample_weight import check_sample_weight
+from sktopic._kernels._rng import combine_keys
+
+
+def are_blocks(X):
+    """Whether X is an iterable of matrices, and not itself one, nor a list of anything else."""
+    if sp.issparse(X) or isinstance(X, (str, bytes, Mapping, Corpus)) or not isinstance(X, Iterable):
+        return False
+    if any(hasattr(X, name) for name in ("__array__", "columns", "shape", "__dataframe__")):
+        return False
+    if isinstance(X, Sequence):
+        return len(X) > 0 and getattr(X[0], "ndim", None) == 2
+    return True
+
+
+def documents_of(X, check, once=False):
+    """Return the Documents of X.
+
+    Parameters
+    ----------
+    X : matrix, Corpus, or iterable of blocks
+    check : function of a matrix that returns it as_documents, or raises
+    once : whether they are to be read only once, so that an iterator will do
+    """
+    if isinstance(X, Corpus):
+        return CorpusDocuments(check(X.counts))
+    if are_blocks(X) and (once or not isinstance(X, Iterator)):
+        return BlockDocuments(X, check)
+    return MatrixDocuments(check(X))
+
+
+class Documents(ABC):
+    """Documents, with weights or without; those of weight 0 are left out.
+
+    Attributes
+    ----------
+    n_documents : int or None
+        Those that count; None where blocks have not been read before.
+    """
+
+    n_documents: int | None
+
+    @abstractmethod
+    def weighted(self, sample_weight):
+        """The same with the weights that users give, or None; ValueError for what are no weights of them."""
+
+    @abstractmethod
+    def split(self, fraction, key):
+        """Return a part to train on and a part to be held out, of this fraction, as Documents."""
+
+    @abstractmethod
+    def weighted_blocks(self) -> Iterator[tuple[sp.csr_array, np.ndarray | None]]:
+        """Iterate over all documents in order, as CSR from as_documents, and their weights or None."""
+
+    @abstractmethod
+    def total_weight(self):
+        """As how many documents all of them count."""
+
+    @abstractmethod
+    def batches(self, size, key=None) -> Iterator[tuple[DocumentReader, np.ndarray]]:
+        """Iterate over batches in random order, or in the order there is without a key.
+
+        Yields a DocumentReader, and the rows that it is to read.
+        """
+
+    def blocks(self):
+        """Iterate over all documents in order, as CSR from as_documents."""
+        return map(itemgetter(0), self.weighted_blocks())
+
+    def groups(self):
+        """The same with their weights, at most GROUP_SIZE documents at a time, on arrays of their own."""
+        for X, weights in self.weighted_blocks():
+            for first in range(0, X.shape[0], GROUP_SIZE):
+                yield _rows_of(X, weights, np.arange(first, min(first + GROUP_SIZE, X.shape[0])))
+
+    def matrix(self):
+        """All documents as one CSR matrix: in memory, unless its arrays are mapped."""
+        return _stacked(list(self.blocks()))
+
+    def summary(self):
+        """A CorpusSummary of all documents, or of those known so far."""
+        summary = CorpusSummary()
+        for X in self.blocks():
+            summary.include(X)
+        return summary
+
+    # A matrix is checked, and known, from the beginning.
+
+    def survey(self):
+        """Read all blocks, to check them and to know how many documents there are."""
+        return self
+
+    def begin(self):
+        """Read the first block, to check it, if that was not done."""
+        return self
+
+    def checked_by(self, check):
+        """Let blocks that are read from now on be checked by another function."""
+        return self
+
+
+class MatrixDocuments(Documents):
+    """The rows of a CSR matrix.
+
+    Parameters
+    ----------
+    X : CSR matrix from as_documents
+    sample_weight : ndarray of shape (n_rows,), float64, or None: all count as one
+    rows : ndarray of int64, those that there are, or None: all
+    """
+
+    def __init__(self, X, sample_weight=None, rows=None):
+        self._X, self._sample_weight, self._rows = X, sample_weight, rows
+
+    @property
+    def n_documents(self):
+        return self._X.shape[0] if self._rows is None else len(self._rows)
+
+    def _all_rows(self):
+        return np.arange(self._X.shape[0]) if self._rows is None else self._rows
+
+    def weighted(self, sample_weight):
+        weights = check_sample_weight(sample_weight, self.n_documents)
+        rows = None if weights is None or weights.all() else np.flatnonzero(weights)
+        if rows is not None and np.all(weights[rows] == 1.0):
+            weights = None
+        return type(self)(self._X, weights, rows)
+
+    def split(self, fraction, key):
+        n_held_out = _number_held_out(fraction, self.n_documents)
+        permuted_rows = np.random.RandomState(key % 2**32).permutation(self.n_documents)
+        parts = np.sort(permuted_rows[n_held_out:]), np.sort(permuted_rows[:n_held_out])
+        rows = self._all_rows()
+        return tuple(MatrixDocuments(self._X, self._sample_weight, rows[part]) for part in parts)
+
+    def weighted_blocks(self):
+        if self._rows is None:
+            yield self._X, self._sample_weight
+        else:
+            yield from self._selected(self._rows)
+
+    def _selected(self, rows):
+        for first in range(0, len(rows), GROUP_SIZE):
+            some = rows[first : first + GROUP_SIZE]
+            yield _rows_of(self._X, self._sample_weight, some)
+
+    def total_weight(self):
+        if self._sample_weight is None:
+            return self.n_documents
+        return float(self._sample_weight[self._all_rows()].sum())
+
+    def matrix(self):
+        return self._X if self._rows is None else super().matrix()
+
+    def batches(self, size, key=None):
+        n, rows, reader = self.n_documents, self._rows, DocumentReader(self._X, self._sample_weight)
+        if key is not None:
+            rows = np.arange(n) if rows is None else rows.copy()
+            np.random.RandomState(key % 2**32).shuffle(rows)
+        for first in range(0, n, size):
+            last = min(first + size, n)
+            yield reader, np.arange(first, last) if rows is None else rows[first:last]
+
+
+class CorpusDocuments(MatrixDocuments):
+    """The rows of a CSR matrix on mapped arrays, which are visited block by block (see `_block_order`).
+
+    Parameters
+    ----------
+    X, sample_weight, rows : as of MatrixDocuments
+    part : Part of these rows, or None: all
+    """
+
+    def __init__(self, X, sample_weight=None, rows=None, part=None):
+        super().__init__(X, sample_weight, rows)
+        self._part = part
+
+    @property
+    def _n_rows(self):
+        return super().n_documents
+
+    @property
+    def n_documents(self):
+        return self._n_rows if self._part is None else self._part.n_documents
+
+    def split(self, fraction, key):
+        parts = (Part(self._n_rows, fraction, key, held_out) for held_out in (False, True))
+        return tuple(CorpusDocuments(self._X, self._sample_weight, self._rows, part) for part in parts)
+
+    def weighted_blocks(self):
+        if self._part is None:
+            yield from super().weighted_blocks()
+        else:
+            for rows in self._windows(None):
+                yield from self._selected(rows)
+
+    def total_weight(self):
+        if self._part is None or self._sample_weight is None:
+            return super().total_weight()
+        return sum(float(self._sample_weight[rows].sum()) for rows in self._windows(None))
+
+    def matrix(self):
+        return super().matrix() if self._part is None else Documents.matrix(self)
+
+    def _windows(self, key):
+        """Rows, some thousands at a time."""
+        for positions in visited(blocks_of(self._n_rows), key):
+            if self._part is not None:
+                positions = positions[self._part.has(positions)]
+            yield positions if self._rows is None else self._rows[positions]
+
+    def batches(self, size, key=None):
+        reader, left = DocumentReader(self._X, self._sample_weight), [np.empty(0, dtype=np.int64)]
+        for rows in self._windows(key):
+            left.append(rows)
+            if sum(map(len, left)) < size:
+                continue
+            rows = np.concatenate(left)
+            end = len(rows) - len(rows) % size
+            for first in range(0, end, size):
+                yield reader, rows[first : first + size]
+            left = [rows[end:]]
+        rows = np.concatenate(left)
+        if len(rows):
+            yield reader, rows
+
+
+class BlockDocuments(Documents):
+    """The rows of matrices that are read one after the other, again in each pass.
+
+    A sequence of blocks is visited in random order, and another iterable in its own; both are mixed. The
+    blocks of all passes must be of the same sizes, which `survey` notes: it comes before all that needs to
+    know the number of documents.
+
+    Parameters
+    ----------
+    source : iterable of matrices
+    check : function of a matrix that returns it as_documents, or raises
+    """
+
+    def __init__(self, source, check):
+        self._source, self._check = source, check
+        # Rows of each block, and where it begins among those that count; None until they have been read once.
+        self._sizes = self._begins = None
+        self._sample_weight = self._part = None
+        self._summary = CorpusSummary()
+
+    def _with(self, **state):
+        changed = object.__new__(BlockDocuments)
+        vars(changed).update({**vars(self), **state})
+        return changed
+
+    def checked_by(self, check):
+        self._check = check
+        return self
+
+    def begin(self):
+        if self._sizes is None:
+            blocks = iter(self._source)
+            for block in blocks:
+                with _naming(0):
+                    first = self._check(block)
+                self._summary.include(first)
+                self._source = chain([block], blocks)  # as it was given: what is read is checked then
+                return self
+            raise _no_blocks()
+        return self
+
+    def survey(self):
+        sizes, summary = [], CorpusSummary()
+        for _, X in self._read():
+            sizes.append(X.shape[0])
+            summary.include(X)
+        self._sizes, self._begins, self._summary = sizes, _bounds(sizes), summary
+        return self
+
+    def summary(self):
+        return self._summary
+
+    @property
+    def n_documents(self):
+        if self._part is not None:
+            return self._part.n_documents
+        return None if self._begins is None else int(self._begins[-1])
+
+    def weighted(self, sample_weight):
+        if sample_weight is None:
+            return self
+        if isinstance(self._source, Iterator):
+            raise ValueError(
+                "sample_weight is given, but X is an iterator, whose number of documents is not known before "
+                "it has been read; give each block and its weights in a call of their own."
+            )
+        if self._sizes is None:
+            self.survey()
+        bounds = _bounds(self._sizes)
+        weights = check_sample_weight(sample_weight, bounds[-1])
+        if weights is None:
+            return self
+        counted = [np.count_nonzero(weights[first:last]) for first, last in pairwise(bounds)]
+        return self._with(_sample_weight=weights, _begins=_bounds(counted))
+
+    def split(self, fraction, key):
+        n = self.n_documents
+        return tuple(self._with(_part=Part(n, fraction, key, held_out)) for held_out in (False, True))
+
+    def total_weight(self):
+        if self._sample_weight is None:
+            return self.n_documents
+        counted, n = self._sample_weight[self._sample_weight > 0.0], int(self._begins[-1])
+        if self._part is None:
+            return float(counted.sum())
+        windows = visited(blocks_of(n), None)
+        return sum(float(counted[some[self._part.has(some)]].sum()) for some in windows)
+
+    def _read(self, order=None):
+        """Iterate over the numbers of blocks and the blocks, checked; order: the numbers of a sequence."""
+        number, known = -1, self._sizes
+        numbered = enumerate(self._source) if order is None else ((i, self._source[i]) for i in order)
+        for number, block in numbered:
+            with _naming(number):
+                X = self._check(block)
+                if known is not None and [X.shape[0]] != known[number : number + 1]:
+                    raise ValueError(
+                        f"it has {X.shape[0]} rows, and not as many as when it was read before; X has to "
+                        "give the same blocks each time."
+                    )
+            yield number, X
+        if known is None and number < 0:
+            raise _no_blocks()
+        if known is not None and order is None and number + 1 < len(known):
+            raise ValueError(
+                f"X has given {number + 1} blocks, and {len(known)} when it was read before; it has to give "
+                "the same blocks each time: a list, say, or an object whose __iter__ begins anew."
+            )
+
+    def _counted(self, order=None):
+        """Iterate over blocks of documents that count: CSR, weights or None, and position of the first."""
+        bounds = None if self._sizes is None else _bounds(self._sizes)
+        for number, X in self._read(order):
+            begin = 0 if self._begins is None else int(self._begins[number])
+            weights, rows = None, np.arange(X.shape[0])
+            if self._sample_weight is not None:
+                weights = self._sample_weight[bounds[number] : bounds[number + 1]]
+                rows = np.flatnonzero(weights > 0.0)
+            # Copies, since the next block may come in the arrays of this one.
+            yield *_rows_of(X, weights, rows), begin
+
+    def weighted_blocks(self):
+        for X, weights, begin in self._counted():
+            if self._part is not None:
+                some = self._part.has(np.arange(begin, begin + X.shape[0]))
+                X, weights = _rows_of(X, weights, np.flatnonzero(some))
+            yield X, weights
+
+    def batches(self, size, key=None):
+        pending, n_pending = [], 0
+        for part in self._windows(key):
+            pending.append(part)
+            n_pending += part[0].shape[0]
+            if n_pending < size:
+                continue
+            X, weights = _joined(pending)
+            reader, end = DocumentReader(X, weights), n_pending - n_pending % size
+            for first in range(0, end, size):
+                yield reader, np.arange(first, first + size)
+            n_pending -= end
+            pending = [_rows_of(X, weights, np.arange(end, end + n_pending))]
+        if n_pending:
+            yield DocumentReader(*_joined(pending)), np.arange(n_pending)
+
+    def _windows(self, key):
+        """Iterate over CSR matrices of mixed documents, and their weights or None."""
+        if key is None:
+            yield from self.weighted_blocks()
+            return
+        order = None
+        if isinstance(self._source, Sequence):
+            order = [first for first, _ in permuted([(i, i + 1) for i in range(len(self._sizes))], key)]
+        held = []  # the blocks of a window
+
+        def ranges():
+            for block in self._counted(order):
+                held.append(block)
+                yield 0, block[0].shape[0]
+
+        for number, window in enumerate(windows(ranges())):
+            rows = random_order(sum(n for _, n in window), combine_keys(key, 0), number)
+            if self._part is not None:
+                positions = [np.arange(begin, begin + X.shape[0]) for X, _, begin in held]
+                rows = rows[self._part.has(np.concatenate(positions)[rows])]
+            joined = _joined([(X, weights) for X, weights, _ in held])
+            held.clear()
+            yield _rows_of(*joined, rows)
+
+
+class Part:
+    """A random part of documents, or the others; the same number of each block, up to one.
+
+    Parameters
+    ----------
+    n : int
+        Documents in all.
+    fraction : float
+        Share that is held out: at least one, and not all.
+    key : int
+        Which part it is.
+    is_held_out : bool
+        Whether it is that part, or the others.
+    """
+
+    def __init__(self, n, fraction, key, is_held_out):
+        self._n, self._fraction, self._key, self._is_held_out = n, fraction, key, is_held_out
+        self._n_held_out = _number_held_out(fraction, n)
+        self.n_documents = self._n_held_out if is_held_out else n - self._n_held_out
+
+    def has(self, positions):
+        """Whether documents at these positions are in it, ndarray of bool."""
+        blocks, found = positions // BLOCK_SIZE, np.empty(len(positions), dtype=bool)
+        for block in np.unique(blocks):
+            here = blocks == block
+            found[here] = self._of_block(int(block))[positions[here] - block * BLOCK_SIZE]
+        return found
+
+    def _of_block(self, block):
+        first, last = block * BLOCK_SIZE, min((block + 1) * BLOCK_SIZE, self._n)
+        size = self._held_out_before(last) - self._held_out_before(first)
+        order = np.random.RandomState(combine_keys(self._key, block) % 2**32).permutation(last - first)
+        return (order < size) == self._is_held_out
+
+    def _held_out_before(self, position):
+        if position == self._n:
+            return self._n_held_out
+        return min(round(self._fraction * position), self._n_held_out)
+
+
+def _number_held_out(fraction, n):
+    return min(max(1, round(fraction * n)), n - 1)
+
+
+def visited(blocks, key):
+    """Iterate over the numbers of all rows, some at a time, in the order that a key names, or in theirs."""
+    if key is None:
+        return (np.arange(first, last, dtype=np.int64) for first, last in blocks)
+    return mixed(permuted(blocks, key), combine_keys(key, 0))
+
+
+def joined(results):
+    """Results of blocks of documents, one below the other."""
+    return results[0] if len(results) == 1 else np.concatenate(results)
+
+
+def _bounds(sizes):
+    return np.cumsum([0, *sizes], dtype=np.int64)
+
+
+def _rows_of(X, weights, rows):
+    return rows_of_documents(X, rows), None if weights is None else weights[rows]
+
+
+def _joined(parts):
+    """Stack matrices, and join their weights or None."""
+    weights = None if parts[-1][1] is None else np.concatenate([weights for _, weights in parts])
+    return _stacked([X for X, _ in parts]), weights
+
+
+def _stacked(blocks):
+    """Blocks from as_documents as one of them; counts of different types become float64."""
+    if len(blocks) == 1:
+        return blocks[0]
+    index = np.int32 if sum(X.nnz for X in blocks) < 2**31 else np.int64
+    kinds = {X.data.dtype for X in blocks}
+    data = np.concatenate([X.data for X in blocks], dtype=None if len(kinds) == 1 else np.float64)
+    indices = np.concatenate([X.indices for X in blocks], dtype=index)
+    bounds = np.cumsum([0, *(X.nnz for X in blocks)])
+    indptr = [X.indptr[:-1].astype(index) + index(first) for (first, _), X in zip(pairwise(bounds), blocks)]
+    arrays = data, indices, np.append(np.concatenate(indptr), index(bounds[-1]))
+    return sp.csr_array(arrays, shape=(sum(X.shape[0] for X in blocks), blocks[0].shape[1]))
+
+
+@contextmanager
+def _naming(number):
+    """Let an error in a block say which one it is."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"block {number} of X: {error}") from error
+
+
+def _no_blocks():
+    return ValueError("X has no blocks; at least one, of at least one document, is needed.")

@@ -1,0 +1,60 @@
+"""What scikit-learn's parameter validation allows, for the parameters that several estimators have."""
+
+from numbers import Integral, Real
+
+from sktopic._documents._sample_weight import LARGEST_CORPUS
+from sktopic._runtime._compat import Interval, Options, StrOptions
+from sktopic._topics._prior import LARGEST, LEARNED, SMALLEST
+
+# What the kernels' integers hold.
+MOST_TOPICS = 2**31 - 1
+# Of two such numbers the sum fits, too.
+MOST_SWEEPS = 2**30
+
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+# Dirichlet parameters, and those of Gamma priors.
+PRIOR = Interval(Real, SMALLEST, LARGEST, closed="both")
+ZERO = Options(Real, {0})
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+ANY_NUMBER = Interval(Integral, 0, None, closed="left")
+# Numbers of sweeps or iterations.
+SOME_SWEEPS = Interval(Integral, 1, MOST_SWEEPS, closed="both")
+ANY_SWEEPS = Interval(Integral, 0, MOST_SWEEPS, closed="both")
+
+# Of Dirichlet parameters of words in topics.
+MATRIX = ["array-like", "sparse matrix"]
+
+# By name; an estimator has some of them, and may allow something else under the same name.
+SHARED = {
+    "n_components": [Interval(Integral, 1, MOST_TOPICS, closed="both")],
+    # The model
+    "doc_topic_prior": [None, StrOptions(set(LEARNED)), PRIOR, "array-like"],
+    "topic_word_prior": [ZERO, PRIOR, None],
+    # The start
+    "components_init": ["array-like", None],
+    # The loop over mini-batches
+    "learning_decay": [Interval(Real, 0, 1, closed="both")],
+    "learning_offset": [NON_NEGATIVE],
+    "max_iter": [AT_LEAST_ONE],
+    "batch_size": [AT_LEAST_ONE],
+    "total_samples": [Interval(Real, 0, LARGEST_CORPUS, closed="right"), None],
+    "shuffle": ["boolean"],
+    # Inference of documents
+    "doc_burn_in": [ANY_SWEEPS],
+    "doc_sweeps": [SOME_SWEEPS],
+    "transform_burn_in": [ANY_SWEEPS],
+    "transform_sweeps": [SOME_SWEEPS],
+    "max_doc_update_iter": [SOME_SWEEPS],
+    "mean_change_tol": [NON_NEGATIVE],
+    # The call
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [AT_LEAST_ONE],
+    "tol": [NON_NEGATIVE],
+    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+# A prior of topic proportions that cannot be learned.
+FIXED_DOC_TOPIC_PRIOR = [None, PRIOR, "array-like"]

@@ -1,0 +1,202 @@
+"""The plug-in model: topics and the prior of their proportions, wherever they come from."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, check_non_negative
+
+from sktopic._documents._input_messages import explaining
+from sktopic._documents._matrices import COUNT_TYPES, as_documents, check_counts, check_sparse_structure
+from sktopic._documents._sources import documents_of
+from sktopic._estimators._topic_model import TopicModel
+from sktopic._runtime._surrogates import shown
+from sktopic._topics._prior import check_prior
+from sktopic._topics._topic_rows import TopicProbabilities
+
+
+def _is_estimator(value):
+    """Whether it has a fit method, and is not a table with a column of that name."""
+    return hasattr(value, "fit") and not hasattr(value, "__array__")
+
+
+def _opened(model):
+    """Return the steps before the model in fitted pipelines and searches, as pipelines, and the model."""
+    before = []
+    while hasattr(model, "best_estimator_") or isinstance(model, Pipeline):
+        if not isinstance(model, Pipeline):
+            model = model.best_estimator_
+            continue
+        if len(model) > 1:
+            before.append(model[:-1])
+        model = model[-1]
+    return before, model
+
+
+def last_step(model):
+    """The model at the end of fitted pipelines and searches; others as they are."""
+    return _opened(model)[1]
+
+
+def after_pipeline(model, X):
+    """Return what `last_step` does, and X as that step sees it."""
+    before, model = _opened(model)
+    for steps in before:
+        if hasattr(steps[0], "build_analyzer") and hasattr(X, "shape") and len(X.shape) == 2:
+            raise ValueError(
+                f"X is a matrix ({type(X).__name__}), but the pipeline begins with a "
+                f"{type(steps[0]).__name__}, which takes texts: give these, or take the model alone, "
+                "pipeline[-1]."
+            )
+        X = steps.transform(X)
+    return model, X
+
+
+def column_names(model_or_components):
+    """The words of the topics' columns, ndarray of shape (n_features,) and dtype object; None if unknown."""
+    before, model = _opened(model_or_components)
+    if before:
+        try:
+            return np.asarray(before[-1].get_feature_names_out(), dtype=object)
+        except (AttributeError, ValueError):  # a step that cannot say
+            pass
+    return getattr(model, "feature_names_in_", None) if _is_estimator(model) else _text_columns(model)
+
+
+def word_names(known_names, feature_names, n_features):
+    """Names of the columns, ndarray of shape (n_features,), dtype object; those known if none are given."""
+    if feature_names is None:
+        feature_names = known_names
+    if feature_names is None:
+        feature_names = [f"x{column}" for column in range(n_features)]
+    names = np.asarray(feature_names, dtype=object)
+    if names.ndim == 0:  # a vectoriser, its vocabulary_, X
+        raise TypeError(
+            f"feature_names is a {type(feature_names).__name__}; a list of the {n_features} words in the "
+            "order of the columns is allowed, as get_feature_names_out() of a vectoriser gives."
+        )
+    if names.shape != (n_features,):
+        raise ValueError(
+            f"feature_names has shape {names.shape}; the topics have {n_features} words, so ({n_features},) "
+            "is allowed."
+        )
+    return names
+
+
+def shown_words(model_or_components, feature_names, n_features):
+    """Names of the columns as tables show them: those that are given or known, without lone surrogates."""
+    names = word_names(column_names(model_or_components), feature_names, n_features)
+    texts = [(i, name) for i, name in enumerate(names) if isinstance(name, str) and not name.isascii()]
+    if texts:
+        names = names.copy()
+    for i, name in texts:
+        names[i] = shown(name)
+    return names
+
+
+def _text_columns(table):
+    """The columns of a data frame that has names for all of them, else None."""
+    columns = getattr(table, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def check_same_names(names, others, whose):
+    """Raise ValueError for names of columns that differ, where both are known."""
+    if names is None or others is None or len(names) != len(others):
+        return
+    differ = np.flatnonzero(np.asarray(names) != np.asarray(others))
+    if len(differ):
+        i = differ[0]
+        raise ValueError(
+            f"{whose} has {others[i]!r} in column {i}, where the topics have {names[i]!r}; the same words in "
+            "the same order are allowed."
+        )
+
+
+def plug_in_topics(model_or_components):
+    """Return the topics of a fitted estimator or of an array of components, a TopicProbabilities.
+
+    Of a pipeline or search, those of the model at its end. Rows of components are normalised, so
+    pseudo-counts will do (scikit-learn's LDA has those).
+    """
+    model_or_components = last_step(model_or_components)
+    if isinstance(model_or_components, TopicModel):
+        return _topics_of(model_or_components._read())
+    components = model_or_components
+    if _is_estimator(model_or_components):
+        check_is_fitted(model_or_components)
+        if not hasattr(model_or_components, "components_"):
+            raise TypeError(
+                f"model_or_components is a {type(model_or_components).__name__}, which has no components_; "
+                "give a topic model, a pipeline that ends in one, or an array of components."
+            )
+        components = model_or_components.components_
+    elif not hasattr(components, "__array__") and not isinstance(components, Sequence):
+        raise TypeError(
+            f"model_or_components is a {type(components).__name__}; give a fitted scikit-learn estimator, or "
+            "the topics as an array of shape (n_components, n_features)."
+        )
+    components = check_array(components, dtype=np.float64, input_name="components")
+    check_non_negative(components, "components")
+    sums = components.sum(axis=1)
+    if np.any(sums == 0):
+        raise ValueError(f"components has only zeros in row {int(np.argmin(sums))}; a topic needs some word.")
+    return TopicProbabilities.from_components(components / sums[:, None])
+
+
+def _topics_of(snapshot):
+    """The topics of a snapshot of a model, which last as long as they are in use."""
+    topics = snapshot._topic_probabilities()
+    topics.owner = snapshot
+    return topics
+
+
+def plug_in_model(model_or_components, doc_topic_prior):
+    """Return (TopicProbabilities, prior of shape (n_components,)).
+
+    A fitted estimator brings both, under scikit-learn's names ``components_`` and ``doc_topic_prior_``;
+    for an array of components the prior must be given.
+    """
+    if isinstance(model_or_components, TopicModel):
+        model_or_components = model_or_components._read()
+        topics = _topics_of(model_or_components)
+    else:
+        topics = plug_in_topics(model_or_components)
+    if doc_topic_prior is None and _is_estimator(model_or_components):
+        doc_topic_prior = getattr(model_or_components, "doc_topic_prior_", None)
+    return topics, _prior(doc_topic_prior, len(topics.scale))
+
+
+def _prior(value, n_components):
+    if value is None:
+        raise ValueError(
+            "doc_topic_prior=None is allowed only with a fitted model that has doc_topic_prior_; "
+            "give a positive number or an array of shape (n_components,)."
+        )
+    if isinstance(value, str):
+        raise ValueError(f"doc_topic_prior={value!r}: a positive number or an array is allowed.")
+    return check_prior(value, n_components)
+
+
+def check_documents(X, topics, names=None):
+    """Return the Documents of X over the vocabulary of the topics, whose names may be known."""
+    return documents_of(X, lambda block: _check_matrix(block, topics, names))
+
+
+def _check_matrix(X, topics, names):
+    """Return a matrix as_documents over the vocabulary of the topics."""
+    check_same_names(names, _text_columns(X), "X")
+    owner = "the topic model"
+    with explaining(X, owner):
+        X = check_sparse_structure(X)
+        X = check_array(X, accept_sparse="csr", dtype=COUNT_TYPES, ensure_all_finite=False, input_name="X")
+    X = as_documents(X)
+    check_counts(X, owner)
+    n_words = len(topics.store)
+    with explaining(X, owner, n_words):
+        if X.shape[1] != n_words:
+            raise ValueError(f"X has {X.shape[1]} features, but the topics have {n_words} words.")
+    return X

@@ -1,0 +1,69 @@
+"""Results that are too large for memory, written block by block into an array or a .npy file."""
+
+import os
+
+import numpy as np
+
+from sktopic._runtime._array_archive import npy_header
+from sktopic._runtime._files import real_path, write_file
+
+ALLOWED = np.dtype(np.float64), np.dtype(np.float32)
+
+
+def write_blocks(out, blocks, n_rows, n_columns):
+    """Write blocks of rows, and return the array, or a read-only memory map of the file.
+
+    Parameters
+    ----------
+    out : ndarray of shape (n_rows, n_columns), or path of a file that is written completely or not at all
+    blocks : iterable of ndarrays of float64 or float32; the first one has the type of the file
+    n_rows : int, or None: not known before they have all been read
+    """
+    if isinstance(out, (str, os.PathLike)):
+        out = real_path(out)  # Reading blocks may change the current folder.
+        write_file(out, lambda file: _write_file(file, blocks, n_columns))
+        return _mapped(out)
+    _check_array(out, n_rows, n_columns)
+    first = 0
+    for block in blocks:
+        if first + len(block) > len(out):
+            raise ValueError(f"out has {len(out)} rows, and X has more documents.")
+        out[first : first + len(block)] = block
+        first += len(block)
+    if first < len(out):
+        raise ValueError(f"out has {len(out)} rows, and X has {first} documents.")
+    return out
+
+
+def _write_file(file, blocks, n_columns):
+    n_rows, dtype = 0, None
+    for block in blocks:
+        if dtype is None:
+            dtype = block.dtype
+            file.write(npy_header(dtype, (0, n_columns)))
+        file.write(np.ascontiguousarray(block, dtype=dtype))
+        n_rows += len(block)
+    file.seek(0)
+    file.write(npy_header(dtype, (n_rows, n_columns)))  # as long as that of no rows
+
+
+def _mapped(path):
+    """A memory map of a .npy file, of which only one is open, even if another takes its name meanwhile."""
+    with open(path, "rb") as file:
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        return np.memmap(file, dtype, "r", file.tell(), shape)
+
+
+def _check_array(out, n_rows, n_columns):
+    if not isinstance(out, np.ndarray):
+        raise TypeError(
+            f"out is a {type(out).__name__}; an ndarray, the path of a .npy file or None is allowed."
+        )
+    rows = "n_samples" if n_rows is None else n_rows
+    if out.ndim != 2 or out.shape[1] != n_columns or (n_rows is not None and len(out) != n_rows):
+        raise ValueError(f"out has shape {out.shape}; ({rows}, {n_columns}) is allowed.")
+    if out.dtype not in ALLOWED:
+        raise ValueError(f"out has dtype {out.dtype}; float64 and float32 are allowed.")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only; an array that can be written is allowed.")

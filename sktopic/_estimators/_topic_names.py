@@ -1,0 +1,108 @@
+"""Names that users give to topics.
+
+They are kept as pairs of the identity of a topic and its name: the number of a topic may change, where topics
+come and go, its identity does not. So a name stays with its topic, and leaves with it.
+"""
+
+from collections.abc import Mapping
+from numbers import Integral
+
+from sktopic._runtime._surrogates import encoded
+
+
+def default_name(prefix, topic):
+    """What a topic without a name is called among features, as scikit-learn does it."""
+    return f"{prefix}{topic}"
+
+
+def renamed(pairs, names, identities, prefix):
+    """Return the pairs of identity and name after some topics got names.
+
+    Parameters
+    ----------
+    pairs : tuple of (int, str), before
+    names : sequence of str, one for each topic, or dict of str by number, of some topics
+    identities : list of int, of the topics in the order of their numbers
+    prefix : str, with which the names of topics without one begin
+
+    Raises
+    ------
+    TypeError, ValueError
+        For names that cannot be, or are not distinct.
+    """
+    given = _by_number(names, len(identities), prefix)
+    by_identity = dict(pairs)
+    for topic, name in given.items():
+        by_identity.pop(identities[topic], None)
+        if name != default_name(prefix, topic):
+            by_identity[identities[topic]] = name
+    # Of a topic that is not there at present, the name may go to another.
+    taken, present = set(given.values()), set(identities)
+    by_identity = {
+        identity: name for identity, name in by_identity.items() if identity in present or name not in taken
+    }
+    _check_distinct(by_identity.values())
+    return tuple(by_identity.items())
+
+
+def check_pairs(pairs):
+    """Return pairs of identity and name from a file as a tuple; ValueError if they are none."""
+    if type(pairs) is not list or not all(map(_is_pair, pairs)):
+        raise ValueError("its names of topics are no pairs of an identity and a name")
+    if len({identity for identity, _ in pairs}) < len(pairs):
+        raise ValueError("its names of topics name one twice")
+    _check_distinct([name for _, name in pairs])
+    return tuple((identity, name) for identity, name in pairs)
+
+
+def _is_pair(pair):
+    if type(pair) is not list or len(pair) != 2:
+        return False
+    identity, name = pair
+    return type(identity) is int and abs(identity) < 2**63 and type(name) is str and bool(name.strip())
+
+
+def _by_number(names, n_topics, prefix):
+    """The names given, a dict of str by the number of a topic."""
+    if isinstance(names, Mapping):
+        for topic in names:
+            if not isinstance(topic, Integral) or isinstance(topic, bool) or not 0 <= topic < n_topics:
+                raise ValueError(
+                    f"names has a name for topic {topic!r}; the model has topics 0 to {n_topics - 1}."
+                )
+        given = {int(topic): name for topic, name in names.items()}
+    else:
+        if isinstance(names, str) or not hasattr(names, "__iter__"):
+            raise TypeError(
+                f"names is a {type(names).__name__}; a list with a name for each topic, or a dict of names "
+                "by the numbers of topics, is allowed."
+            )
+        given = dict(enumerate(names))
+        if len(given) != n_topics:
+            raise ValueError(
+                f"names has {len(given)} entries, but the model has {n_topics} topics; give a dict to name "
+                "some of them."
+            )
+    for topic, name in given.items():
+        _check_name(name, topic, prefix)
+    return {topic: str(name) for topic, name in given.items()}
+
+
+def _check_name(name, topic, prefix):
+    if not isinstance(name, str):
+        raise TypeError(f"names has {name!r:.40} for topic {topic}; strings are allowed.")
+    if not name.strip():
+        raise ValueError(f"names has {name!r} for topic {topic}; a name has characters that can be seen.")
+    encoded(name, "names")
+    number = name.removeprefix(prefix)
+    is_default = number != name and number.isdecimal()
+    if is_default and name != default_name(prefix, topic):
+        raise ValueError(f"names has {name!r} for topic {topic}; so is topic {number} called without a name.")
+
+
+def _check_distinct(names):
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"names has {name!r:.80} for two topics; distinct names are allowed.")
+        seen.add(name)

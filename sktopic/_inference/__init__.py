@@ -1,0 +1,57 @@
+"""Document steps: inference of the topics of the documents of a batch, given the topics of the corpus.
+
+A step (`DocumentStep` and `TrainingStep` in `_protocol`) is a small object that holds its settings. Called
+with a batch, the gathered topic rows of its words, the prior of proportions and a stream key for each
+document, it returns what it has inferred: what becomes topic proportions (`InferredDocuments`) or, of a step
+of training, enters the topic-word statistics (`ExpectedCounts`).
+
+To add one, write a dataclass with a ``__call__`` like that of `GibbsStep`, in the module of its method, and a
+kernel that treats some documents; then let an estimator return it from ``_training_step`` or
+``_transform_step``. Steps that several methods use are here.
+"""
+
+from sktopic._inference._dense import DenseCounts
+from sktopic._inference._factored import FactoredCounts, WeightedCounts
+from sktopic._inference._gibbs import DENSE_TOPICS, GibbsInference, GibbsStep
+from sktopic._inference._pieces import document_pieces, joined
+from sktopic._inference._prediction import draw_proportions, infer_proportions, infer_word_topics
+from sktopic._inference._protocol import (
+    CellwiseStep,
+    DocumentStep,
+    ExpectedCounts,
+    InferenceStep,
+    InferredCells,
+    InferredDocuments,
+    PosteriorStep,
+    TrainingStep,
+    WithPriorStatistics,
+)
+from sktopic._inference._sparse_gibbs import SampledCounts, joined_indptr
+from sktopic._inference._variational import VariationalCounts, VariationalStep
+
+__all__ = [
+    "DENSE_TOPICS",
+    "CellwiseStep",
+    "DenseCounts",
+    "DocumentStep",
+    "ExpectedCounts",
+    "FactoredCounts",
+    "GibbsInference",
+    "GibbsStep",
+    "InferenceStep",
+    "InferredCells",
+    "InferredDocuments",
+    "PosteriorStep",
+    "SampledCounts",
+    "TrainingStep",
+    "VariationalCounts",
+    "VariationalStep",
+    "WeightedCounts",
+    "WithPriorStatistics",
+    "document_pieces",
+    "draw_proportions",
+    "infer_proportions",
+    "infer_word_topics",
+    "joined",
+    "joined_indptr",
+]

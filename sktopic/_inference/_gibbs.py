@@ -1,0 +1,122 @@
+"""Gibbs sampling of the topics of documents."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._inference._dense_gibbs import CellCounts, DocumentSums, sweep_densely
+from sktopic._inference._sparse_gibbs import sweep_sparsely
+from sktopic._kernels._dense_gibbs import PADDING
+from sktopic._kernels._rng import combine_each
+
+# Topics up to which draws over all of them are faster than draws over those that a document has ...
+DENSE_TOPICS = 192
+# ... unless the counts of all cells of a batch took more bytes than this.
+DENSE_BYTES = 1 << 28
+# Counted sweeps up to which the counts of cells are summed in float32: sums of more (of 64 clumps a cell) are
+# rounded by as much as sampling varies, and end at 2^24.
+SINGLE_SWEEPS = 1024
+# What the prior is multiplied by in a sweep that spreads documents over topics. A power of two: divisions by
+# it are exact.
+SPREAD = 8.0
+
+
+def precise(topics, sweeps):
+    """Topics, in a precision in which as many sweeps can be summed."""
+    return topics if sweeps <= SINGLE_SWEEPS else topics.in_doubles()
+
+
+def spread(batch, topics, prior, keys, assignments, sparsely, workers):
+    """Assign topics to all clumps, in a sweep that draws with SPREAD times the prior."""
+    given = SPREAD * prior, combine_each(keys, 0), assignments, 0, 1
+    if sparsely:
+        sweep_sparsely(batch, topics.of_prior_times(SPREAD), *given, True, False, workers)
+    else:
+        sweep_densely(batch, topics, *given, False, False, workers)
+
+
+@dataclass
+class GibbsStep:
+    """Gibbs sampling of each document's topics, for training.
+
+    Attributes
+    ----------
+    burn_in, sweeps : sweeps discarded, then sweeps counted
+    drawn : whether draws are counted, not the conditional probabilities they are made from
+    spread : whether the first sweep, which is discarded, draws with SPREAD times the prior. It assigns tokens
+        one after the other, and a chain keeps to the few topics of the first ones for many sweeps; from too
+        many topics it comes to the right ones in few. Above DENSE_TOPICS, where a draw takes longer the more
+        topics its document has, it is a sweep like others: it would take longer than all of them.
+    """
+
+    burn_in: int
+    sweeps: int
+    drawn: bool = False
+    spread: bool = False
+
+    def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
+        """assignments: (n_clumps,) int32, the topic of each clump, continued from and written to."""
+        topics, burn_in = precise(topics, self.sweeps), self.burn_in
+        size = len(batch.cell_word) * (len(prior) + PADDING) * topics.rows.itemsize
+        sparsely = self.drawn or len(prior) > DENSE_TOPICS or size > DENSE_BYTES
+        if assignments is None:
+            assignments = batch.unassigned()
+            if self.spread and len(prior) <= DENSE_TOPICS:
+                spread(batch, topics, prior, keys, assignments, sparsely, workers)
+                burn_in -= 1
+        given = batch, topics, prior, keys, assignments, burn_in, self.sweeps
+        if sparsely:
+            return sweep_sparsely(*given, self.drawn, with_prior_statistics, workers)
+        swept = sweep_densely(*given, True, with_prior_statistics, workers)
+        return CellCounts(batch, prior, self.sweeps, swept.counts, swept.log_theta)
+
+
+@dataclass
+class GibbsInference:
+    """Gibbs sampling of documents of which only the proportions are wanted.
+
+    Attributes
+    ----------
+    burn_in, sweeps : sweeps discarded, then sweeps counted
+    spread : as in GibbsStep
+    """
+
+    burn_in: int
+    sweeps: int
+    spread: bool = False
+
+    def __call__(self, batch, topics, prior, keys, workers):
+        assignments, burn_in = self._start(batch, topics, prior, keys, workers)
+        given = prior, keys, assignments, burn_in, self.sweeps, False, False, workers
+        if len(prior) > DENSE_TOPICS:
+            return sweep_sparsely(batch, precise(topics, self.sweeps), *given)
+        # Sums of documents are in float64 as it is.
+        return DocumentSums(prior, self.sweeps, sweep_densely(batch, topics, *given).sums)
+
+    def _start(self, batch, topics, prior, keys, workers):
+        """Assignments to go on from, and how many sweeps are still discarded."""
+        assignments = batch.unassigned()
+        if not self.spread or len(prior) > DENSE_TOPICS:
+            return assignments, self.burn_in
+        spread(batch, topics, prior, keys, assignments, False, workers)
+        return assignments, self.burn_in - 1
+
+    def by_cell(self, batch, topics, prior, keys, workers):
+        """The same sweeps, with sums for each cell."""
+        assignments, burn_in = self._start(batch, topics, prior, keys, workers)
+        topics = precise(topics, self.sweeps)
+        given = batch, topics, prior, keys, assignments, burn_in, self.sweeps
+        if len(prior) > DENSE_TOPICS:
+            return sweep_sparsely(*given, False, False, workers)
+        swept = sweep_densely(*given, True, False, workers)
+        return CellCounts(batch, prior, self.sweeps, swept.counts, swept.log_theta)
+
+    def posteriors(self, batch, topics, prior, keys, n_draws, workers):
+        """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""
+        sweep = sweep_densely if len(prior) <= DENSE_TOPICS else sweep_sparsely
+        assignments, (document, weight) = batch.unassigned(), batch.clumps()
+        for i in range(n_draws):
+            sweeps = self.burn_in + self.sweeps - 1, 1, False, False
+            sweep(batch, topics, prior, combine_each(keys, i), assignments, *sweeps, workers)
+            counts = np.bincount(document * len(prior) + assignments, weight, batch.n_documents * len(prior))
+            yield prior + counts.reshape(batch.n_documents, len(prior))

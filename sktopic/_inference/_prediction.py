@@ -1,0 +1,86 @@
+"""What a step infers of documents, with all else held fixed: proportions, draws of them, topics of words.
+
+Each document is treated by the step with the topics (TopicProbabilities) and the prior held fixed; its
+stream is named by the key and its own content, so no result depends on other documents.
+"""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from sktopic._documents._matrices import answer_dtype, cells_of_entries, document_groups
+from sktopic._kernels._dirichlet_draws import draw_dirichlets
+from sktopic._kernels._rng import combine_each
+from sktopic._kernels._top_topics import choose_topics
+from sktopic._runtime._progress import NOT_SHOWN
+
+# Tells the streams of draws of proportions from those that topics are drawn from.
+DRAW_KEY = 0x64726177
+# Numbers that are computed for the cells of some documents at once.
+MOST_WEIGHTS = 1 << 24
+
+
+def infer_proportions(X, topics, prior, step, key, workers, progress=NOT_SHOWN):
+    """theta of documents X, ndarray of shape (n_documents, n_components), float32 where X is."""
+    theta = np.empty((X.shape[0], len(prior)), dtype=answer_dtype(X))
+    for first, last, batch in document_groups(X):
+        gathered = topics.gather(batch.words, prior, workers)
+        theta[first:last] = step(batch, gathered, prior, batch.content_keys(key), workers).proportions()
+        _check(math.isfinite(theta[first:last].sum()))
+        progress.advance(last - first)
+    return theta
+
+
+def draw_proportions(X, n_draws, topics, prior, step, key, workers, progress=NOT_SHOWN):
+    """Draws of theta from what the step says is its posterior, (n_documents, n_draws, n_components)."""
+    theta = np.empty((X.shape[0], n_draws, len(prior)), dtype=answer_dtype(X))
+    for first, last, batch in document_groups(X):
+        gathered, keys = topics.gather(batch.words, prior, workers), batch.content_keys(key)
+        drawn, pieces = np.empty((batch.n_documents, len(prior))), workers.ranges(batch.n_documents)
+        posteriors = step.posteriors(batch, gathered, prior, keys, n_draws, workers)
+        for i, parameters in enumerate(posteriors):
+            totals = parameters.sum(axis=1)
+            _check(parameters.min() >= 0 and totals.min() > 0 and totals.max() < np.inf)
+            streams = combine_each(keys, DRAW_KEY + i)
+            given = [(parameters[a:b], streams[a:b], drawn[a:b]) for a, b in pieces]
+            workers.map_here(draw_dirichlets, given)
+            theta[first:last, i] = drawn
+        progress.advance(last - first)
+    return theta
+
+
+def infer_word_topics(X, n_topics, topics, prior, step, key, workers, progress=NOT_SHOWN):
+    """The most probable topics of each entry of X, and their probabilities.
+
+    Returns
+    -------
+    topics : (n_entries, n_topics) int32, the most probable first; -1 for a stored zero
+    probabilities : (n_entries, n_topics) of these, float32 where X is; 0 for a stored zero
+    """
+    chosen = np.full((len(X.indices), n_topics), -1, dtype=np.int32)
+    probabilities = np.zeros(chosen.shape, dtype=answer_dtype(X))
+    for first, last, batch in document_groups(X, max(1, MOST_WEIGHTS // len(prior))):
+        gathered = topics.gather(batch.words, prior, workers)
+        inferred = step.by_cell(batch, gathered, prior, batch.content_keys(key), workers)
+        shape = len(batch.cell_word), n_topics
+        found = np.empty(shape, dtype=np.int32), np.empty(shape)
+        choose = partial(_choose_in_documents, inferred, batch, *found)
+        workers.map_here(choose, workers.ranges(batch.n_documents))
+        _check(math.isfinite(found[1].sum()))
+        entries, cells = cells_of_entries(X, first, last, batch)
+        chosen[entries], probabilities[entries] = (of_cells[cells] for of_cells in found)
+        progress.advance(last - first)
+    return chosen, probabilities
+
+
+def _choose_in_documents(inferred, batch, topics, probabilities, first, last):
+    """Fill the rows of the cells of documents first to last."""
+    for document in range(first, last):
+        cells = batch.cells_of(document)
+        choose_topics(inferred.topic_weights(document), topics[cells], probabilities[cells])
+
+
+def _check(are_valid):
+    if not are_valid:
+        raise ValueError("the fitted state gives proportions that are not finite; call fit.")

@@ -1,0 +1,142 @@
+"""Gibbs sampling of documents by draws that go over the topics a document has."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sktopic._documents._matrices import DocumentBatch
+from sktopic._inference._pieces import joined
+from sktopic._kernels._proportions import sampled_proportions
+from sktopic._kernels._sparse_gibbs import sweep_documents
+from sktopic._kernels._statistics import add_sampled_counts
+from sktopic._topics._prior import PriorStatistics
+from sktopic._topics._topic_rows import GatheredTopics
+from sktopic._topics._word_counts import part_bounds
+
+
+@dataclass
+class SampledCounts:
+    """Sums over sweeps of the conditional probabilities of topics, or of draws (see its kernel)."""
+
+    batch: DocumentBatch
+    topics: GatheredTopics
+    prior: np.ndarray
+    n_sweeps: int
+    column_indptr: np.ndarray
+    column_topic: np.ndarray
+    values: np.ndarray
+    fixed: np.ndarray
+    log_theta: np.ndarray
+
+    def work(self):
+        return len(self.values) + self.topics.rows.size
+
+    def add_to(self, target, words, factor, workers):
+        add_sampled_counts(
+            part_bounds=part_bounds(self.batch.n_words),
+            word_indptr=self.batch.word_indptr,
+            word_cell=self.batch.word_cell,
+            indptr=self.batch.indptr,
+            column_indptr=self.column_indptr,
+            column_topic=self.column_topic,
+            values=self.values,
+            fixed=self.fixed,
+            rows=self.topics.rows,
+            prior=self.prior,
+            cell_weight=self.batch.cell_weight(),
+            factor=factor / self.n_sweeps,
+            target_row=words,
+            target=target.store,
+            totals=target.totals,
+            averaged=target.averaged,
+            average_weight=target.average_weight,
+            team=workers.team,
+        )
+
+    def prior_statistics(self):
+        log_theta, weights = self.log_theta, self.batch.sample_weight
+        if weights is not None:
+            log_theta = log_theta * np.repeat(weights, np.diff(self.column_indptr))
+        gains = np.bincount(self.column_topic, weights=log_theta, minlength=len(self.prior))
+        return PriorStatistics.from_gains(self.prior, gains / self.n_sweeps, *self.batch.with_words())
+
+    def drawn_topics(self):
+        """Topics that tokens were in during the counted sweeps, ascending."""
+        return np.unique(self.column_topic)
+
+    @cached_property
+    def _value_indptr(self):
+        """Bounds of each document's values."""
+        sizes = np.diff(self.batch.indptr) * np.diff(self.column_indptr)
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def topic_weights(self, document):
+        cells = self.batch.cells_of(document)
+        weights = self.topics.rows[self.batch.cell_word[cells]] * self.prior
+        weights *= self.fixed[cells, None]
+        columns = self.column_topic[slice(*self.column_indptr[document : document + 2])]
+        values = self.values[slice(*self._value_indptr[document : document + 2])]
+        weights[:, columns] += values.reshape(len(weights), len(columns))
+        return weights
+
+    def proportions(self):
+        return sampled_proportions(
+            indptr=self.batch.indptr,
+            cell_word=self.batch.cell_word,
+            column_indptr=self.column_indptr,
+            column_topic=self.column_topic,
+            values=self.values,
+            fixed=self.fixed,
+            rows=self.topics.rows,
+            prior=self.prior,
+            n_sweeps=self.n_sweeps,
+        )
+
+
+def sweep_sparsely(batch, topics, prior, keys, assignments, burn_in, sweeps, drawn, with_log_theta, workers):
+    """SampledCounts by draws that go over the topics a document has; writes to assignments."""
+    settings = {
+        "rows": topics.rows,
+        "cumulative": topics.cumulative,
+        "prior": prior,
+        **topics.own_settings(),
+        "n_burn_in": burn_in,
+        "n_sweeps": sweeps,
+        "drawn": drawn,
+        "with_log_theta": with_log_theta,
+        "team": workers.team,
+    }
+    pieces = []
+    for first, last in batch.chunks(workers.n_processes):
+        clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
+        own = topics.own_of(slice(first, last))
+        pieces.append((batch.cells(first, last), keys[first:last], own, assignments[clumps], settings))
+    parts = workers.map(_sweep, pieces)
+    assignments[:] = np.concatenate([part.assignments for part in parts])
+    counts = {name: joined(parts, name) for name in ("column_topic", "values", "fixed", "log_theta")}
+    return SampledCounts(batch, topics, prior, sweeps, joined_indptr(parts), **counts)
+
+
+class _Swept(NamedTuple):
+    assignments: np.ndarray
+    column_indptr: np.ndarray
+    column_topic: np.ndarray
+    values: np.ndarray
+    fixed: np.ndarray
+    log_theta: np.ndarray
+
+
+def _sweep(cells, keys, own, assignments, settings):
+    """The kernel for some documents; returns new assignments, since another process cannot write ours."""
+    assignments = assignments.copy()
+    return _Swept(assignments, *sweep_documents(*cells, keys=keys, own=own, z=assignments, **settings))
+
+
+def joined_indptr(parts):
+    """Bounds of each document's columns, of results for consecutive documents."""
+    if len(parts) == 1:
+        return parts[0].column_indptr
+    bounds = np.cumsum([0, *(len(part.column_topic) for part in parts)])
+    return np.concatenate([[0], *(part.column_indptr[1:] + bound for part, bound in zip(parts, bounds))])

@@ -1,0 +1,1 @@
+"""What the rest stands on: arrays, files, threads, interrupts, progress, optional imports."""

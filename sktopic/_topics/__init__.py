@@ -1,0 +1,1 @@
+"""Topics: counts of words, priors, and rows of words as documents see them."""

@@ -1,0 +1,224 @@
+"""The Dirichlet priors: their defaults, checks, and learning that of the topic proportions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma, polygamma
+
+from sktopic._documents._matrices import LARGEST_COUNT, SMALLEST_COUNT
+from sktopic._documents._sample_weight import weighted_sum
+from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
+from sktopic._runtime._arrays import real_numbers
+
+# Fixed-point iterations after one update: the next update goes on from there.
+MAX_ITER = 30
+TOL = 1e-4
+
+# What a prior may be: the parameter of a Dirichlet distribution is a number of pseudo-counts.
+SMALLEST, LARGEST = SMALLEST_COUNT, LARGEST_COUNT
+# What learning keeps inside, as the kernels do.
+SMALLEST_LEARNED, LARGEST_LEARNED = 1e-6, 1e4
+
+# Batches that the starting value counts for when a prior is learned batch by batch. The first batches see
+# topics that are still random, under which documents look alike: a prior that followed would keep them so.
+PRIOR_INERTIA = 10
+
+# The part of the mean share that every topic keeps where shares are learned: there is no way back from zero.
+LEAST_SHARE = 0.01
+
+LEARNED = ("auto", "auto-symmetric")
+
+
+# Measured over five corpora at 20, 100 and 1000 topics: see doc/research/benchmarks.rst.
+def default_prior(n_components):
+    """The default Dirichlet parameter of topic proportions: n_components ** -0.55."""
+    return n_components**-0.55
+
+
+def default_topic_word_prior(n_components):
+    """The default pseudo-count of a word in a topic: 2 / n_components, at most 0.1."""
+    return min(0.1, 2.0 / n_components)
+
+
+def check_prior(value, n_components, name="doc_topic_prior"):
+    """Return a prior as ndarray of shape (n_components,), float64.
+
+    value: None (the default), a positive number, an array of n_components positive numbers, or one of
+    the strings that ask for learning, which start from the default.
+    """
+    if value is None or isinstance(value, str):
+        value = default_prior(n_components)
+    try:
+        prior = real_numbers(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name}={value!r}: a number or an array of shape ({n_components},) is allowed."
+        ) from None
+    if prior.ndim == 0:
+        prior = np.full(n_components, float(prior))
+    if prior.shape != (n_components,):
+        raise ValueError(
+            f"{name} has shape {prior.shape}; a number or an array of shape ({n_components},) is allowed."
+        )
+    if not np.all((prior >= SMALLEST) & (prior <= LARGEST)):
+        raise ValueError(
+            f"{name}={value!r}: every entry must be positive finite, between {SMALLEST:g} and {LARGEST:g}."
+        )
+    return prior.copy()
+
+
+@dataclass
+class PriorStatistics:
+    """Sums over documents with words of what tells about the prior alpha of their proportions theta.
+
+    Where documents have weights, each is summed as often as its weight says.
+
+    Attributes
+    ----------
+    log_theta : ndarray of shape (n_components,)
+        Of E[log theta].
+    topic_gains : ndarray of shape (n_components,)
+        Of alpha_k (E[psi(alpha_k + n_k)] - psi(alpha_k)), n_k being the tokens of topic k.
+    total_gain : float
+        Of psi(sum alpha + n) - psi(sum alpha), n being the length.
+    n_documents : float
+    """
+
+    log_theta: np.ndarray
+    topic_gains: np.ndarray
+    total_gain: float
+    n_documents: float
+
+    @classmethod
+    def none(cls, n_components):
+        return cls(np.zeros(n_components), np.zeros(n_components), 0.0, 0.0)
+
+    @classmethod
+    def from_gains(cls, prior, gains, lengths, sample_weight=None):
+        """From the sums of E[psi(alpha_k + n_k)] - psi(alpha_k) and the documents' lengths, all > 0.
+
+        sample_weight : (n_documents,) as how many each of them counts, or None: as one
+        """
+        total, n = prior.sum(), len(lengths) if sample_weight is None else float(sample_weight.sum())
+        total_gain = float(weighted_sum(digamma(total + lengths) - digamma(total), sample_weight))
+        log_theta = gains - total_gain + n * (digamma(prior) - digamma(total))
+        return cls(log_theta, prior * gains, total_gain, n)
+
+    def plus(self, other):
+        return PriorStatistics(
+            self.log_theta + other.log_theta,
+            self.topic_gains + other.topic_gains,
+            self.total_gain + other.total_gain,
+            self.n_documents + other.n_documents,
+        )
+
+
+@dataclass
+class PriorLearner:
+    """Learns the Dirichlet parameters of topic proportions, mini-batch by mini-batch.
+
+    Attributes
+    ----------
+    kind : 'auto' or 'auto-symmetric'
+        One parameter for each topic, or one for all.
+    rule : 'fixed-point', 'gradient', 'gamma' or 'shares'
+        Minka's fixed point on the average E[log theta] (2000; equation 8 of Dupuy and Bach, 2017); one
+        Newton step along the batch's gradient, scaled by the step size (Hoffman et al., 2010, after Blei
+        et al., 2003); the posterior mode under a Gamma prior (Sato et al., 2010); or the shares of topics in
+        the sum alone, which stays (Minka's fixed point for the mean, the precision given).
+    shape, rate : float
+        Parameters of the Gamma prior of each entry.
+    """
+
+    kind: str
+    rule: str
+    shape: float = 1.0
+    rate: float = 1.0
+
+    def initial(self, prior):
+        """The averages from which learning starts: those at which the prior stays what it is (under the Gamma
+        prior of shape 1 and rate 0; under others it is pulled towards that)."""
+        if self.rule == "gamma":
+            return np.append(prior, 1.0)
+        if self.rule == "shares":
+            return prior / prior.sum()
+        return digamma(prior) - digamma(prior.sum())
+
+    def update(self, averages, prior, statistics, rho, n_documents):
+        """Return the averages after a step of size rho towards those of a batch, and the prior that follows.
+
+        statistics (PriorStatistics) are those of the batch, n_documents the size of the corpus.
+        """
+        if self.rule == "shares":
+            gains = statistics.topic_gains
+            if gains.sum() > 0.0:
+                averages = (1.0 - rho) * averages + rho * gains / gains.sum()
+            return averages, self._shares(averages, prior)
+        if self.rule == "gamma":
+            batch = np.append(statistics.topic_gains, statistics.total_gain) / statistics.n_documents
+        else:
+            batch = statistics.log_theta / statistics.n_documents
+        averages = (1.0 - rho) * averages + rho * batch
+        if self.rule == "gradient":
+            return averages, self._newton_step(batch, prior, rho)
+        if self.rule == "gamma":
+            told = self.rate + averages[-1] > 0.0  # else any prior is as good as another
+            return averages, self.mode(averages, n_documents) if told else prior
+        return averages, self._fixed_point(averages, prior)
+
+    def _shares(self, averages, prior):
+        """A prior of the same sum, in which topics have the shares that averages say."""
+        shares = (1.0 - LEAST_SHARE) * averages / averages.sum() + LEAST_SHARE / len(prior)
+        return prior.sum() * shares
+
+    def _fixed_point(self, mean_log_theta, prior):
+        if self.kind == "auto":
+            updated = prior.copy()
+            fit_dirichlet(mean_log_theta, updated, MAX_ITER, TOL)
+            return updated
+        value = fit_symmetric_dirichlet(mean_log_theta.mean(), len(prior), prior.mean(), MAX_ITER, TOL)
+        return np.full(len(prior), value)
+
+    def _newton_step(self, mean_log_theta, prior, rho):
+        if len(prior) == 1:  # the likelihood is the same for any
+            return prior
+        if self.kind == "auto-symmetric":
+            value = prior.mean()
+            step = symmetric_newton_step(mean_log_theta.mean(), len(prior), value)
+            return np.full(len(prior), bounded_step(value, rho * step))
+        total = prior.sum()
+        gradient = digamma(total) - digamma(prior) + mean_log_theta
+        # The Hessian is diagonal plus a constant: diag(-curvature) + polygamma(1, total).
+        curvature = polygamma(1, prior)
+        shift = (gradient / curvature).sum() / (1.0 / polygamma(1, total) - (1.0 / curvature).sum())
+        return bounded_step(prior, rho * (gradient + shift) / curvature)
+
+    def mode(self, averages, n_documents):
+        """The mode under the Gamma prior; averages are those of topic gains and, last, of the total gain."""
+        above = np.maximum(self.shape - 1.0 + n_documents * averages[:-1], 0.0)
+        below = self.rate + n_documents * averages[-1]
+        if self.kind == "auto-symmetric":
+            above = np.full(len(above), above.mean())
+        largest = np.full(len(above), LARGEST_LEARNED)  # where the quotient might overflow
+        mode = np.divide(above, below, out=largest, where=above / LARGEST_LEARNED < below)
+        return np.maximum(mode, SMALLEST_LEARNED)
+
+
+def symmetric_newton_step(mean_log, n, value):
+    """Newton's step for the log-likelihood of n equal Dirichlet parameters, given the mean log of a draw."""
+    if n == 1:  # the likelihood is the same for any
+        return 0.0
+    gradient = digamma(n * value) - digamma(value) + mean_log
+    return gradient / (polygamma(1, value) - n * polygamma(1, n * value))
+
+
+def bounded_step(value, step):
+    """value + step, held between half and twice the value and inside the range of learned priors."""
+    return np.clip(np.clip(value + step, value / 2, value * 2), SMALLEST_LEARNED, LARGEST_LEARNED)
+
+
+def learned_topic_word_prior(rule, mean_log_phi, n_features, value, rho):
+    """The symmetric Dirichlet parameter of topics that follows from the mean of E[log phi]."""
+    if rule == "fixed-point":
+        return fit_symmetric_dirichlet(mean_log_phi, n_features, value, MAX_ITER, TOL)
+    return float(bounded_step(value, rho * symmetric_newton_step(mean_log_phi, n_features, value)))

@@ -1,0 +1,232 @@
+"""Topics as documents see them: probabilities of words, computed for the words that are asked for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
+from sktopic._runtime._arrays import columns_of, real_numbers, row_blocks, rows_of
+from sktopic._topics._topic_word_prior import PriorEntries
+
+# The part of a document's token that stays in a topic where its own tokens are left out.
+LEAST_LEFT = 1e-6
+
+
+@dataclass
+class OwnTokens:
+    """What the documents of a batch have added to topics that were learned from them before.
+
+    Attributes
+    ----------
+    often : (n_documents,) how often a document's tokens are in the topics
+    token : (n_components,) what a token of any word adds to the probability of the word
+    smoothing : (n_components,) the least that is left of the probability of a word: that without tokens
+    """
+
+    often: np.ndarray
+    token: np.ndarray
+    smoothing: np.ndarray
+
+
+@dataclass
+class GatheredTopics:
+    """Topic rows of some words, as document steps want them (see _kernels._topics.gather_topics).
+
+    Attributes
+    ----------
+    rows : (n_words, n_components) probabilities phi[w], or geometric means of them, scaled to
+        phi[w] @ prior = 1
+    cumulative : (n_words, n_blocks) cumulative sums over blocks of topics of rows * prior
+    log_norm : (n_words,) log(phi[w] @ prior) before scaling
+    own : what the documents themselves have added to phi, if they have
+    """
+
+    rows: np.ndarray
+    cumulative: np.ndarray
+    log_norm: np.ndarray
+    own: OwnTokens | None = None
+
+    def in_doubles(self):
+        """The same in float64, in which kernels then add up."""
+        rows, cumulative = (array.astype(np.float64, copy=False) for array in (self.rows, self.cumulative))
+        return GatheredTopics(rows, cumulative, self.log_norm, self.own)
+
+    def own_settings(self):
+        """What kernels want in order to leave out own tokens, beside how often these are there."""
+        if self.own is None:
+            return {}
+        unit = np.exp(-self.log_norm)
+        return {"token": self.own.token, "smoothing": self.own.smoothing, "unit": unit}
+
+    def own_of(self, documents):
+        """How often the tokens of a slice of documents are in the topics; or None."""
+        return None if self.own is None else self.own.often[documents]
+
+    def of_prior_times(self, factor):
+        """The same, gathered for so many times the prior."""
+        return GatheredTopics(self.rows / factor, self.cumulative, self.log_norm + np.log(factor))
+
+
+@dataclass
+class TopicProbabilities:
+    """phi[w, k] = store[w, k] * scale[k] + offset[k], computed for the words asked for.
+
+    entries, if there are any, take the place of the offset of some words in some topics: in `rows`,
+    `components` and `gather`, which are all that is asked of models with such priors. owner is what the
+    arrays must not outlive, a snapshot of a model that would else train on in them. token is what a token of
+    the corpus adds to phi, where topics are made of tokens.
+    """
+
+    store: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+    entries: PriorEntries | None = None
+    owner: object = None
+    token: np.ndarray | None = None
+
+    @classmethod
+    def from_components(cls, components):
+        """From probabilities of shape (n_components, n_features)."""
+        n_components = len(components)
+        store = np.ascontiguousarray(components.T, dtype=np.float64)
+        return cls(store, np.ones(n_components), np.zeros(n_components))
+
+    def rows(self, words):
+        """phi of the words, ndarray of shape (n_words, n_components), float64."""
+        return _rows(self, words)
+
+    def components(self):
+        """phi of all words, ndarray of shape (n_components, n_features), rows summing to one."""
+        with np.errstate(under="ignore"):  # of words that a topic has next to nothing of
+            components = self.store.T * self.scale[:, None]
+        components += self.offset[:, None]
+        if self.entries is not None:
+            word, k, value = self.entries.at(np.arange(len(self.store)))
+            components[k, word] = self.store[word, k] * self.scale[k] + value
+        components /= components.sum(axis=1, keepdims=True)
+        return components
+
+    def of_topics(self, topics):
+        """Those of some topics only."""
+        return TopicProbabilities(columns_of(self.store, topics), self.scale[topics], self.offset[topics])
+
+    def topic(self, k):
+        """phi of all words in topic k, ndarray of shape (n_features,)."""
+        return self.store[:, k] * self.scale[k] + self.offset[k]
+
+    def mixture(self, weights):
+        """The sum of topics times their weights, ndarray of shape (n_features,)."""
+        return self.store @ (self.scale * weights) + self.offset @ weights
+
+    def own_tokens(self, often):
+        """OwnTokens of documents that are in the topics so often."""
+        # Without smoothing, a word that no other document has would be left with nothing to draw from.
+        least = LEAST_LEFT * often.max(initial=0.0) * self.token
+        return OwnTokens(often, self.token, np.maximum(self.offset, least))
+
+    def gather(self, words, prior, workers, dtype=np.float32):
+        """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
+        return _gather(gather_topics, self, words, (prior,), workers, dtype)
+
+
+@dataclass
+class GeometricTopics:
+    """exp E[log phi] under a Dirichlet posterior for each topic, of parameters store * scale + offset.
+
+    It is what mean-field inference puts in the place of phi; norm is psi of the parameters' sums, and entries
+    are as in TopicProbabilities.
+    """
+
+    store: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+    norm: np.ndarray
+    entries: PriorEntries | None = None
+
+    def own_tokens(self, often):
+        """None: nothing is left out of these means."""
+        return None
+
+    def gather(self, words, prior, workers, dtype=np.float32):
+        """As TopicProbabilities.gather."""
+        return _gather(gather_geometric, self, words, (self.norm, prior), workers, dtype)
+
+
+def _rows(topics, words):
+    """store * scale + offset of the words, float64; or store * scale + entry."""
+    rows = rows_of(topics.store, words)
+    with np.errstate(under="ignore"):  # of words that a topic has next to nothing of
+        for some in row_blocks(rows):
+            rows[some] = rows[some] * topics.scale + topics.offset
+    if topics.entries is not None:
+        position, k, value = topics.entries.at(words)
+        rows[position, k] = topics.store[words[position], k] * topics.scale[k] + value
+    return rows
+
+
+def _gather(kernel, topics, words, given, workers, dtype):
+    """GatheredTopics by a kernel of _kernels._topics; given are its last arrays of one entry a topic."""
+    gathered = _filled(kernel, topics.store, words, (topics.scale, topics.offset, *given), workers, dtype)
+    own = np.empty(0, dtype=int) if topics.entries is None else topics.entries.present(words)
+    if len(own):  # few words, as a rule: they are gathered again, from rows that have the entries
+        rows, positions = _rows(topics, words[own]), np.arange(len(own), dtype=np.int32)
+        as_they_are = np.ones(rows.shape[1]), np.zeros(rows.shape[1])
+        again = _filled(kernel, rows, positions, (*as_they_are, *given), workers, dtype)
+        for name in ("rows", "cumulative", "log_norm"):
+            getattr(gathered, name)[own] = getattr(again, name)
+    return gathered
+
+
+def _filled(kernel, store, words, given, workers, dtype):
+    """What a kernel fills for rows of one store; given are its arrays of one entry a topic."""
+    n_components = store.shape[1]
+    if {len(array) for array in given} != {n_components} or (len(words) and words.max() >= len(store)):
+        # Kernels trust their input.
+        raise ValueError(f"topics of shape {store.shape} do not fit the prior or the documents.")
+    gathered = GatheredTopics(
+        np.empty((len(words), n_components), dtype=dtype),
+        np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
+        np.empty(len(words)),
+    )
+    finite = kernel(store, words, *given, gathered.rows, gathered.cumulative, gathered.log_norm, workers.team)
+    check_finite(finite)
+    return gathered
+
+
+def check_components_init(value, n_features, n_needed=None, most=None):
+    """Return topics to start from as ndarray of shape (n_given, n_features), rows summing to one.
+
+    n_needed, most : how many there have to be, or may be
+    """
+    try:
+        components = real_numbers(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"components_init={value!r}: an array of finite numbers is allowed.") from None
+    n = f"{n_needed}" if most is None else f"1 to {most}"
+    fits = components.ndim == 2 and components.shape[1] == n_features
+    if not fits or not (len(components) == n_needed if most is None else 1 <= len(components) <= most):
+        raise ValueError(
+            f"components_init has shape {components.shape}; {n} topics of {n_features} words are allowed."
+        )
+    bad = ~((components >= 0.0) & (components < np.inf))
+    if bad.any():
+        topic, word = np.argwhere(bad)[0]
+        raise ValueError(
+            f"components_init has {components[topic, word]} for word {word} of topic {topic}; finite numbers "
+            "from 0 on are allowed."
+        )
+    # The largest number of each row is one before they are summed, which then cannot overflow.
+    largest = components.max(axis=1, keepdims=True)
+    if not largest.all():
+        raise ValueError(
+            f"components_init has nothing but zeros for topic {largest.argmin()}; topics with a number above "
+            "0 are allowed."
+        )
+    components /= largest
+    return components / components.sum(axis=1, keepdims=True)
+
+
+def check_finite(finite):
+    """Raise ValueError unless logarithms of probabilities of words are neither NaN nor plus infinity."""
+    if not finite:
+        raise ValueError("the fitted topics have words whose probability is not finite; call fit.")

@@ -1,0 +1,220 @@
+"""The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from sktopic._documents._matrices import check_sparse_structure
+from sktopic._runtime._arrays import real_numbers, row_blocks
+from sktopic._topics._prior import LARGEST, SMALLEST
+
+TOPIC = np.dtype(np.int32)
+
+
+@dataclass
+class PriorEntries:
+    """The entries of a matrix of Dirichlet parameters that have another value than all others, word by word.
+
+    Attributes
+    ----------
+    indptr : (n_features + 1,) int64, where the entries of each word are
+    topics : (n_entries,) int32, ascending for each word
+    values : (n_entries,) the parameters themselves: differences from others would round those far below
+    sums : (2, n_components) how many entries each topic has, and what they sum to, over all words
+    factor : (n_components,) what values are multiplied by where they are asked for; or None: by one
+    """
+
+    indptr: np.ndarray
+    topics: np.ndarray
+    values: np.ndarray
+    sums: np.ndarray
+    factor: np.ndarray | None = None
+
+    @classmethod
+    def none(cls, n_features, n_components):
+        indptr = np.zeros(n_features + 1, dtype=np.int64)
+        return cls(indptr, np.empty(0, TOPIC), np.empty(0), np.zeros((2, n_components)))
+
+    @classmethod
+    def of_matrix(cls, matrix):
+        """Those of a CSC matrix of shape (n_components, n_features)."""
+        topics, values = matrix.indices.astype(TOPIC), matrix.data.astype(np.float64)
+        return cls._summed(matrix.indptr.astype(np.int64), topics, values, matrix.shape[0])
+
+    @classmethod
+    def _summed(cls, indptr, topics, values, n_components):
+        number, total = (np.bincount(topics, weights, n_components) for weights in (None, values))
+        return cls(indptr, topics, values, np.array([number, total], dtype=np.float64))
+
+    def check(self, n_features):
+        """Raise ValueError for arrays that do not fit together: kernels trust them."""
+        sizes, n_entries = np.diff(self.indptr), len(self.values)
+        if (
+            self.indptr.shape != (n_features + 1,)
+            or self.topics.shape != (n_entries,)
+            or self.values.ndim != 1
+            or (self.indptr[0], self.indptr[-1]) != (0, n_entries)
+            or sizes.min(initial=0) < 0
+        ):
+            raise ValueError("its entries do not fit together")
+        if n_entries and not 0 <= self.topics.min() <= self.topics.max() < self.sums.shape[1]:
+            raise ValueError(f"it has topics from {self.topics.min()} to {self.topics.max()}")
+        if not _are_parameters(self.values):
+            raise ValueError("its entries are no Dirichlet parameters")
+
+    def times(self, factor):
+        """The same, each entry times the factor of its topic; but for the sums."""
+        return replace(self, factor=factor)
+
+    def wider(self, n_features):
+        """The same for more words, of which the last have no entries."""
+        more = np.full(n_features + 1 - len(self.indptr), self.indptr[-1])
+        return replace(self, indptr=np.append(self.indptr, more))
+
+    def edited(self, columns, n_components, base):
+        """Those of n_components topics, into which these have gone: topic k into columns[k], or none (-1).
+
+        Parameters of topics that are one now are the base, and what theirs exceed it by.
+        """
+        n_features, word, topic = len(self.indptr) - 1, self.words, columns[self.topics]
+        left = topic >= 0
+        order = np.lexsort((topic[left], word[left]))
+        word, topic, values = (array[left][order] for array in (word, topic, self.values))
+        first = np.flatnonzero(np.diff(word * n_components + topic, prepend=-1))
+        sizes = np.diff(np.append(first, len(word)))
+        if len(first):
+            sums = base + np.add.reduceat(values - base, first)
+            values = np.where(sizes == 1, values[first], np.clip(sums, SMALLEST, LARGEST))
+        indptr = np.append(0, np.cumsum(np.bincount(word[first], minlength=n_features)))
+        return PriorEntries._summed(indptr, topic[first].astype(TOPIC), values, n_components)
+
+    def taking(self, topics, others):
+        """The same, but for some topics, (n_components,) bool, which have those of other PriorEntries."""
+        own, taken = ~topics[self.topics], topics[others.topics]
+        word, topic, values = (
+            np.append(array[own], array_of_others[taken])
+            for array, array_of_others in (
+                (self.words, others.words),
+                (self.topics, others.topics),
+                (self.values, others.values),
+            )
+        )
+        order = np.lexsort((topic, word))
+        indptr = np.append(0, np.cumsum(np.bincount(word, minlength=len(self.indptr) - 1)))
+        return PriorEntries._summed(indptr, topic[order], values[order], len(topics))
+
+    @property
+    def words(self):
+        """The word of each entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    def of_words(self, words):
+        """Those of some words only."""
+        _, topics, values = self.at(words)
+        indptr = np.append(0, np.cumsum(self._sizes(words)))
+        return PriorEntries(indptr, topics, values, self.sums)
+
+    def at(self, words):
+        """Of the entries of some words: positions among these, topics and values."""
+        sizes = self._sizes(words)
+        position = np.repeat(np.arange(len(words)), sizes)
+        entry = np.arange(len(position)) + np.repeat(self.indptr[words] - np.cumsum(sizes) + sizes, sizes)
+        topics, values = self.topics[entry], self.values[entry]
+        return position, topics, values if self.factor is None else values * self.factor[topics]
+
+    def present(self, words):
+        """The positions of the words that have entries."""
+        return np.flatnonzero(self._sizes(words))
+
+    def totals(self, n_features, base):
+        """Sums of the parameters of each topic, ndarray of shape (n_components,); base are the others."""
+        number, total = self.sums
+        return (n_features - number) * base + total
+
+    def _sizes(self, words):
+        return self.indptr[words + 1] - self.indptr[words]
+
+
+def prior_totals(n_features, topic_word_prior, entries):
+    """Sums of the Dirichlet parameters of topics: a number, or one for each topic where there are entries."""
+    if entries is None:
+        return n_features * topic_word_prior
+    return entries.totals(n_features, topic_word_prior)
+
+
+def is_matrix(value):
+    """Whether a topic_word_prior is neither a number nor None nor a string."""
+    return sp.issparse(value) or not (value is None or isinstance(value, str) or np.ndim(value) == 0)
+
+
+def check_topic_word_prior(value, n_components):
+    """Raise ValueError for a topic_word_prior that is a matrix, but not of Dirichlet parameters."""
+    if is_matrix(value):
+        _as_matrix(value, n_components, None)
+
+
+def split_topic_word_prior(value, n_components, n_features, default):
+    """Return the number that most entries of a topic_word_prior have, and PriorEntries of the others or None.
+
+    default : the number of None, and of the entries that a sparse matrix does not store
+    """
+    if not is_matrix(value):
+        return (default if value is None else float(value)), None
+    matrix, base = _as_matrix(value, n_components, n_features), default
+    if sp.issparse(matrix) and 2 * matrix.nnz > n_components * n_features:
+        stored, matrix = matrix.tocoo(), np.full(matrix.shape, default)
+        matrix[stored.row, stored.col] = stored.data
+    if not sp.issparse(matrix):
+        # The value of more than half of the entries, if there is one. So it is that of all if few are stored.
+        # (Sorting is faster than np.partition, by far where many are equal.)
+        base = float(np.sort(matrix, axis=None)[matrix.size // 2])
+        word, topic = np.nonzero((matrix != base).T)
+        matrix = sp.csc_array((matrix[topic, word], (topic, word)), shape=matrix.shape)
+    entries = PriorEntries.of_matrix(matrix)
+    return base, (entries if len(entries.values) else None)
+
+
+def _as_matrix(value, n_components, n_features):
+    """A matrix of Dirichlet parameters as float64, checked: ndarray, or CSC without zeros and duplicates."""
+    wanted = f"({n_components}, {'n_features' if n_features is None else n_features})"
+    if sp.issparse(value):
+        try:
+            value = check_sparse_structure(value, own=True)
+        except ValueError as error:
+            raise ValueError(
+                f"topic_word_prior is damaged: {error}".replace(": X has ", ": it has ")
+            ) from None
+    shape = np.shape(value) if not sp.issparse(value) else value.shape
+    if len(shape) != 2 or shape[0] != n_components or n_features not in (None, shape[1]):
+        raise ValueError(
+            f"topic_word_prior has shape {shape}; a number, or an array or sparse matrix of shape {wanted}, "
+            "is allowed."
+        )
+    try:
+        if sp.issparse(value):
+            if value.dtype.kind not in "iuf":
+                raise TypeError
+            matrix = sp.csc_array(value, dtype=np.float64, copy=True)
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+            parameters = matrix.data
+        else:
+            parameters = matrix = real_numbers(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "topic_word_prior has entries that are no real numbers; positive ones are allowed."
+        ) from None
+    if not _are_parameters(parameters):
+        wrong = parameters[~((parameters >= SMALLEST) & (parameters <= LARGEST))]
+        raise ValueError(
+            f"topic_word_prior has the entry {wrong[0]:g}: every entry must be positive finite, between "
+            f"{SMALLEST:g} and {LARGEST:g}."
+        )
+    return matrix
+
+
+def _are_parameters(values):
+    return all(
+        np.all((x >= SMALLEST) & (x <= LARGEST)) for x in (values[rows] for rows in row_blocks(values))
+    )
