@@ -19,7 +19,7 @@ from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
 from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import check_components_init
-from sktopic._topics._word_counts import frozen_columns
+from sktopic._topics._word_count_edits import frozen_topics
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._typing import DocumentsLike, MatrixLike
 
@@ -49,15 +49,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
     verbose: int
     components_init: ArrayLike | None
 
-    _fitted_arrays = {  # noqa: RUF012
-        "_counts": (FLOAT, "features", "topics"),
-        "_totals": (FLOAT, "topics"),
-        "log_likelihood_": (FLOAT, None),
-    }
-    _optional_arrays = {  # noqa: RUF012
-        **EditableTopics._optional_arrays,
-        "_frozen": (FLOAT, 2, "topics"),  # there only while some topics are
-    }
+    _fitted_arrays = {"log_likelihood_": (FLOAT, None)}  # noqa: RUF012
     _fitted_values = {**EditableTopics._fitted_values, "n_iter_": COUNT, "_n_sweeps": COUNT}  # noqa: RUF012
 
     # Fitted arrays with an entry for every evaluate_every sweeps of a call.
@@ -244,7 +236,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         n_topics = self._n_first_topics()
         if self.components_init is None:
             return (draws * n_topics).astype(np.int32)
-        given = check_components_init(self.components_init, len(self._counts), n_topics)
+        given = check_components_init(self.components_init, len(self._statistics.store), n_topics)
         z, first = np.empty(len(draws), dtype=np.int32), 0
         for w, n in zip(documents.words, tokens_of_words(documents)):
             weights = given[:, w] if given[:, w].any() else np.ones(len(given))
@@ -256,7 +248,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
 
     def _n_first_topics(self):
         """The number of topics that tokens start from: no more than the counts have columns."""
-        return len(self._totals)
+        return len(self._statistics.totals)
 
     def _sweep_key(self):
         return combine_keys(self._seed, SWEEP_KEY, self._n_sweeps)
@@ -282,42 +274,22 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
     # Edits of topics
 
     def _has_topics(self):
-        return bool(self._totals.any())
+        return bool(self._statistics.totals.any())
 
     def _freeze_columns(self, columns):
-        frozen = np.zeros((2, len(self._totals)))
-        frozen[:, columns] = [[1.0], [self.topic_word_prior_]]
-        held = np.intersect1d(columns, self._held)
-        if len(held):
-            frozen[:, held] = self._frozen[:, held]
-        vars(self).pop("_frozen", None)
-        if len(columns):
-            self._frozen = frozen
+        self._statistics = frozen_topics(self._statistics, columns, 1.0, self.topic_word_prior_)
 
     @property
     def _held(self):
         """The columns of frozen topics."""
-        return frozen_columns(self._frozen_rows)
-
-    @property
-    def _frozen_rows(self):
-        return vars(self).get("_frozen")
-
-    def _edit_counts(self, edit):
-        """Carry out an edit of the topics in all columns."""
-        self._counts, self._totals = edit.sums(self._counts), edit.sums(self._totals)
-        frozen = vars(self).pop("_frozen", None)
-        if frozen is not None:
-            frozen = edit.left(frozen)
-        if len(frozen_columns(frozen)):
-            self._frozen = frozen
+        return self._statistics.frozen_columns
 
     def _hold(self, call):
         """Let the counts of frozen topics be those of before the call."""
         held = self._held
         if len(held):
-            self._counts[call.words[:, None], held] = call.counts_before[:, held]
-            self._totals[held] = call.totals_before[held]
+            self._statistics.store[call.words[:, None], held] = call.counts_before[:, held]
+            self._statistics.totals[held] = call.totals_before[held]
 
     def _raise(self, call):
         """Let frozen topics have so many tokens that those of the call are nothing beside them.
@@ -329,13 +301,13 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         held = self._held
         if len(held):
             beta, sums = self._frozen_parameters(call.words)
-            self._counts[call.words[:, None], held] = MANY * (call.counts_before[:, held] + beta)
-            self._totals[held] = MANY * (call.totals_before[held] + sums)
+            self._statistics.store[call.words[:, None], held] = MANY * (call.counts_before[:, held] + beta)
+            self._statistics.totals[held] = MANY * (call.totals_before[held] + sums)
 
     def _frozen_parameters(self, words):
         """Dirichlet parameters of words in frozen topics, and their sums over all words."""
-        beta = self._frozen[1, self._held]
-        return beta, len(self._counts) * beta
+        beta = self._statistics.frozen[1, self._held]
+        return beta, len(self._statistics.store) * beta
 
     def _log_frozen(self, call, documents):
         """Log probability of the words in frozen topics; documents: a list of what has their tokens."""
@@ -343,14 +315,14 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         if not len(held):
             return 0.0
         beta, sums = self._frozen_parameters(call.words)
-        column = np.full(len(self._totals), -1, dtype=np.int32)
+        column = np.full(len(self._statistics.totals), -1, dtype=np.int32)
         column[held] = np.arange(len(held))
-        tokens = np.zeros((len(self._counts), len(held)))
+        tokens = np.zeros((len(self._statistics.store), len(held)))
         for some in documents:
             add_tokens(replace(some, z=column[some.z]), tokens)
-        tokens, counts = tokens[call.words], self._counts[call.words][:, held]
+        tokens, counts = tokens[call.words], self._statistics.store[call.words][:, held]
         present = tokens > 0
-        log_phi = np.log(counts + beta) - np.log(self._totals[held] + sums)
+        log_phi = np.log(counts + beta) - np.log(self._statistics.totals[held] + sums)
         return float((tokens[present] * log_phi[present]).sum())
 
     # Traces

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import digamma
@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from sktopic._estimators._concurrency import trains
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._arrays import columns_of
+from sktopic._state._fields import State
+from sktopic._topics._word_counts import WordCounts
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,12 @@ class TopicEdit:
 class EditableTopics(TopicModel):
     """Base class of models whose topics can be merged, dropped and frozen.
 
-    A subclass defines `_edit_topics`, `_freeze_columns`, `_frozen_rows`, `_has_topics` and, where
+    A subclass defines `_edit_topics`, `_freeze_columns`, `_has_topics` and, where
     columns are not the topics, `_columns`.
     """
+
+    _fitted_states: ClassVar[dict[str, type[State]]] = {"_statistics": WordCounts}
+    _statistics: WordCounts
 
     @abstractmethod
     def _edit_topics(self, edit):
@@ -111,14 +116,6 @@ class EditableTopics(TopicModel):
     @abstractmethod
     def _freeze_columns(self, columns):
         """Let the topics of these columns be frozen, and no others; change no array in place."""
-
-    @property
-    @abstractmethod
-    def _frozen_rows(self):
-        """What a unit of each column stands for and its topic_word_prior, ndarray of shape (2, n_columns).
-
-        Zeros for topics that are not frozen; None where none is.
-        """
 
     @abstractmethod
     def _has_topics(self):
@@ -130,7 +127,7 @@ class EditableTopics(TopicModel):
 
     def _frozen_topics(self):
         """Whether each topic that is reported is frozen."""
-        frozen, columns = self._frozen_rows, self._columns()
+        frozen, columns = self._statistics.frozen, self._columns()
         return np.zeros(len(columns), dtype=bool) if frozen is None else frozen[0, columns] > 0.0
 
     @trains

@@ -93,7 +93,7 @@ class LaneModel(WeightedMinibatchModel):
         entries = "_prior_indptr" in vars(self)
         if entries or is_matrix(getattr(self, "topic_word_prior", None)):
             raise ValueError("topic_word_prior as a matrix has no rule for lanes. A number has.")
-        if "_statistics" in vars(self) and self._frozen_rows is not None:
+        if "_statistics" in vars(self) and self._statistics.frozen is not None:
             raise ValueError("frozen topics have no rule for lanes: call freeze_topics([]), or partial_fit.")
 
 

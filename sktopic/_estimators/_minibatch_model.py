@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
 from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
-from sktopic._state._fields import State, duplicate, writable
+from sktopic._state._fields import duplicate, writable
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import frozen_topics
 from sktopic._topics._word_counts import WordCounts
@@ -87,7 +87,6 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     learning_offset: float
     learning_decay: Any  # a float; None, too, where a method says what that is
 
-    _fitted_states: ClassVar[dict[str, type[State]]] = {"_statistics": WordCounts}
     _fitted_arrays = {  # noqa: RUF012
         "doc_topic_prior_": (FLOAT, "components"),
     }
@@ -304,10 +303,6 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
     def _has_topics(self):
         return self._n_topic_updates > 0
-
-    @property
-    def _frozen_rows(self):
-        return self._statistics.frozen
 
     def _freeze_columns(self, columns):
         self._statistics = frozen_topics(

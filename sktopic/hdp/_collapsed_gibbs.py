@@ -19,6 +19,7 @@ from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import columns_of, rows_of
 from sktopic._runtime._compat import Interval, StrOptions
+from sktopic._topics._word_count_edits import edited_topics, of_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic._typing import FloatArray, IntArray
@@ -318,7 +319,7 @@ class CollapsedGibbsHDP(BatchSampler):
     @property
     def topic_word_counts_(self) -> FloatArray:
         model = self._read()
-        return np.ascontiguousarray(model._counts[:, model._topic_columns()].T)
+        return np.ascontiguousarray(model._statistics.store[:, model._topic_columns()].T)
 
     def _transform_step(self):
         return GibbsInference(self.transform_burn_in, self.transform_sweeps)
@@ -338,16 +339,14 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _topic_probabilities(self):
         used = self._topic_columns()
-        frozen = None if self._frozen_rows is None else self._frozen_rows[:, used]
-        counts = WordCounts.of(columns_of(self._counts, used), self._totals[used], frozen=frozen)
-        return probabilities(counts, 1.0, self.topic_word_prior_)
+        return probabilities(of_topics(self._statistics, used), 1.0, self.topic_word_prior_)
 
     def _columns(self):
         return self._topic_columns()
 
     def _edit_topics(self, edit):
         edit = edit.of_columns(self._topic_columns(), len(self._ids), keeps_columns=True)
-        self._edit_counts(edit)
+        self._statistics = edited_topics(self._statistics, edit)
         tables, self._ids = edit.sums(self._tables), edit.left(self._ids, gone=-1)
         dropped = self._tables.sum() - tables.sum()
         if dropped > 0:
@@ -361,8 +360,8 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _allocate(self, n_features):
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
-        self._counts = np.zeros((n_features, size))  # which may fail: nothing has changed so far
-        self._totals, self._tables = np.zeros(size), np.zeros(size)
+        self._statistics = WordCounts.empty(n_features, size)  # which may fail: nothing has changed so far
+        self._tables = np.zeros(size)
         self._ids = np.full(size, -1, dtype=np.int64)
         self._next_id = 0
         self._lengths = np.zeros((2, 0), dtype=np.int64)
@@ -381,9 +380,9 @@ class CollapsedGibbsHDP(BatchSampler):
         batch = DocumentReader(X).batch(np.arange(X.shape[0]))
         documents = Restaurants.of(batch)
         words = np.sort(documents.words)
-        before = rows_of(self._counts, words)
+        before = rows_of(self._statistics.store, words)
         exact = counts_exactly(batch.cell_count, before)
-        return Call(documents, words, before, self._totals.copy(), self._tables.copy(), exact)
+        return Call(documents, words, before, self._statistics.totals.copy(), self._tables.copy(), exact)
 
     def _assign_at_random(self, call):
         documents = call.documents
@@ -403,9 +402,9 @@ class CollapsedGibbsHDP(BatchSampler):
         self._lengths = np.array([values, np.bincount(inverse, weights=weights)], dtype=np.int64)
 
     def _undo(self, call):
-        counts, before, z = self._counts, call.counts_before, call.documents.z.copy()
+        counts, before, z = self._statistics.store, call.counts_before, call.documents.z.copy()
         held = self._held
-        small = [(array, array.copy()) for array in (self._totals, self._tables, self._ids)]
+        small = [(array, array.copy()) for array in (self._statistics.totals, self._tables, self._ids)]
 
         def undo():
             counts[call.words] = before
@@ -436,26 +435,24 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _recount(self, call):
         """Count all tokens of the call anew."""
-        self._counts[call.words] = call.counts_before
-        call.documents.add_to(self._counts)
-        self._totals[:] = call.totals_before + (self._counts[call.words] - call.counts_before).sum(axis=0)
+        self._statistics.store[call.words] = call.counts_before
+        call.documents.add_to(self._statistics.store)
+        self._statistics.totals[:] = call.totals_before + (
+            self._statistics.store[call.words] - call.counts_before
+        ).sum(axis=0)
         self._hold(call)
 
     def _arrange(self, call, kept, size):
         """Keep the topics in some columns only, in that order, and have size columns."""
         position = np.full(len(self._ids), -1, dtype=np.int32)
         position[kept] = np.arange(len(kept))
-        for owner, names in (
-            (self, ("_counts", "_totals", "_tables")),
-            (call, ("counts_before", "totals_before", "tables_before")),
-        ):
-            for name in names:
-                array = getattr(owner, name)
-                small = array.ndim == 1
-                setattr(owner, name, padded(array[kept], size) if small else columns_of(array, kept, size))
-        self._ids = np.concatenate([self._ids[kept], np.full(size - len(kept), -1)])
-        if len(self._held):
-            self._frozen = columns_of(self._frozen, kept, size)
+        n_spare = size - len(kept)
+        self._statistics = of_topics(self._statistics, kept, n_spare=n_spare)
+        self._tables = padded(self._tables[kept], size)
+        call.counts_before = columns_of(call.counts_before, kept, size)
+        call.totals_before = padded(call.totals_before[kept], size)
+        call.tables_before = padded(call.tables_before[kept], size)
+        self._ids = np.concatenate([self._ids[kept], np.full(n_spare, -1)])
         call.documents.rename(position)
 
     def _sweep_weights(self, call, key):
@@ -475,8 +472,8 @@ class CollapsedGibbsHDP(BatchSampler):
             self._arrange(call, np.arange(len(self._ids)), len(self._ids) + n_proposals)
         root, _ = self._draw_weights(generator_of(key, WEIGHT_KEY))
         split_merge(
-            counts=self._counts,
-            totals=self._totals,
+            counts=self._statistics.store,
+            totals=self._statistics.totals,
             weight=root,
             fixed=(call.tables_before > 0).astype(np.uint8),
             ids=self._ids,
@@ -520,14 +517,14 @@ class CollapsedGibbsHDP(BatchSampler):
             "topic_concentration": self.topic_concentration_,
             "doc_concentration": self.doc_concentration_,
             "topic_word_prior": self.topic_word_prior_,
-            "n_features": len(self._counts),
+            "n_features": len(self._statistics.store),
         }
 
         def extend(size):
             self._arrange(call, np.arange(len(self._ids)), size)
 
         def arrays():
-            return {"counts": self._counts, "totals": self._totals, "ids": self._ids}
+            return {"counts": self._statistics.store, "totals": self._statistics.totals, "ids": self._ids}
 
         return call.documents.sweep(arrays, root, rest, settings, key, extend)
 
@@ -538,7 +535,7 @@ class CollapsedGibbsHDP(BatchSampler):
         self._ids[new] = np.arange(self._next_id, self._next_id + new.sum())
         self._next_id += int(new.sum())
         self._ids[~used] = -1
-        self._totals[~used] = 0.0
+        self._statistics.totals[~used] = 0.0
 
     def _draw_concentrations(self, generator):
         """Draw the concentrations given the tables, where asked for."""
@@ -570,10 +567,10 @@ class CollapsedGibbsHDP(BatchSampler):
 
     def _log_joint(self, call):
         """log p(words, topics and tables of the documents | counts and tables of earlier ones)."""
-        beta, size, documents = self.topic_word_prior_, len(self._counts), call.documents
+        beta, size, documents = self.topic_word_prior_, len(self._statistics.store), call.documents
         b0, b1 = self.topic_concentration_, self.doc_concentration_
-        norm = gammaln(self._totals + size * beta) - gammaln(call.totals_before + size * beta)
-        total = log_rising_change(self._counts[call.words], call.counts_before, beta) - norm.sum()
+        norm = gammaln(self._statistics.totals + size * beta) - gammaln(call.totals_before + size * beta)
+        total = log_rising_change(self._statistics.store[call.words], call.counts_before, beta) - norm.sum()
         total += self._log_frozen(call, [documents])
         total += log_root(self._tables, b0) - log_root(call.tables_before, b0)
         total += log_seatings(**documents.lists) + (self._tables - call.tables_before).sum() * np.log(b1)

@@ -34,6 +34,7 @@ from sktopic._topics._prior import (
     default_topic_word_prior,
 )
 from sktopic._topics._topic_word_prior import check_topic_word_prior, prior_totals
+from sktopic._topics._word_count_edits import edited_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic._typing import FloatArray, MatrixLike
@@ -284,8 +285,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     # The state
 
     def _allocate(self, n_features):
-        self._counts = np.zeros((n_features, self.n_components))
-        self._totals = np.zeros(self.n_components)
+        self._statistics = WordCounts.empty(n_features, self.n_components)
         self.n_components_ = self.n_components
         self._gains = np.zeros(self.n_components + 1)
         self.doc_topic_prior_ = check_prior(self.doc_topic_prior, self.n_components)
@@ -308,11 +308,10 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         return isinstance(self.doc_topic_prior, str)
 
     def _topic_probabilities(self):
-        statistics = WordCounts.of(self._counts, self._totals, frozen=self._frozen_rows)
-        return probabilities(statistics, 1.0, self.topic_word_prior_, self._prior_entries)
+        return probabilities(self._statistics, 1.0, self.topic_word_prior_, self._prior_entries)
 
     def _edit_topics(self, edit):
-        self._edit_counts(edit)
+        self._statistics = edited_topics(self._statistics, edit)
         self._note_edit(edit)
         self.doc_topic_prior_ = edit.sums(self.doc_topic_prior_)
         self._gains = np.append(edit.sums(self._gains[:-1]), self._gains[-1])
@@ -324,12 +323,12 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         entries, held = self._prior_entries, self._held
         if entries is None:
             return beta, sums
-        column = np.full(len(self._totals), -1)
+        column = np.full(len(self._statistics.totals), -1)
         column[held] = np.arange(len(held))
         i, k, value = entries.at(words)
         frozen, beta = column[k] >= 0, np.tile(beta, (len(words), 1))
         beta[i[frozen], column[k[frozen]]] = value[frozen]
-        return beta, entries.totals(len(self._counts), self._frozen[1])[held]
+        return beta, entries.totals(len(self._statistics.store), self._statistics.frozen[1])[held]
 
     def _begin_call(self, X):
         reader = DocumentReader(X)
@@ -339,16 +338,18 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         else:  # of about equally many tokens
             batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
         beta, entries = self._topic_prior
-        most_tokens = self._totals.max() + batch.lengths.sum()
-        sums = prior_totals(len(self._counts), beta, entries)
+        most_tokens = self._statistics.totals.max() + batch.lengths.sum()
+        sums = prior_totals(len(self._statistics.store), beta, entries)
         smallest = beta if entries is None else min(beta, entries.values.min())
         smallest_ratio = smallest / (most_tokens + np.max(sums))
         shards = [Shard.of(each, self.doc_topic_prior_, smallest_ratio) for each in batches]
         words = np.unique(np.concatenate([shard.words for shard in shards]))
-        before = rows_of(self._counts, words)
+        before = rows_of(self._statistics.store, words)
         none_negative = leaves_none_negative(batch.cell_count)
         exact = counts_exactly(batch.cell_count, before)
-        return Call(shards, words, before, self._totals.copy(), none_negative, exact, self._draw_sweeps)
+        return Call(
+            shards, words, before, self._statistics.totals.copy(), none_negative, exact, self._draw_sweeps
+        )
 
     @property
     def _draw_sweeps(self):
@@ -356,27 +357,27 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         return range(int(self.max_iter), 0, -int(self.thinning))[: self.n_draws]
 
     def _assign_at_random(self, call):
-        self._counts[:] = 0.0
+        self._statistics.store[:] = 0.0
         for i, shard in enumerate(call.shards):
             draws = uniforms(combine_keys(self._seed, ASSIGNMENT_KEY, i), len(shard.z))
-            shard.assign(self._initial_topics(shard, draws), self._counts)
-        self._totals[:] = column_sums(self._counts)
+            shard.assign(self._initial_topics(shard, draws), self._statistics.store)
+        self._statistics.totals[:] = column_sums(self._statistics.store)
 
     def _sweep(self, call, workers):
         """With several shards, against counts that are merged after the sweep."""
         key, one_shard = self._sweep_key(), len(call.shards) == 1
-        topic_prior = TopicPrior.of(*self._counts.shape, *self._topic_prior)
-        given = self._counts, one_shard, self._totals, self.doc_topic_prior_, topic_prior
+        topic_prior = TopicPrior.of(*self._statistics.store.shape, *self._topic_prior)
+        given = self._statistics.store, one_shard, self._statistics.totals, self.doc_topic_prior_, topic_prior
         results = workers.map_here(
             lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))
         )
         if not one_shard:
             for shard, swept in zip(call.shards, results):
-                shard.transfer(swept.before, self._counts)
+                shard.transfer(swept.before, self._statistics.store)
         if not call.none_negative:
             self._recount(call)
         elif one_shard:
-            self._totals[:] = results[0].totals
+            self._statistics.totals[:] = results[0].totals
         else:
             self._sum_totals(call)
         if not call.totals_before.any():  # else topics have documents that are not there any more
@@ -388,10 +389,9 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
         def choose(places, gains):
             return sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
 
-        statistics = WordCounts.of(self._counts, self._totals)
-        order = self._new_order(statistics, 1.0, self._n_sweeps, choose)
+        order = self._new_order(self._statistics, 1.0, self._n_sweeps, choose)
         if order is not None:
-            statistics.rearrange(order)
+            self._statistics.rearrange(order)
             place = np.argsort(order).astype(np.int32)
             for shard in call.shards:
                 shard.z[:] = place[shard.z]
@@ -399,25 +399,29 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
 
     def _recount(self, call):
         """Count anew what adding and removing tokens has rounded."""
-        self._counts[call.words] = call.counts_before
+        self._statistics.store[call.words] = call.counts_before
         for shard in call.shards:
-            shard.recount(self._counts)
+            shard.recount(self._statistics.store)
         self._sum_totals(call)
         self._hold(call)
 
     def _sum_totals(self, call):
-        changes = self._counts[call.words] - call.counts_before
-        self._totals[:] = call.totals_before + column_sums(changes)
+        changes = self._statistics.store[call.words] - call.counts_before
+        self._statistics.totals[:] = call.totals_before + column_sums(changes)
 
     def _undo(self, call):
-        before, totals, entered = [shard.z.copy() for shard in call.shards], self._totals.copy(), call.entered
+        before, totals, entered = (
+            [shard.z.copy() for shard in call.shards],
+            self._statistics.totals.copy(),
+            call.entered,
+        )
 
         def undo():
-            self._totals[:] = totals
-            self._counts[call.words] = call.counts_before
+            self._statistics.totals[:] = totals
+            self._statistics.store[call.words] = call.counts_before
             for shard, z in zip(call.shards, before):
                 shard.z[:] = z
-                shard.add_to(self._counts)
+                shard.add_to(self._statistics.store)
                 if entered and self._learns_prior:  # from the documents' topics
                     shard.list_topics()
             self._hold(call)
@@ -430,19 +434,19 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
                 self._learn_priors(call.shards)
         if len(call.draw_sweeps) > 1 and sweep in call.draw_sweeps:
             with updating(self):
-                call.draws_sum = call.draws_sum + self._counts[call.words]
+                call.draws_sum = call.draws_sum + self._statistics.store[call.words]
                 call.n_draws += 1
 
     def _end_call(self, call):
         if call.n_draws > 1:
-            self._counts[call.words] = call.draws_sum / call.n_draws
-            self._totals = self._counts.sum(axis=0)
+            self._statistics.store[call.words] = call.draws_sum / call.n_draws
+            self._statistics.totals[:] = self._statistics.store.sum(axis=0)
             self._hold(call)
         elif call.none_negative and not call.exact:  # else there is nothing to recount, or it is done
-            rows = self._counts[call.words]
+            rows = self._statistics.store[call.words]
 
             def undo():
-                self._counts[call.words] = rows
+                self._statistics.store[call.words] = rows
 
             with complete_or_undone(self, undo):
                 self._recount(call)
@@ -464,7 +468,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
                 break
             learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
             self.doc_topic_prior_ = learner.mode(gains, 1.0)
-        counts, totals = self._counts, self._totals
+        counts, totals = self._statistics.store, self._statistics.totals
         if len(self._held):
             counts, totals = (np.delete(array, self._held, axis=-1) for array in (counts, totals))
         n_features, blocks = len(counts), word_blocks(np.arange(len(counts)))
@@ -479,17 +483,17 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     def _trace(self, call):
         """log p(words and topics of the documents | counts of earlier ones)."""
         prior, beta, entries = self.doc_topic_prior_, self.topic_word_prior_, self._prior_entries
-        sums = prior_totals(len(self._counts), beta, entries)
-        norm = gammaln(self._totals + sums) - gammaln(call.totals_before + sums)
+        sums = prior_totals(len(self._statistics.store), beta, entries)
+        norm = gammaln(self._statistics.totals + sums) - gammaln(call.totals_before + sums)
         total = (
             in_order(
-                log_rising_change(self._counts[call.words[some]], call.counts_before[some], beta)
+                log_rising_change(self._statistics.store[call.words[some]], call.counts_before[some], beta)
                 for some in word_blocks(call.words)
             )
             - norm.sum()
         )
         if entries is not None:
-            counts = self._counts[call.words]
+            counts = self._statistics.store[call.words]
             i, k, value = entries.at(call.words)
             for change, sign in ((counts[i, k], 1.0), (call.counts_before[i, k], -1.0)):
                 total += sign * (gammaln(change + value) - gammaln(change + beta)).sum()

@@ -35,9 +35,9 @@ class TopicWordPriorLDA(EditableLDA):
             entries = entries.wider(present)
             if "_topic_of_start" in vars(self):
                 entries = entries.edited(self._topic_of_start, self.n_components_, base)
-        if self._frozen_rows is not None:  # frozen topics keep those that they have
+        if self._statistics.frozen is not None:  # frozen topics keep those that they have
             none = PriorEntries.none(present, self.n_components_)
-            entries = (entries or none).taking(self._frozen_rows[0] > 0.0, self._prior_entries or none)
+            entries = (entries or none).taking(self._statistics.frozen[0] > 0.0, self._prior_entries or none)
         self.topic_word_prior_ = base
         self._prior_entries = entries if entries is not None and len(entries.values) else None
 
@@ -87,7 +87,7 @@ class TopicWordPriorLDA(EditableLDA):
         equal_sizes : as evidence_gains has it
         """
         entries, prior = self._prior_entries, self.doc_topic_prior_
-        known = self._topic_names or "_topic_of_start" in vars(self) or self._frozen_rows is not None
+        known = self._topic_names or "_topic_of_start" in vars(self) or self._statistics.frozen is not None
         if entries is None or known or not is_due(n_updates, entries, len(prior)):
             return None
         if not self._learns_prior and np.any(prior != prior[0]):
