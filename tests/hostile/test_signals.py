@@ -112,6 +112,9 @@ def complete_states(name, method):
 
 def be_interrupted(name, method, n_signals):
     """Runs in a child process, which its parent sends signals."""
+    signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGUSR1}
+    )  # with which the parent says that it has sent all
     states, seconds = complete_states(name, method)
     original = pickle.dumps(prepared(name, method))
     faults = []
@@ -130,7 +133,7 @@ def be_interrupted(name, method, n_signals):
             faults.append(f"{type(error).__name__} instead of KeyboardInterrupt: {error}")
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         faults += faults_of(model, states)
-        time.sleep(0.002)  # for a second signal that is late
+        signal.sigwait({signal.SIGUSR1})  # a second Ctrl-C may be late
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return faults
 
@@ -164,6 +167,7 @@ def test_interrupted_training_leaves_a_complete_update(name, method):
             for _ in range(n):
                 os.kill(process.pid, signal.SIGINT)
                 time.sleep(rng.uniform(0, 0.001))
+            os.kill(process.pid, signal.SIGUSR1)
 
         faults = follow(process, connection, 30, send)
     assert not faults, "\n".join(faults)
