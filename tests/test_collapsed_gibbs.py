@@ -85,8 +85,8 @@ def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
         document, word, topic = tokens_of(shards)
         counts = np.zeros((25, 4))
         np.add.at(counts, (word, topic), 1)
-        assert_array_equal(model._counts, counts)
-        assert_array_equal(model._totals, counts.sum(axis=0))
+        assert_array_equal(model._statistics.store, counts)
+        assert_array_equal(model._statistics.totals, counts.sum(axis=0))
         listed, first = np.zeros((60, 4)), 0
         for shard in shards:
             assert isinstance(shard.topics, kept) or not len(shard.words)
@@ -171,22 +171,22 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
         _, word, topic = tokens_of(shards)
         counts = np.zeros_like(before)
         np.add.at(counts, (topic, word), 1)
-        assert model._counts.min() >= 0
-        assert_allclose(model._counts.T, before + counts, rtol=1e-12, atol=1e-12)
-        assert_allclose(model._totals, model._counts.sum(axis=0), rtol=1e-12)
+        assert model._statistics.store.min() >= 0
+        assert_allclose(model._statistics.store.T, before + counts, rtol=1e-12, atol=1e-12)
+        assert_allclose(model._statistics.totals, model._statistics.store.sum(axis=0), rtol=1e-12)
         return counts
 
     seen = watched(monkeypatch, counted)
     model.set_params(n_draws=1, max_iter=50).partial_fit(MORE)
     assert_array_equal(model.topic_word_counts_, before + seen[-1])
-    assert_allclose(model._totals, model._counts.sum(axis=0), rtol=1e-14)
+    assert_allclose(model._statistics.totals, model._statistics.store.sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("most", [2.0**39 - 1, 1e12 / 3, 1e12])
 def test_counts_beside_huge_ones_are_not_below_zero(monkeypatch, most):
     """Shares of huge counts swallow single tokens, which are then taken out of nothing."""
     counts = np.array([[most, 3e-6], [2e-6, most], [most, most], [1e-6, 1e-6]])
-    lowest = watched(monkeypatch, lambda model, shards: model._counts.min())
+    lowest = watched(monkeypatch, lambda model, shards: model._statistics.store.min())
     model = make_model(max_iter=40).fit(counts)
     assert min(lowest) >= 0
     assert_allclose(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0), rtol=1e-12)
@@ -252,7 +252,7 @@ def test_one_shard_samples_the_exact_posterior(monkeypatch, alpha):
 
     Independent samples would be off by 0.007.
     """
-    seen = watched(monkeypatch, lambda model, shards: model._counts.tobytes())
+    seen = watched(monkeypatch, lambda model, shards: model._statistics.store.tobytes())
     make_model(2, doc_topic_prior=alpha, topic_word_prior=0.4, max_iter=30_000, evaluate_every=0).fit(TINY)
     law = topic_word_law(np.array(alpha), 0.4)
     assert len(law) == 3 * 3 * 2
@@ -264,7 +264,7 @@ def test_partial_fit_samples_the_posterior_given_earlier_counts(monkeypatch):
     model = make_model(2, doc_topic_prior=[0.2, 1.3], topic_word_prior=0.4, evaluate_every=0, max_iter=5)
     model.fit(np.array([[1, 0, 3], [2, 2, 0]]))
     before = model.topic_word_counts_
-    seen = watched(monkeypatch, lambda model, shards: (model._counts - before.T).tobytes())
+    seen = watched(monkeypatch, lambda model, shards: (model._statistics.store - before.T).tobytes())
     model.set_params(max_iter=30_000).partial_fit(TINY)
     law = topic_word_law(np.array([0.2, 1.3]), 0.4, before)
     assert total_variation(seen[100:], law) < 0.02
@@ -443,7 +443,7 @@ def test_real_counts_are_split_into_tokens_and_kept_whole():
     counts = X.toarray() * np.random.RandomState(0).gamma(1.0, 30.0, X.shape)
     model = make_model(max_iter=200, evaluate_every=0).fit(counts)
     assert_allclose(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0), rtol=1e-12)
-    assert_allclose(model._totals, model._counts.sum(axis=0), rtol=1e-12)
+    assert_allclose(model._statistics.totals, model._statistics.store.sum(axis=0), rtol=1e-12)
 
 
 def test_log_likelihood_of_real_counts_is_finite_and_settles():

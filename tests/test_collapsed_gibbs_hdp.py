@@ -90,10 +90,10 @@ def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start):
 
     def check(model, call):
         document, word = tokens_of(call.documents)
-        counts = np.zeros_like(model._counts)
+        counts = np.zeros_like(model._statistics.store)
         np.add.at(counts, (word, call.documents.z), 1)
-        assert_array_equal(model._counts, counts)
-        assert_array_equal(model._totals, counts.sum(axis=0))
+        assert_array_equal(model._statistics.store, counts)
+        assert_array_equal(model._statistics.totals, counts.sum(axis=0))
         assert_array_equal(model._tables, call.documents.tables(len(counts[0])))
         in_use = counts.sum(axis=0) > 0
         assert_array_equal(model._tables > 0, in_use)
@@ -329,7 +329,7 @@ def replaced(model, counts, z, words, call):
         document, used = entries_of(call.documents)
         entries = call.documents.entries[used]
         n_tables[document, entries["topic"]] = entries["tables"]
-    for array in (model._counts, model._totals, model._tables):
+    for array in (model._statistics.store, model._statistics.totals, model._tables):
         array[:] = 0.0
     call = model._begin_call(sp.csr_array(counts))
     places = np.empty_like(z)

@@ -250,7 +250,7 @@ def test_frozen_topics_stay_to_the_last_bit(estimator):
         model.components_[at], before[[1, 3]], rtol=1e-9 if model.topic_word_prior != "auto" else 0.5
     )
     model.partial_fit(MORE)
-    assert model._frozen_rows is None
+    assert model._statistics.frozen is None
     assert not np.allclose(masses(model)[at], counts[[1, 3]])
 
 
@@ -301,11 +301,11 @@ def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics):
     model = Recording(n_topics, max_iter=5, **given).fit(first)
     frozen = [0]
     model.freeze_topics(frozen)
-    counts, totals = model._counts.copy(), model._totals.copy()
+    counts, totals = model._statistics.store.copy(), model._statistics.totals.copy()
     model.states.clear()
     model.set_params(max_iter=4000, evaluate_every=5).partial_fit(np.array([[2, 1, 0]]))
     words, states = [0, 0, 1], np.array(model.states)
-    assert_array_equal(model._counts[:, 0], counts[:, 0])
+    assert_array_equal(model._statistics.store[:, 0], counts[:, 0])
     log_joint = {}
     for z in product(range(3), repeat=3):
         n_k = np.bincount(z, minlength=n_topics)
@@ -436,9 +436,10 @@ def test_tokens_start_from_given_topics():
         call = model._begin_call(X)
         model._assign_at_random(call)
         assert_array_equal(
-            model._counts[:, :5] > 0, (disjoint.T > 0) & (np.asarray(X.sum(axis=0)).ravel()[:, None] > 0)
+            model._statistics.store[:, :5] > 0,
+            (disjoint.T > 0) & (np.asarray(X.sum(axis=0)).ravel()[:, None] > 0),
         )
-        assert model._totals.sum() == X.sum()
+        assert model._statistics.totals.sum() == X.sum()
 
 
 def test_truncation_free_hdp_has_no_given_topics():

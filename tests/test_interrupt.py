@@ -384,9 +384,9 @@ def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
         else:
             assert model.n_samples_seen_ == FEW.shape[0]
             assert model.n_iter_ == 2
-            for attribute in ("_counts", "_totals", "_tables", "_ids", "doc_topic_prior_"):
-                if hasattr(expected, attribute):
-                    assert_array_equal(getattr(model, attribute), getattr(expected, attribute))
+            found, wanted = all_attributes(model), all_attributes(expected)
+            for name in ("_statistics.store", "_statistics.totals", "_tables", "_ids", "doc_topic_prior_"):
+                assert_array_equal(found.get(name), wanted.get(name))
         model.set_params(max_iter=2).partial_fit(FEW)
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
 
@@ -452,7 +452,7 @@ def test_a_first_sweep_counts_with_the_call_or_not_at_all(cls, method, monkeypat
     X, more = random_counts(30, 20, 0.5), random_counts(10, 20, 0.5, seed=1)
     model = cls(n_components=3, max_iter=3, random_state=0).fit(X)
     before = model.__getstate__()
-    counts, totals = model._counts.copy(), model._totals.copy()
+    counts, totals = model._statistics.store.copy(), model._statistics.totals.copy()
     complete_sweep = cls._complete_sweep
 
     def interrupted(self, *given):
@@ -463,8 +463,8 @@ def test_a_first_sweep_counts_with_the_call_or_not_at_all(cls, method, monkeypat
         patch.setattr(cls, "_complete_sweep", interrupted)
         with pytest.raises(KeyboardInterrupt):
             getattr(model, method)(more)
-    assert_array_equal(model._counts, counts)
-    assert_array_equal(model._totals, totals)
+    assert_array_equal(model._statistics.store, counts)
+    assert_array_equal(model._statistics.totals, totals)
     assert model.__getstate__().keys() == before.keys()
     assert model.n_samples_seen_ == 30
     model.partial_fit(more)
