@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sktopic._documents._matrices import DocumentReader
+from sktopic._estimators._fitted_arrays import flattened
 from sktopic._estimators._minibatch_model import Update
 from sktopic._kernels._rng import position_keys
 from sktopic._state._fields import State
@@ -126,13 +127,7 @@ def assert_same(one, other, name=""):
 
 def all_attributes(model):
     """Attributes of a model by name, those of its states as "state.field"."""
-    found = {}
-    for name, value in vars(model).items():
-        if isinstance(value, State):
-            found |= {f"{name}.{field}": part for field, part in vars(value).items()}
-        else:
-            found[name] = value
-    return found
+    return flattened(vars(model))
 
 
 def set_attribute(model, name, value):

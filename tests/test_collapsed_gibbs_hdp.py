@@ -16,6 +16,8 @@ from sktopic.hdp import CollapsedGibbsHDP, _collapsed_gibbs
 from sktopic.hdp._concentrations import draw_concentration
 from sktopic.hdp._restaurants import Restaurants
 
+from .conftest import all_attributes
+
 SAMPLERS = ["table_indicator", "sparse_table_indicator", "direct_assignment"]
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=20, random_state=0)
@@ -412,7 +414,7 @@ def test_pickled_model_goes_on_identically(sampler):
     copied = pickle.loads(pickle.dumps(model))
     assert_array_equal(copied.transform(MORE), model.transform(MORE))
     assert_array_equal(copied.partial_fit(MORE).components_, model.partial_fit(MORE).components_)
-    for name, value in vars(model).items():
+    for name, value in all_attributes(model).items():
         assert isinstance(value, (np.ndarray, np.number, int, float, str, bool, tuple, type(None))), name
 
 
@@ -486,5 +488,6 @@ def test_first_sweep_that_runs_out_of_memory_leaves_no_trace(monkeypatch, failin
 
 
 def assert_same_state(model, other):
-    for name, value in vars(other).items():
-        assert_array_equal(getattr(model, name), value, err_msg=name)
+    found = all_attributes(model)
+    for name, value in all_attributes(other).items():
+        assert_array_equal(found[name], value, err_msg=name)

@@ -18,6 +18,7 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
 from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import writable
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import frozen_topics
 from sktopic._training._monitor import FitMonitor, FitTasks
@@ -163,6 +164,7 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         documents = self._documents(X)
         for name in self._fitted_arrays:  # sweeps change those that a memory map may protect
             setattr(self, name, np.require(getattr(self, name), requirements="W"))
+        self._statistics = writable(self._statistics)
         self._adopt_settings()
         return documents
 

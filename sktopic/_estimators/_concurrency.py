@@ -15,9 +15,9 @@ from weakref import ref
 
 import numpy as np
 
-from sktopic._estimators._fitted_arrays import fitted_names
+from sktopic._estimators._fitted_arrays import fitted_names, flattened
 from sktopic._runtime._interrupt import uninterrupted
-from sktopic._state._fields import State, changed_arrays, duplicate
+from sktopic._state._fields import State, duplicate
 
 # fit and partial_fit, and what else changes a fitted model.
 Training = TypeVar("Training", bound=Callable[..., object])
@@ -240,12 +240,10 @@ def state_to_pickle(model, getstate):
     """What getstate() says a pickle is to have, such that training does not change it meanwhile."""
     guard = _guard_of(model)
     with guard.changing:
-        state = dict(getstate())  # which may be vars(model) itself
+        state = flattened(getstate())
         if guard.training.locked():
             return {**state, **_own_arrays(state)}
         views = {name: value.view() for name, value in state.items() if isinstance(value, np.ndarray)}
-        states = {name: value for name, value in state.items() if isinstance(value, State)}
-        views |= {name: changed_arrays(value, np.ndarray.view) for name, value in states.items()}
         guard.lend(*views.values())
     return {**state, **views}
 

@@ -7,7 +7,7 @@ from types import NoneType
 
 import numpy as np
 
-from sktopic._state._fields import array_fields, arrays_of, number_names, numbers_of, size_fields
+from sktopic._state._fields import State, array_fields, arrays_of, number_names, numbers_of, size_fields
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 # What fitted values that are no arrays can be.
@@ -123,6 +123,27 @@ def attributes_of(owner, found):
         sizes = dict.fromkeys(size_fields(kind), found.get("n_features_in_"))
         attributes[name] = kind(**fields, **sizes)
     return attributes
+
+
+def flattened(attributes):
+    """Attributes of which fields of states are attributes of their own, "state.field": pickles have these."""
+    found = {}
+    for name, value in attributes.items():
+        if isinstance(value, State):
+            found |= {f"{name}.{field}": part for field, part in vars(value).items()}
+        else:
+            found[name] = value
+    return found
+
+
+def nested(owner, attributes):
+    """The attributes that `flattened` has made these of."""
+    found = dict(attributes)
+    for name, kind in owner._fitted_states.items():
+        fields = {key.partition(".")[2]: found.pop(key) for key in attributes if key.startswith(f"{name}.")}
+        if fields:
+            found[name] = kind(**fields)
+    return found
 
 
 def fitted_names(model):

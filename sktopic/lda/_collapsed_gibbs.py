@@ -272,7 +272,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
 
     @property
     def topic_word_counts_(self) -> FloatArray:
-        return np.array(self._read()._counts.T, order="C")
+        return np.array(self._read()._statistics.store.T, order="C")
 
     def _transform_step(self):
         return GibbsInference(self.transform_burn_in, self.transform_sweeps)

@@ -505,11 +505,11 @@ def test_what_others_have_put_at_any_name_is_left_alone(name, tmp_path):
 
 # Where the package changes files, and the writers here that call it.
 MODULES_THAT_WRITE = {
-    "_files": WRITERS,
-    "_corpus_writer": {"corpus"},
-    "_model_files": {"model"},
-    "_result_blocks": {"proportions"},
-    "_result_file": {"curve"},
+    "_runtime/_files": WRITERS,
+    "_documents/_corpus_writer": {"corpus"},
+    "_estimators/_model_files": {"model"},
+    "_estimators/_result_blocks": {"proportions"},
+    "_runtime/_result_file": {"curve"},
     "dask/_files": {"checkpoints"},
     "datasets/_uci": {"cache"},
     "inspection/_explorer": {"page"},
