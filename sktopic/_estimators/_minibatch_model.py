@@ -440,9 +440,11 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
 
     def _global_work(self, batch_counts, update):
         """Operations of a global step, roughly."""
+        work, size = batch_counts.expected.work(), self._statistics.size
+        if size < LONG_WORK // 10 or batch_counts.n_tokens == 0.0:  # clearing so few entries takes no time
+            return work
         rule, is_first = self._statistics_update(), self._n_topic_updates == 0
-        discards = batch_counts.n_tokens > 0.0 and rule.discards(self._rho(update), is_first)
-        return batch_counts.expected.work() + (self._statistics.size if discards else 0)
+        return work + (size if rule.discards(self._rho(update), is_first) else 0)
 
     def _statistics_undo(self, batch_counts, update):
         """Function that restores the statistics after a long global step; None: it is to change a copy."""
