@@ -192,7 +192,9 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
                     # Up to the first complete sweep, nothing has happened.
                     with ExitStack() as stack, complete_or_undone(self, undo):
                         with changing(self):
-                            call = self._begin_call(begin(X).matrix())
+                            documents = begin(X).matrix()
+                            self._check_undisturbed()  # by an iterator that has given them
+                            call = self._begin_call(documents)
                             undo_first_sweep.append(self._undo(call))
                         max_iter = int(self.max_iter)
                         monitor.begin(call.n_documents * max_iter, passes=("sweep", max_iter))
