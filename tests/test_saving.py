@@ -6,7 +6,6 @@ import os
 import threading
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -26,7 +25,6 @@ from sktopic.lda._topic_word_prior import ENTRIES
 
 from .conftest import all_attributes, fingerprint
 
-GOLDEN = Path(__file__).parent / "golden"
 X = make_bars(30, random_state=0).data
 ESTIMATORS = [
     getattr(sktopic, name)(n_components=3, random_state=0)
