@@ -16,10 +16,9 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators._fitted_arrays import flattened
 from sktopic._estimators._minibatch_model import Update
 from sktopic._kernels._rng import position_keys
-from sktopic._state._fields import State
+from sktopic._state._fields import State, arrays_of, sizes_of, values_of
 
 VARIABLE = "SKTOPIC_DATA"
 
@@ -127,13 +126,25 @@ def assert_same(one, other, name=""):
 
 def all_attributes(model):
     """Attributes of a model by name, those of its states as "state.field"."""
-    return flattened(vars(model))
+    found = {}
+    for name, value in vars(model).items():
+        if isinstance(value, State):
+            fields = arrays_of(value) | values_of(value) | sizes_of(value)
+            found |= {f"{name}.{field}": each for field, each in fields.items()}
+        else:
+            found[name] = value
+    return found
 
 
 def set_attribute(model, name, value):
     """Set one of all_attributes, whatever else the model is told of it."""
     attribute, _, field = name.partition(".")
-    vars(model)[attribute] = replace(vars(model)[attribute], **{field: value}) if field else value
+    vars(model)[attribute] = _with_field(vars(model)[attribute], field, value) if field else value
+
+
+def _with_field(state, field, value):
+    own, _, inner = field.partition(".")
+    return replace(state, **{own: _with_field(getattr(state, own), inner, value) if inner else value})
 
 
 def delete_attribute(model, name):

@@ -15,9 +15,9 @@ from weakref import ref
 
 import numpy as np
 
-from sktopic._estimators._fitted_arrays import fitted_names, flattened
+from sktopic._estimators._fitted_arrays import fitted_names
 from sktopic._runtime._interrupt import uninterrupted
-from sktopic._state._fields import State, duplicate
+from sktopic._state._fields import State, arrays_of, changed_arrays, duplicate
 
 # fit and partial_fit, and what else changes a fitted model.
 Training = TypeVar("Training", bound=Callable[..., object])
@@ -191,6 +191,12 @@ def _own_arrays(attributes):
     return own | {name: duplicate(value) for name, value in attributes.items() if isinstance(value, State)}
 
 
+def _arrays_in(value):
+    """The arrays of an attribute: itself, or those of a state."""
+    arrays = arrays_of(value).values() if isinstance(value, State) else [value]
+    return [array for array in arrays if isinstance(array, np.ndarray)]
+
+
 def changing(model):
     """The lock to hold while the fitted state is changed; what was computed from that is dropped."""
     guard = _guard_of(model)
@@ -240,11 +246,16 @@ def state_to_pickle(model, getstate):
     """What getstate() says a pickle is to have, such that training does not change it meanwhile."""
     guard = _guard_of(model)
     with guard.changing:
-        state = flattened(getstate())
+        state = getstate().copy()  # others may set attributes meanwhile
         if guard.training.locked():
             return {**state, **_own_arrays(state)}
         views = {name: value.view() for name, value in state.items() if isinstance(value, np.ndarray)}
-        guard.lend(*views.values())
+        views |= {
+            name: changed_arrays(value, np.ndarray.view)
+            for name, value in state.items()
+            if isinstance(value, State)
+        }
+        guard.lend(*(array for value in views.values() for array in _arrays_in(value)))
     return {**state, **views}
 
 

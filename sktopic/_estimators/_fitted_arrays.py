@@ -7,11 +7,20 @@ from types import NoneType
 
 import numpy as np
 
-from sktopic._state._fields import State, array_fields, arrays_of, number_names, numbers_of, size_fields
+from sktopic._state._fields import (
+    array_fields,
+    arrays_of,
+    optional_parts,
+    sizes_of,
+    state_of,
+    value_fields,
+    values_of,
+)
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 # What fitted values that are no arrays can be.
 COUNT, NUMBER, OPTIONAL_NAME = Integral, Real, (str, NoneType)
+KINDS = {"count": COUNT, "number": NUMBER, "name": OPTIONAL_NAME}
 
 
 def check_fitted_arrays(model):
@@ -28,12 +37,7 @@ def check_fitted_arrays(model):
         held = state.get(name)
         if type(held) is not kind:
             raise damaged(model, f"{name} is {type(held).__name__}, no {kind.__name__}")
-        for field, declared in array_fields(kind).items():
-            array = getattr(held, field)
-            layout.append(None if array is None and declared.optional else _kind_of(array))
-        for field in size_fields(kind):
-            if getattr(held, field) != getattr(model, "n_features_in_", None):
-                raise damaged(model, f"{name}.{field} is {getattr(held, field)!r:.40}")
+        layout += _layout(model, name, kind, held)
     layout += [_kind_of(state.get(name)) for name in owner._fitted_arrays]
     layout += [_kind_of(state[name]) if name in state else None for name in owner._optional_arrays]
     sizes = getattr(model, "n_features_in_", None), state.get("n_components_")
@@ -42,6 +46,17 @@ def check_fitted_arrays(model):
     fault = _fault_in(owner, tuple(layout), *sizes)
     if fault is not None:
         raise damaged(model, fault)
+
+
+def _layout(model, name, kind, state):
+    """The `_kind_of` each array that a class of states declares; None for those that need not be there."""
+    optional = optional_arrays(type(model))
+    found = arrays_of(state)
+    for field, value in sizes_of(state).items():
+        if value != getattr(model, "n_features_in_", None):
+            raise damaged(model, f"{name}.{field} is {value!r:.40}")
+    absent = [f"{name}.{field}" in optional and field not in found for field in array_fields(kind)]
+    return [None if gone else _kind_of(found.get(field)) for field, gone in zip(array_fields(kind), absent)]
 
 
 def _kind_of(array):
@@ -87,63 +102,45 @@ def declared_arrays(owner):
 @cache
 def optional_arrays(owner):
     """The names of those that need not be there."""
-    of_states = {
-        f"{name}.{field}"
-        for name, kind in owner._fitted_states.items()
-        for field, declared in array_fields(kind).items()
-        if declared.optional
-    }
-    return of_states | owner._optional_arrays.keys()
+    found = set(owner._optional_arrays)
+    for name, kind in owner._fitted_states.items():
+        parts = tuple(f"{part}." for part in optional_parts(kind))
+        for field, declared in array_fields(kind).items():
+            if declared.optional or field.startswith(parts):
+                found.add(f"{name}.{field}")
+    return found
 
 
 @cache
-def value_names(owner):
-    """The names of all fitted numbers and strings of a class."""
-    of_states = {
-        f"{name}.{field}" for name, kind in owner._fitted_states.items() for field in number_names(kind)
-    }
-    return of_states | owner._fitted_values.keys()
+def fitted_values(owner):
+    """Of all fitted numbers and strings of a class, by name: what they can be, and whether they may lack."""
+    found = {name: (kind, False) for name, kind in owner._fitted_values.items()}
+    for name, kind in owner._fitted_states.items():
+        parts = tuple(f"{part}." for part in optional_parts(kind))
+        for field, declared in value_fields(kind).items():
+            found[f"{name}.{field}"] = KINDS[declared.kind], field.startswith(parts)
+    return found
 
 
 def fitted_of(owner, attributes):
-    """All that training has set, by the names of `declared_arrays` and `value_names`, from attributes."""
+    """All that training has set, by the names of `declared_arrays` and `fitted_values`, from attributes."""
     declared = owner._fitted_arrays | owner._optional_arrays | owner._fitted_values
     found = {name: attributes[name] for name in declared if name in attributes}
     for name in owner._fitted_states:
-        fields = arrays_of(attributes[name]) | numbers_of(attributes[name])
+        fields = arrays_of(attributes[name]) | values_of(attributes[name])
         found |= {f"{name}.{field}": value for field, value in fields.items()}
     return found
 
 
 def attributes_of(owner, found):
     """The attributes that `fitted_of` has found these in."""
-    attributes = {name: value for name, value in found.items() if "." not in name}
+    states = tuple(f"{name}." for name in owner._fitted_states)
+    attributes = {name: value for name, value in found.items() if not name.startswith(states)}
     for name, kind in owner._fitted_states.items():
-        fields = {field: found.get(f"{name}.{field}") for field in (*array_fields(kind), *number_names(kind))}
-        sizes = dict.fromkeys(size_fields(kind), found.get("n_features_in_"))
-        attributes[name] = kind(**fields, **sizes)
+        start = f"{name}."
+        fields = {key.removeprefix(start): value for key, value in found.items() if key.startswith(start)}
+        attributes[name] = state_of(kind, fields, {"features": found.get("n_features_in_")})
     return attributes
-
-
-def flattened(attributes):
-    """Attributes of which fields of states are attributes of their own, "state.field": pickles have these."""
-    found = {}
-    for name, value in attributes.items():
-        if isinstance(value, State):
-            found |= {f"{name}.{field}": part for field, part in vars(value).items()}
-        else:
-            found[name] = value
-    return found
-
-
-def nested(owner, attributes):
-    """The attributes that `flattened` has made these of."""
-    found = dict(attributes)
-    for name, kind in owner._fitted_states.items():
-        fields = {key.partition(".")[2]: found.pop(key) for key in attributes if key.startswith(f"{name}.")}
-        if fields:
-            found[name] = kind(**fields)
-    return found
 
 
 def fitted_names(model):
@@ -158,19 +155,18 @@ def fitted_names(model):
 
 
 def check_fitted_values(model):
-    """Raise ValueError for fitted numbers and strings of other types than ``_fitted_values`` declares."""
-    for name in model._fitted_states:
-        for field, value in numbers_of(getattr(model, name)).items():
-            if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
-                raise damaged(model, f"{name}.{field} is {value!r:.40}, where a finite number is needed")
-    for name, kind in model._fitted_values.items():
-        value = getattr(model, name, None)
+    """Raise ValueError for fitted numbers and strings of other types than the class declares."""
+    found = fitted_of(type(model), vars(model))
+    for name, (kind, may_lack) in fitted_values(type(model)).items():
+        value = found.get(name)
+        if value is None and may_lack:
+            continue
         if not isinstance(value, kind) or isinstance(value, bool):
             raise damaged(model, f"{name} is {value!r:.40}")
         if kind is COUNT and not 0 <= value < 2**63:
             raise damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
         if kind is NUMBER and not isfinite(value):
-            raise damaged(model, f"{name} is {value}")
+            raise damaged(model, f"{name} is {value}, where a finite number is needed")
 
 
 def damaged(model, what):

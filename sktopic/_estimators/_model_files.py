@@ -24,8 +24,8 @@ from sktopic._estimators._fitted_arrays import (
     declared_arrays,
     fitted_names,
     fitted_of,
+    fitted_values,
     optional_arrays,
-    value_names,
 )
 from sktopic._estimators._topic_names import check_pairs
 from sktopic._runtime._array_archive import ArrayArchive, write_archive
@@ -320,9 +320,11 @@ def _sparse_parameter(archive, name, described):
 
 
 def _set_fitted(model, archive, encoded, mapped, verify):
-    values = value_names(type(model))
-    if _object(encoded, "fitted").keys() != values:
-        raise ValueError(f"fitted values are missing or unknown: {_some(encoded.keys() ^ values)}")
+    values = fitted_values(type(model))
+    needed = {name for name, (_, may_lack) in values.items() if not may_lack}
+    unlike = (needed - _object(encoded, "fitted").keys()) | (encoded.keys() - values.keys())
+    if unlike:
+        raise ValueError(f"fitted values are missing or unknown: {_some(unlike)}")
     found = {name: _decoded(value) for name, value in encoded.items()}
     for name, (dtype, *_) in declared_arrays(type(model)).items():
         if f"fitted/{name}" in archive.declared:

@@ -39,7 +39,7 @@ from sktopic._estimators._concurrency import (
     trained_here,
     updating,
 )
-from sktopic._estimators._fitted_arrays import COUNT, NUMBER, check_fitted_arrays, nested
+from sktopic._estimators._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
 from sktopic._estimators._model_files import write_model
 from sktopic._estimators._result_blocks import write_blocks
 from sktopic._estimators._topic_names import renamed
@@ -326,7 +326,7 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
         return state_to_pickle(self, super().__getstate__)
 
     def __setstate__(self, state):
-        super().__setstate__(nested(type(self), state))
+        super().__setstate__(state)
         if any(name in vars(self) for name in (*self._fitted_arrays, *self._fitted_states)):
             self._checked()
 

@@ -1,7 +1,8 @@
 """State: a frozen dataclass of arrays and numbers, whose fields say what they are.
 
-All that is the same for every state (checks, copies, files, edits of topics, messages between workers) is a
-function over fields, here; a class of states adds no method for it.
+A field may be a state of its own: its fields are then known by both names, "words.store". All that is the
+same for every state (checks, copies, files, edits of topics, messages between workers) is a function over
+fields, here; a class of states adds no method for it.
 """
 
 from collections.abc import Callable
@@ -31,14 +32,21 @@ class ArrayField:
     """
 
     dtype: np.dtype
-    axes: tuple[int | str, ...]
+    axes: tuple[int | str | None, ...]
     optional: bool = False
     merge: Callable[[Any, np.ndarray], np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
-class NumberField:
-    """Declaration of a finite number."""
+class ValueField:
+    """Declaration of a value that is no array.
+
+    Attributes
+    ----------
+    kind : "number" (finite), "count" (an integer from 0 on) or "name" (a string or None)
+    """
+
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,20 @@ class SizeField:
     axis: str
 
 
+@dataclass(frozen=True)
+class PartField:
+    """Declaration of a state inside another.
+
+    Attributes
+    ----------
+    kind : its class
+    optional : whether it may be None
+    """
+
+    kind: type
+    optional: bool
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """Base class of states. Arrays may be changed in place by the one trainer that owns them."""
@@ -55,20 +77,37 @@ class State:
 
 def array(dtype, *axes, optional=False, merge=None) -> Any:
     """A field that is an array (see ArrayField); an optional one is None unless it is given."""
-    declared = ArrayField(np.dtype(dtype), axes, optional, merge)
-    if optional:
-        return field(default=None, metadata={DECLARED: declared})
-    return field(metadata={DECLARED: declared})
+    return _field(ArrayField(np.dtype(dtype), axes, optional, merge), optional)
 
 
 def number() -> Any:
     """A field that is a finite number."""
-    return field(metadata={DECLARED: NumberField()})
+    return _field(ValueField("number"))
+
+
+def count() -> Any:
+    """A field that is an integer from 0 on."""
+    return _field(ValueField("count"))
+
+
+def name() -> Any:
+    """A field that is a string or None."""
+    return _field(ValueField("name"))
 
 
 def size(axis) -> Any:
     """A field that is the size of an axis."""
-    return field(metadata={DECLARED: SizeField(axis)})
+    return _field(SizeField(axis))
+
+
+def part(kind, optional=False) -> Any:
+    """A field that is a state; an optional one is None unless it is given."""
+    return _field(PartField(kind, optional), optional)
+
+
+def _field(declared, optional=False):
+    metadata = {DECLARED: declared}
+    return field(default=None, metadata=metadata) if optional else field(metadata=metadata)
 
 
 def total(edit, array):
@@ -81,43 +120,107 @@ def those_left(edit, array):
     return edit.left(array)
 
 
+# What a class declares
+
+
 @cache
+def _own(kind, sort):
+    """The declarations of one sort of the fields of a class, without those of its parts, by name."""
+    found = {each.name: each.metadata[DECLARED] for each in fields(kind)}
+    return {name: declared for name, declared in found.items() if isinstance(declared, sort)}
+
+
+@cache
+def _declared(kind, sort):
+    """The declarations of one sort, those of parts too, by the names that `arrays_of` has."""
+    found = dict(_own(kind, sort))
+    for name, declared in _own(kind, PartField).items():
+        found |= {f"{name}.{inner}": each for inner, each in _declared(declared.kind, sort).items()}
+    return found
+
+
 def array_fields(kind):
-    """The declarations of the arrays of a class of states, by name."""
+    """The ArrayField of all arrays of a class of states, by name."""
     return _declared(kind, ArrayField)
 
 
-@cache
-def number_names(kind):
-    """The names of the numbers of a class of states."""
-    return list(_declared(kind, NumberField))
+def value_fields(kind):
+    """The ValueField of all numbers, counts and names of a class of states, by name."""
+    return _declared(kind, ValueField)
 
 
-@cache
 def size_fields(kind):
     """The axes whose sizes are fields of a class of states, by the names of these."""
     return {name: declared.axis for name, declared in _declared(kind, SizeField).items()}
 
 
-def _declared(kind, sort):
-    found = {each.name: each.metadata[DECLARED] for each in fields(kind)}
-    return {name: declared for name, declared in found.items() if isinstance(declared, sort)}
+@cache
+def optional_parts(kind):
+    """The names of parts that may be None."""
+    found = {name for name, declared in _own(kind, PartField).items() if declared.optional}
+    for name, declared in _own(kind, PartField).items():
+        found |= {f"{name}.{inner}" for inner in optional_parts(declared.kind)}
+    return found
+
+
+# What a state has
+
+
+def _parts(state):
+    """The parts that a state has, by name."""
+    found = {name: getattr(state, name) for name in _own(type(state), PartField)}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _found(state, sort):
+    """What a state has in fields of one sort, those of parts too, by name."""
+    found = {name: getattr(state, name) for name in _own(type(state), sort)}
+    for name, each in _parts(state).items():
+        found |= {f"{name}.{inner}": value for inner, value in _found(each, sort).items()}
+    return found
 
 
 def arrays_of(state):
     """The arrays that a state has, by name."""
-    found = {name: getattr(state, name) for name in array_fields(type(state))}
-    return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    found = _found(state, ArrayField)
+    return {name: array for name, array in found.items() if array is not None}
 
 
-def numbers_of(state):
-    """The numbers of a state, by name."""
-    return {name: getattr(state, name) for name in number_names(type(state))}
+def values_of(state):
+    """The numbers, counts and names of a state, by name."""
+    return _found(state, ValueField)
+
+
+def sizes_of(state):
+    """The sizes of axes that a state has fields for, by name."""
+    return _found(state, SizeField)
+
+
+def state_of(kind, found, sizes):
+    """The state that has these arrays and values, as `arrays_of` and `values_of` name them.
+
+    found : dict of these; what is not there is None, and so is an optional part of which nothing is there
+    sizes : of axes, by their names
+    """
+    values = {name: found.get(name) for sort in (ArrayField, ValueField) for name in _own(kind, sort)}
+    values |= {name: sizes[declared.axis] for name, declared in _own(kind, SizeField).items()}
+    for name, declared in _own(kind, PartField).items():
+        start = f"{name}."
+        inner = {key.removeprefix(start): value for key, value in found.items() if key.startswith(start)}
+        is_there = bool(inner) or not declared.optional
+        values[name] = state_of(declared.kind, inner, sizes) if is_there else None
+    return kind(**values)
+
+
+# What becomes of a state
 
 
 def changed_arrays(state, change):
     """The state with change(array) in the place of each array."""
-    return replace(state, **{name: change(array) for name, array in arrays_of(state).items()})
+    own = {name: getattr(state, name) for name in _own(type(state), ArrayField)}
+    changes = {name: change(array) for name, array in own.items() if isinstance(array, np.ndarray)}
+    changes |= {name: changed_arrays(each, change) for name, each in _parts(state).items()}
+    return replace(state, **changes)
 
 
 def duplicate(state):
@@ -131,22 +234,24 @@ def writable(state):
 
 
 def edited(state, edit):
-    """The state after a TopicEdit, in arrays of its own."""
-    declared = array_fields(type(state))
-    found = arrays_of(state).items()
-    return replace(
-        state, **{name: declared[name].merge(edit, array) for name, array in found if declared[name].merge}
-    )
+    """The state after a TopicEdit, in arrays of its own; its parts stay what they are."""
+    changes = {
+        name: declared.merge(edit, getattr(state, name))
+        for name, declared in _own(type(state), ArrayField).items()
+        if declared.merge is not None and getattr(state, name) is not None
+    }
+    return replace(state, **changes)
 
 
 def grown(state, n_words):
     """The state with so many words more, of which nothing is known; no array is changed in place."""
-    declared, changes = array_fields(type(state)), {}
-    for name, array in arrays_of(state).items():
-        first = declared[name].axes[0]
-        if first == "features" or (first == "features?" and len(array)):
+    changes = {}
+    for name, declared in _own(type(state), ArrayField).items():
+        first, array = declared.axes[0], getattr(state, name)
+        if array is not None and (first == "features" or (first == "features?" and len(array))):
             changes[name] = rows_and_more(array, n_words)
-    for name, axis in size_fields(type(state)).items():
-        if axis == "features":
+    for name, declared in _own(type(state), SizeField).items():
+        if declared.axis == "features":
             changes[name] = getattr(state, name) + n_words
+    changes |= {name: grown(each, n_words) for name, each in _parts(state).items()}
     return replace(state, **changes)

@@ -15,8 +15,8 @@ from sktopic._estimators._fitted_arrays import (
     attributes_of,
     check_fitted_values,
     declared_arrays,
+    fitted_values,
     optional_arrays,
-    value_names,
 )
 from sktopic._estimators._lanes import N_WORD_PARTS, ROWS, TOO_LARGE, Head, finish, rows_of, word_bounds
 from sktopic._estimators._model_files import _decoded, _encoded, described
@@ -237,7 +237,7 @@ def _head(archive, start):
         raise ValueError("its rho is not null, or its fitted values are no JSON object")
     declared = declared_arrays(kind)
     possible, needed = declared.keys() - {ROWS}, declared.keys() - {ROWS} - optional_arrays(kind)
-    unlike = (header["fitted"].keys() ^ value_names(kind)) | (needed - arrays) | (arrays - possible)
+    unlike = (header["fitted"].keys() ^ fitted_values(kind).keys()) | (needed - arrays) | (arrays - possible)
     if unlike:
         raise ValueError(f"it lacks, or should not have, {sorted(unlike)[:5]!r:.200}")
     found = {name: _decoded(value) for name, value in header["fitted"].items()}

@@ -1,0 +1,36 @@
+"""Fitted attributes that users read: names for fields of the state."""
+
+from operator import attrgetter
+from typing import Any
+
+
+class FittedAttribute:
+    """A field of the state, as a read-only attribute of the estimator; there is none where the field is None.
+
+    Parameters
+    ----------
+    field : its name in ``_state``, "words.scale" of one in a part
+    """
+
+    def __init__(self, field):
+        self._read = attrgetter(field)
+
+    def __set_name__(self, owner, name):
+        self._name = name
+
+    def __get__(self, model, owner=None):
+        if model is None:
+            return self
+        state = vars(model).get("_state")
+        value = None if state is None else self._read(state)
+        if value is None:
+            raise AttributeError(f"this {type(model).__name__} has no {self._name}: call fit first.")
+        return value
+
+    def __set__(self, model, value):
+        raise AttributeError(f"{self._name} of {type(model).__name__} is read-only: fit and its like set it.")
+
+
+def fitted(field) -> Any:
+    """``n_iter_ = fitted("n_iter")`` lets n_iter_ be what the state has there."""
+    return FittedAttribute(field)
