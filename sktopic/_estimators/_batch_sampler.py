@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._estimators._concurrency import changing, fits, trains, updating
-from sktopic._estimators._editing import EditableTopics
+from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
 from sktopic._estimators._fitted_arrays import COUNT, FLOAT
+from sktopic._estimators._topic_model import TopicModel
 from sktopic._inference._token_counts import add_tokens, tokens_of_words
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
@@ -21,6 +22,7 @@ from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import writable
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import frozen_topics
+from sktopic._topics._word_counts import WordCounts
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._typing import DocumentsLike, MatrixLike
 
@@ -32,7 +34,7 @@ ASSIGNMENT_KEY = 0x61737369676E
 SWEEP_KEY = 0x7377656570
 
 
-class BatchSampler(CallbackSupportMixin, EditableTopics):
+class BatchSampler(CallbackSupportMixin, TopicModel):
     """Base class of the Gibbs samplers of a corpus.
 
     Documents of one call are swept ``max_iter`` times; those of earlier calls are in the counts, and never
@@ -50,8 +52,10 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
     verbose: int
     components_init: ArrayLike | None
 
+    _statistics: WordCounts
+    _fitted_states = {"_statistics": WordCounts}  # noqa: RUF012
     _fitted_arrays = {"log_likelihood_": (FLOAT, None)}  # noqa: RUF012
-    _fitted_values = {**EditableTopics._fitted_values, "n_iter_": COUNT, "_n_sweeps": COUNT}  # noqa: RUF012
+    _fitted_values = {**TopicModel._fitted_values, "n_iter_": COUNT, "_n_sweeps": COUNT}  # noqa: RUF012
 
     # Fitted arrays with an entry for every evaluate_every sweeps of a call.
     _traces: ClassVar[tuple[str, ...]] = ("log_likelihood_",)
@@ -276,6 +280,16 @@ class BatchSampler(CallbackSupportMixin, EditableTopics):
         """Do what comes after the last complete sweep, if there is anything."""
 
     # Edits of topics
+
+    merge_topics = merge_topics
+    drop_topics = drop_topics
+    freeze_topics = freeze_topics
+
+    def _columns(self):
+        return np.arange(self.n_components_)
+
+    def _frozen_columns(self):
+        return self._statistics.frozen_columns
 
     def _has_topics(self):
         return bool(self._statistics.totals.any())

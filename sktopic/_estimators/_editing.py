@@ -1,10 +1,9 @@
 """Topics of a fitted model that are merged, dropped or held fixed by whoever looks at them."""
 
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import digamma
@@ -13,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from sktopic._estimators._concurrency import trains
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._arrays import columns_of
-from sktopic._state._fields import State
-from sktopic._topics._word_counts import WordCounts
+
+Model = TypeVar("Model", bound=TopicModel)
 
 
 @dataclass(frozen=True)
@@ -99,188 +98,171 @@ class TopicEdit:
         return log_means
 
 
-class EditableTopics(TopicModel):
-    """Base class of models whose topics can be merged, dropped and frozen.
+# Methods of estimators whose topics can be edited: a class has them by their names in its body, and defines
+#
+# - `_columns()`: the columns, in the arrays, of the topics that are reported;
+# - `_frozen_columns()`: the columns of frozen topics;
+# - `_edit_topics(edit)`: carry out a TopicEdit, changing no array in place;
+# - `_freeze_columns(columns)`: let the topics of these columns be frozen, and no others, likewise;
+# - `_has_topics()`: whether the topics are learned from words, and not still those of the start.
 
-    A subclass defines `_edit_topics`, `_freeze_columns`, `_has_topics` and, where
-    columns are not the topics, `_columns`.
+
+@trains
+def merge_topics(self: Model, groups: Iterable[Sequence[int]]) -> Model:
+    """Merge topics of the fitted model: each group becomes one topic, in the place of its first.
+
+    Its statistics, and its parameter of the documents' prior, are the sums of theirs; its name is that of
+    the first. The other topics move up, in their order. Training goes on with fewer topics:
+    ``n_components_`` is their number, and the parameter n_components stays what it is:
+    `sklearn.base.clone` and `fit` start anew with that, and without the edits. Samplers of a corpus keep
+    no tokens from call to call, so that those of merged topics are together from now on.
+
+    Parameters
+    ----------
+    groups : iterable of sequences of int
+        Topics by their rows in components\\_: ``[[2, 7]]`` merges two topics, ``[[2, 7], [0, 1, 5]]``
+        five into two.
+
+    Returns
+    -------
+    self : object
+        The estimator.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        For numbers that are no topics or there twice, groups of fewer than two, topics that are frozen,
+        and a model that has seen no words; also with ``average=True``, since averages cannot be merged.
+    RuntimeError
+        If another thread is training this object.
     """
 
-    _fitted_states: ClassVar[dict[str, type[State]]] = {"_statistics": WordCounts}
-    _statistics: WordCounts
+    def merge(edited):
+        each = groups if np.iterable(groups) else ()
+        numbers = [_topics(group, edited.n_components_) for group in each]
+        if not numbers or min(map(len, numbers)) < 2:
+            raise ValueError(f"groups={groups!r:.80}: lists of at least two topics are needed, as [[2, 7]].")
+        every = [k for group in numbers for k in group]
+        _check_distinct(every)
+        frozen = _frozen_topics(edited)
+        if frozen[every].any():
+            k = next(k for k in every if frozen[k])
+            raise ValueError(f"topic {k} is frozen: merge before freeze_topics, or after freeze_topics([]).")
+        _edit(edited, TopicEdit.merging(edited.n_components_, numbers))
 
-    @abstractmethod
-    def _edit_topics(self, edit):
-        """Carry out a TopicEdit of the topics; change no array in place."""
+    return _edited(self, merge)
 
-    @abstractmethod
-    def _freeze_columns(self, columns):
-        """Let the topics of these columns be frozen, and no others; change no array in place."""
 
-    @abstractmethod
-    def _has_topics(self):
-        """Whether the topics are learned from words, and not still those of the start."""
+@trains
+def drop_topics(self: Model, topics: Sequence[int]) -> Model:
+    """Drop topics of the fitted model.
 
-    def _columns(self):
-        """The columns, in the arrays, of the topics that are reported."""
-        return np.arange(self.n_components_)
+    Their statistics are forgotten, and the other topics move up, in their order; what documents had of
+    them, `transform` gives to the others. Training goes on with fewer topics, and meets what they were
+    about again where its documents have it; ``n_components_`` is the number left, and the parameter
+    n_components stays what it is: `sklearn.base.clone` and `fit` start anew with that. A method that
+    makes topics, or uses those again that fell out of use, may learn a like one once more. Samplers of a
+    corpus do not have the documents of earlier calls any more: tokens of dropped topics leave the counts.
 
-    def _frozen_topics(self):
-        """Whether each topic that is reported is frozen."""
-        frozen, columns = self._statistics.frozen, self._columns()
-        return np.zeros(len(columns), dtype=bool) if frozen is None else frozen[0, columns] > 0.0
+    Parameters
+    ----------
+    topics : sequence of int
+        Topics by their rows in components\\_.
 
-    @trains
-    def merge_topics(self, groups: Iterable[Sequence[int]]) -> Self:
-        """Merge topics of the fitted model: each group becomes one topic, in the place of its first.
+    Returns
+    -------
+    self : object
+        The estimator.
 
-        Its statistics, and its parameter of the documents' prior, are the sums of theirs; its name is that of
-        the first. The other topics move up, in their order. Training goes on with fewer topics:
-        ``n_components_`` is their number, and the parameter n_components stays what it is:
-        `sklearn.base.clone` and `fit` start anew with that, and without the edits. Samplers of a corpus keep
-        no tokens from call to call, so that those of merged topics are together from now on.
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        For numbers that are no topics or there twice, if no topic is left, and for a model that has seen
+        no words.
+    RuntimeError
+        If another thread is training this object.
+    """
 
-        Parameters
-        ----------
-        groups : iterable of sequences of int
-            Topics by their rows in components\\_: ``[[2, 7]]`` merges two topics, ``[[2, 7], [0, 1, 5]]``
-            five into two.
+    def drop(edited):
+        numbers = _topics(topics, edited.n_components_)
+        _check_distinct(numbers)
+        if len(numbers) == edited.n_components_:
+            raise ValueError(f"topics={topics!r:.80} are all there are; one at least has to be left.")
+        if numbers:
+            _edit(edited, TopicEdit.dropping(edited.n_components_, numbers))
 
-        Returns
-        -------
-        self : object
-            The estimator.
+    return _edited(self, drop)
 
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        ValueError
-            For numbers that are no topics or there twice, groups of fewer than two, topics that are frozen,
-            and a model that has seen no words; also with ``average=True``, since averages cannot be merged.
-        RuntimeError
-            If another thread is training this object.
-        """
 
-        def merge(edited):
-            each = groups if np.iterable(groups) else ()
-            numbers = [_topics(group, edited.n_components_) for group in each]
-            if not numbers or min(map(len, numbers)) < 2:
-                raise ValueError(
-                    f"groups={groups!r:.80}: lists of at least two topics are needed, as [[2, 7]]."
-                )
-            every = [k for group in numbers for k in group]
-            _check_distinct(every)
-            frozen = edited._frozen_topics()
-            if frozen[every].any():
-                k = next(k for k in every if frozen[k])
-                raise ValueError(
-                    f"topic {k} is frozen: merge before freeze_topics, or after freeze_topics([])."
-                )
-            edited._edit(TopicEdit.merging(edited.n_components_, numbers))
+@trains
+def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
+    """Let `partial_fit` leave some topics as they are: their rows of components\\_, to the last bit.
 
-        return self._edited(merge)
+    Documents still have them, a prior of proportions that is learned counts them, and the other topics
+    learn beside them. The call replaces an earlier one: ``freeze_topics([])`` lets all topics learn
+    again, from the counts that they have. `fit` starts anew, without frozen topics; `add_features` gives
+    frozen topics the new words, too.
 
-    @trains
-    def drop_topics(self, topics: Sequence[int]) -> Self:
-        """Drop topics of the fitted model.
+    Parameters
+    ----------
+    topics : sequence of int
+        Topics by their rows in components\\_.
 
-        Their statistics are forgotten, and the other topics move up, in their order; what documents had of
-        them, `transform` gives to the others. Training goes on with fewer topics, and meets what they were
-        about again where its documents have it; ``n_components_`` is the number left, and the parameter
-        n_components stays what it is: `sklearn.base.clone` and `fit` start anew with that. A method that
-        makes topics, or uses those again that fell out of use, may learn a like one once more. Samplers of a
-        corpus do not have the documents of earlier calls any more: tokens of dropped topics leave the counts.
+    Returns
+    -------
+    self : object
+        The estimator.
 
-        Parameters
-        ----------
-        topics : sequence of int
-            Topics by their rows in components\\_.
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        For numbers that are no topics or there twice, and for a model that has seen no words; also with
+        ``average=True``, where what is reported is the mean of past topics.
+    RuntimeError
+        If another thread is training this object.
+    """
 
-        Returns
-        -------
-        self : object
-            The estimator.
+    def freeze(edited):
+        numbers = _topics(topics, edited.n_components_)
+        _check_distinct(numbers)
+        edited._freeze_columns(edited._columns()[numbers])
 
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        ValueError
-            For numbers that are no topics or there twice, if no topic is left, and for a model that has seen
-            no words.
-        RuntimeError
-            If another thread is training this object.
-        """
+    return _edited(self, freeze)
 
-        def drop(edited):
-            numbers = _topics(topics, edited.n_components_)
-            _check_distinct(numbers)
-            if len(numbers) == edited.n_components_:
-                raise ValueError(f"topics={topics!r:.80} are all there are; one at least has to be left.")
-            if numbers:
-                edited._edit(TopicEdit.dropping(edited.n_components_, numbers))
 
-        return self._edited(drop)
+def _frozen_topics(model):
+    """Whether each topic that is reported is frozen."""
+    return np.isin(model._columns(), model._frozen_columns())
 
-    @trains
-    def freeze_topics(self, topics: Sequence[int]) -> Self:
-        """Let `partial_fit` leave some topics as they are: their rows of components\\_, to the last bit.
 
-        Documents still have them, a prior of proportions that is learned counts them, and the other topics
-        learn beside them. The call replaces an earlier one: ``freeze_topics([])`` lets all topics learn
-        again, from the counts that they have. `fit` starts anew, without frozen topics; `add_features` gives
-        frozen topics the new words, too.
+def _edit(model, edit):
+    """Carry out a TopicEdit of the topics, of which those that stay keep their names."""
+    given, before = model._given_topic_names(), set(model._topic_identities())
+    model._edit_topics(edit)
+    if not model._topic_names:
+        return
+    identities = model._topic_identities()
+    others = tuple(pair for pair in model._topic_names if pair[0] not in before)
+    stay = [(identities[edit.columns[k]], name) for k, name in given.items() if edit.stays[k]]
+    model._topic_names = (*others, *stay)
 
-        Parameters
-        ----------
-        topics : sequence of int
-            Topics by their rows in components\\_.
 
-        Returns
-        -------
-        self : object
-            The estimator.
-
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        ValueError
-            For numbers that are no topics or there twice, and for a model that has seen no words; also with
-            ``average=True``, where what is reported is the mean of past topics.
-        RuntimeError
-            If another thread is training this object.
-        """
-
-        def freeze(edited):
-            numbers = _topics(topics, edited.n_components_)
-            _check_distinct(numbers)
-            edited._freeze_columns(edited._columns()[numbers])
-
-        return self._edited(freeze)
-
-    def _edit(self, edit):
-        """Carry out a TopicEdit of the topics, of which those that stay keep their names."""
-        given, before = self._given_topic_names(), set(self._topic_identities())
-        self._edit_topics(edit)
-        if not self._topic_names:
-            return
-        identities = self._topic_identities()
-        others = tuple(pair for pair in self._topic_names if pair[0] not in before)
-        stay = [(identities[edit.columns[k]], name) for k, name in given.items() if edit.stays[k]]
-        self._topic_names = (*others, *stay)
-
-    def _edited(self, change):
-        """Let change(copy of the model) happen to the model, all of it or nothing."""
-        check_is_fitted(self)
-        self._checked()
-        if not self._has_topics():
-            raise ValueError(f"this {type(self).__name__} has seen no words so far: its topics are random.")
-        edited, before = self._unfitted()
-        change(edited)
-        self._take(edited, before)
-        return self
+def _edited(model, change):
+    """Let change(copy of the model) happen to the model, all of it or nothing."""
+    check_is_fitted(model)
+    model._checked()
+    if not model._has_topics():
+        raise ValueError(f"this {type(model).__name__} has seen no words so far: its topics are random.")
+    edited, before = model._unfitted()
+    change(edited)
+    model._take(edited, before)
+    return model
 
 
 def _topics(topics, n_topics):

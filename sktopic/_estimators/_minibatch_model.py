@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 
 from sktopic._documents._matrices import GROUP_SIZE
 from sktopic._estimators._concurrency import changing, fits, trains
-from sktopic._estimators._editing import EditableTopics
+from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
 from sktopic._estimators._fitted_arrays import COUNT, FLOAT, NUMBER
+from sktopic._estimators._topic_model import TopicModel
 from sktopic._inference import DenseCounts
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
@@ -63,7 +64,7 @@ class Update:
     n_updates: int = 1
 
 
-class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
+class MinibatchTopicModel(CallbackSupportMixin, TopicModel):
     """Base class of models trained on one mini-batch after another.
 
     A subclass defines `_adopt_settings`, and three hooks: `_initialize` (fitted state before the first
@@ -87,11 +88,13 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     learning_offset: float
     learning_decay: Any  # a float; None, too, where a method says what that is
 
+    _statistics: WordCounts
+    _fitted_states = {"_statistics": WordCounts}  # noqa: RUF012
     _fitted_arrays = {  # noqa: RUF012
         "doc_topic_prior_": (FLOAT, "components"),
     }
     _fitted_values = {  # noqa: RUF012
-        **EditableTopics._fitted_values,
+        **TopicModel._fitted_values,
         "n_components_": COUNT,
         "n_iter_": COUNT,
         "n_batch_iter_": COUNT,
@@ -102,7 +105,7 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     }
     # The scores with early stopping alone.
     _optional_arrays = {  # noqa: RUF012
-        **EditableTopics._optional_arrays,
+        **TopicModel._optional_arrays,
         "validation_scores_": (FLOAT, None),
     }
 
@@ -300,6 +303,16 @@ class MinibatchTopicModel(CallbackSupportMixin, EditableTopics):
     def _pseudo_count(self):
         """What is added to the statistics of every word when topics are read."""
         return self.topic_word_prior_
+
+    merge_topics = merge_topics
+    drop_topics = drop_topics
+    freeze_topics = freeze_topics
+
+    def _columns(self):
+        return np.arange(self.n_components_)
+
+    def _frozen_columns(self):
+        return self._statistics.frozen_columns
 
     def _has_topics(self):
         return self._n_topic_updates > 0

@@ -43,14 +43,15 @@ from sktopic._estimators._fitted_arrays import COUNT, NUMBER, check_fitted_array
 from sktopic._estimators._model_files import write_model
 from sktopic._estimators._result_blocks import write_blocks
 from sktopic._estimators._topic_names import renamed
-from sktopic._estimators._vocabulary import GrowingVocabulary
+from sktopic._estimators._vocabulary import add_features
 from sktopic._inference import InferenceStep, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._kernels._rng import combine_keys
+from sktopic._runtime._arrays import rows_and_more
 from sktopic._runtime._compat import Interval, make_constraint, outside_container, validate_params
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN, Progress
-from sktopic._state._fields import State
+from sktopic._state._fields import State, grown
 from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 
 # Tells the streams of transform from those of fit.
@@ -92,7 +93,7 @@ def _page_address():
     return pages + "/generated/{estimator_module}.{estimator_name}.html" if pages else ""
 
 
-class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of all topic models.
 
     A subclass has parameters ``n_jobs`` and ``random_state``, has ``doc_topic_prior_``,
@@ -289,6 +290,17 @@ class TopicModel(GrowingVocabulary, ClassNamePrefixFeaturesOutMixin, Transformer
             vars(self).update(
                 {name: value for name, value in state.items() if before.get(name, nothing) is not value}
             )
+
+    add_features = add_features
+
+    def _add_words(self, n):
+        """Let the arrays have rows for n words more, of which nothing is known; change none in place."""
+        for name, (_, *sizes) in self._fitted_arrays.items():
+            array = getattr(self, name)
+            if sizes[0] == "features" or (sizes[0] == "features?" and len(array)):
+                setattr(self, name, rows_and_more(array, n))
+        for name in self._fitted_states:
+            setattr(self, name, grown(getattr(self, name), n))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `sktopic.load` reads.

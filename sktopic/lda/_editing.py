@@ -4,12 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sktopic._estimators._editing import EditableTopics
 from sktopic._estimators._fitted_arrays import INT, damaged
+from sktopic._estimators._topic_model import TopicModel
 from sktopic._topics._prior import check_prior
 
 
-class EditableLDA(EditableTopics):
+class EditableLDA(TopicModel):
     """Base class of models with n_components topics, of which some may have been merged or dropped since.
 
     ``_topic_of_start`` has, of each topic at the start, the one that it is in by now, or -1. It is there only
@@ -17,7 +17,7 @@ class EditableLDA(EditableTopics):
     """
 
     _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {
-        **EditableTopics._optional_arrays,
+        **TopicModel._optional_arrays,
         "_topic_of_start": (INT, None),
         "_words_of_start": (INT, 1),
     }
