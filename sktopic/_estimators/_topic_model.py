@@ -243,9 +243,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _read(self):
         """Return a snapshot of the fitted model, checked: training in another thread does not change it."""
         model = snapshot(self)
-        if not any(name in vars(model) for name in (*model._fitted_arrays, *model._fitted_states)):
+        if not model._is_fitted():
             check_is_fitted(model)
         return model._checked()
+
+    def _is_fitted(self):
+        """Whether there is a state, of whatever updates."""
+        return any(name in vars(self) for name in (*self._fitted_arrays, *self._fitted_states))
 
     def _begin_anew(self, X, select=None, *, streamed=False):
         """Set the state from which training starts (`_start`), all or nothing; return the Documents of X.
@@ -339,7 +343,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        if any(name in vars(self) for name in (*self._fitted_arrays, *self._fitted_states)):
+        if self._is_fitted():
             self._checked()
 
     @property

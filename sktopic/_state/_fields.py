@@ -126,7 +126,7 @@ def those_left(edit, array):
 @cache
 def _own(kind, sort):
     """The declarations of one sort of the fields of a class, without those of its parts, by name."""
-    found = {each.name: each.metadata[DECLARED] for each in fields(kind)}
+    found = {each.name: each.metadata.get(DECLARED) for each in fields(kind)}
     return {name: declared for name, declared in found.items() if isinstance(declared, sort)}
 
 

@@ -7,13 +7,14 @@ import scipy.sparse as sp
 
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._runtime._arrays import real_numbers, row_blocks
+from sktopic._state._fields import State, array
 from sktopic._topics._prior import LARGEST, SMALLEST
 
 TOPIC = np.dtype(np.int32)
 
 
-@dataclass
-class PriorEntries:
+@dataclass(frozen=True, eq=False)
+class PriorEntries(State):
     """The entries of a matrix of Dirichlet parameters that have another value than all others, word by word.
 
     Attributes
@@ -22,13 +23,14 @@ class PriorEntries:
     topics : (n_entries,) int32, ascending for each word
     values : (n_entries,) the parameters themselves: differences from others would round those far below
     sums : (2, n_components) how many entries each topic has, and what they sum to, over all words
-    factor : (n_components,) what values are multiplied by where they are asked for; or None: by one
+    factor : (n_components,) what values are multiplied by where they are asked for; or None: by one. No part
+        of a fitted state.
     """
 
-    indptr: np.ndarray
-    topics: np.ndarray
-    values: np.ndarray
-    sums: np.ndarray
+    indptr: np.ndarray = array(np.int64, None)
+    topics: np.ndarray = array(TOPIC, None)
+    values: np.ndarray = array(np.float64, None)
+    sums: np.ndarray = array(np.float64, 2, None)
     factor: np.ndarray | None = None
 
     @classmethod

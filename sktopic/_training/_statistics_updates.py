@@ -2,7 +2,7 @@
 
 A rule is called with the statistics, the BatchCounts of a batch, the step size rho and whether the update is
 the first; its `unit` says what one unit of the statistics stands for. A new rule is a class here, or in the
-module of its method, which an estimator returns from ``_statistics_update``; most are a `LinearUpdate`.
+module of its method; most are a `LinearUpdate`.
 """
 
 from abc import ABC, abstractmethod
@@ -59,6 +59,23 @@ class LinearUpdate(ABC):
     Such updates can be made side by side from the same state, and merged (see _lanes.py).
     """
 
+    # Whether the statistics are an average over updates.
+    is_average = False
+    # Passes over all entries that an update takes beside its own.
+    n_passes = 0
+
+    def of(self, state) -> "LinearUpdate":
+        """Return the rule of the next update from a state."""
+        return self
+
+    def started(self, words: WordCounts, topic_word_prior: float) -> WordCounts:
+        """Return the statistics to start from, words being noise of mean 1."""
+        return words
+
+    def grown(self, words: WordCounts, n_words: int, topic_word_prior: float) -> WordCounts:
+        """Return the statistics, whose last rows are those of n_words new words and zero."""
+        return words
+
     @abstractmethod
     def kept(self, rho: float, is_first: bool) -> float:
         """What every entry is multiplied by."""
@@ -87,6 +104,8 @@ class LinearUpdate(ABC):
 class DocumentAverage(LinearUpdate):
     """Statistics are a mean over documents: s <- (1 - rho) s + rho s_hat, s_hat being that of the batch."""
 
+    is_average = True
+
     def __call__(self, statistics, batch_counts, rho, is_first, workers):
         if is_first and statistics.totals.any():
             # The initial noise weighs what one document (or token, where those are averaged) does.
@@ -112,7 +131,10 @@ class DocumentAverage(LinearUpdate):
 class TokenAverage(DocumentAverage):
     """The same with a mean over tokens; the corpus has total_samples times mean_length of them."""
 
-    mean_length: float
+    mean_length: float = 1.0
+
+    def of(self, state):
+        return TokenAverage(state.n_tokens_seen / state.n_lengths_seen if state.n_lengths_seen else 1.0)
 
     def divisor(self, n_documents, n_tokens):
         return n_tokens

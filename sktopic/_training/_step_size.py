@@ -1,6 +1,7 @@
 """Step sizes: how far update t = 1, 2, ... of a mini-batch method moves averages towards those of its batch.
 
-A step size is any function of t that returns a number in [0, 1]; a new schedule is a class or function here.
+A step size is any function of t, and of whether it is in the first pass over the corpus, that returns a
+number in [0, 1]; a new schedule is a class or function here.
 """
 
 from collections.abc import Callable
@@ -14,13 +15,13 @@ class StepSize:
     offset: float
     decay: float
 
-    def __call__(self, t: float) -> float:
+    def __call__(self, t: float, first_pass: bool = False) -> float:
         return (float(self.offset) + t) ** -float(self.decay)
 
 
 @dataclass(frozen=True)
 class StreamStep:
-    """The smaller of another step size and n / t, for update t of a stream.
+    """In the first pass, or of a stream, the smaller of another step size and n / t; then the other.
 
     With n / t, update s <= t has a weight proportional to about (s / t) ** (n - 1): those of a fixed share of
     the stream count, however long it is, while step sizes with a decay below one forget all but the last few.
@@ -29,23 +30,25 @@ class StreamStep:
     other: StepSize
     n: float
 
-    def __call__(self, t: float) -> float:
-        return min(self.other(t), self.n / t)
+    def __call__(self, t: float, first_pass: bool = False) -> float:
+        return min(self.other(t), self.n / t) if first_pass else self.other(t)
 
 
-def mean_of_all(t: float) -> float:
+def mean_of_all(t: float, first_pass: bool = False) -> float:
     """rho_t = 1 / t: the average is the plain mean of all batches."""
     return 1.0 / t
 
 
-def whole_step(t: float) -> float:
+def whole_step(t: float, first_pass: bool = False) -> float:
     """rho_t = 1: each update forgets all earlier ones, since it sees the whole corpus."""
     return 1.0
 
 
-def combined_step(step_size: Callable[[float], float], t: float, n_updates: int) -> float:
+def combined_step(
+    step_size: Callable[..., float], t: float, n_updates: int, first_pass: bool = False
+) -> float:
     """How far an average goes that takes steps t, t + 1, ... one after the other: 1 - prod(1 - rho)."""
-    combined = step_size(t)
+    combined = step_size(t, first_pass)
     for i in range(1, n_updates):
-        combined += (1.0 - combined) * step_size(t + i)
+        combined += (1.0 - combined) * step_size(t + i, first_pass)
     return combined

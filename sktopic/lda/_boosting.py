@@ -14,7 +14,7 @@ from sktopic._state._fields import duplicate
 class GibbsIterations:
     """Sweeps over the documents of a batch, one at a time; those after the burn-in are averaged."""
 
-    def __init__(self, batch, keys, burn_in, sweeps, with_prior_statistics):
+    def __init__(self, batch, keys, with_prior_statistics, *, burn_in, sweeps):
         self.batch = batch
         self.n_iter = burn_in + sweeps
         self._keys, self._burn_in, self._with_prior_statistics = keys, burn_in, with_prior_statistics
@@ -39,7 +39,7 @@ class GibbsIterations:
 class VariationalIterations:
     """Iterations of mean-field inference over the documents of a batch, until all have settled."""
 
-    def __init__(self, batch, max_iter, tol):
+    def __init__(self, batch, keys, with_prior_statistics, *, max_iter, tol):  # which draws nothing
         self.batch = batch
         self.n_iter = max_iter
         self._tol = tol

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
-from sktopic._estimators._fitted_arrays import NUMBER
+from sktopic._estimators._fitted_attributes import fitted
 from sktopic._inference import CellwiseStep, WeightedCounts, document_pieces
 from sktopic._kernels._cvb0 import collapse_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import TokenAverage
-from sktopic.lda._minibatch import ExpectedCountsLDA
+from sktopic._training._step_size import StepSize
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
+from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 @dataclass
@@ -46,7 +48,7 @@ def _collapse(cells, settings):
     return _Collapsed(*collapse_documents(*cells, **settings))
 
 
-class OnlineCVB0LDA(ExpectedCountsLDA):
+class OnlineCVB0LDA(MinibatchLDAEstimator):
     """LDA with a fast document step that draws nothing: stochastic collapsed variational Bayes (SCVB0).
 
     Topics and topic proportions are integrated out. A document is represented by the expected numbers of its
@@ -179,11 +181,8 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         "doc_learning_offset": [NON_NEGATIVE],
     }
 
-    _fitted_values = {  # noqa: RUF012
-        **ExpectedCountsLDA._fitted_values,
-        "n_tokens_seen_": NUMBER,
-        "_n_lengths_seen": NUMBER,
-    }
+    topic_word_counts_ = topic_word_counts
+    n_tokens_seen_ = fitted("n_tokens_seen")
 
     def __init__(
         self,
@@ -230,19 +229,16 @@ class OnlineCVB0LDA(ExpectedCountsLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _training_step(self):
-        return CVB0Step(self.max_doc_update_iter, self.doc_learning_offset, self.doc_learning_decay)
-
-    def _statistics_update(self):
-        return TokenAverage(self.n_tokens_seen_ / self._n_lengths_seen if self._n_lengths_seen else 1.0)
-
-    def _initialize(self, n_features, seed):
-        super()._initialize(n_features, seed)
-        self.n_tokens_seen_ = 0.0
-        self._n_lengths_seen = 0  # documents by weight, those of batches without words left out
-
-    def _global_step(self, batch_counts, update, workers):
-        super()._global_step(batch_counts, update, workers)
-        if batch_counts.n_tokens > 0.0:
-            self.n_tokens_seen_ += float(batch_counts.n_tokens)
-            self._n_lengths_seen += batch_counts.n_documents
+    def _method(self):
+        step = CVB0Step(self.max_doc_update_iter, self.doc_learning_offset, self.doc_learning_decay)
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=step,
+            prediction=step,
+            rule=TokenAverage(),
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            doc_prior=self._doc_prior(),
+            word_prior=self._word_prior(),
+            start_from=self._random_start(),
+            keeps_places=bool(self._topic_names),
+        )

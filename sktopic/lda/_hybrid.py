@@ -5,12 +5,14 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
 from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._training._statistics_updates import DocumentAverage
+from sktopic._training._step_size import StepSize
 from sktopic._typing import MatrixLike
-from sktopic.lda._minibatch import PosteriorLDA
-from sktopic.lda._topic_word_prior import ENTRIES
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, topic_word_posterior
+from sktopic.lda._minibatch_method import GeometricMeans, MinibatchLDA
 
 
-class HybridLDA(PosteriorLDA):
+class HybridLDA(MinibatchLDAEstimator):
     """LDA with Dirichlet posteriors of topics: variational Bayes, with Gibbs sampling inside documents.
 
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
@@ -148,7 +150,8 @@ class HybridLDA(PosteriorLDA):
         "topic_word_prior": [PRIOR, *MATRIX, None],
     }
 
-    _optional_arrays = {**PosteriorLDA._optional_arrays, **ENTRIES}  # noqa: RUF012
+    topic_word_counts_ = topic_word_counts
+    topic_word_posterior_ = topic_word_posterior
 
     def __init__(
         self,
@@ -197,11 +200,16 @@ class HybridLDA(PosteriorLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _training_step(self):
-        return GibbsStep(self.doc_burn_in, self.doc_sweeps, drawn=True)
-
-    def _transform_step(self):
-        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
-
-    def _default_topic_word_prior(self):
-        return min(0.3, 30.0 / self.n_components)
+    def _method(self):
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=GibbsStep(self.doc_burn_in, self.doc_sweeps, drawn=True),
+            prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
+            rule=DocumentAverage(),
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            doc_prior=self._doc_prior(),
+            word_prior=self._word_prior(default=min(0.3, 30.0 / self.n_components)),
+            view=GeometricMeans(),
+            start_from=self._random_start(),
+            keeps_places=bool(self._topic_names),
+        )

@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import POSITIVE, PRIOR, SHARED
-from sktopic._estimators._minibatch_model import FIT_KEY
 from sktopic._inference import DenseCounts, GibbsInference, GibbsStep
 from sktopic._kernels._langevin import langevin_step
+from sktopic._kernels._rng import combine_keys
 from sktopic._topics._word_counts import N_PARTS, part_bounds
-from sktopic.lda._minibatch import MinibatchLDA
+from sktopic._training._minibatches import FIT_KEY
+from sktopic._training._step_size import StepSize
+from sktopic.lda._estimator import MinibatchLDAEstimator
+from sktopic.lda._minibatch_method import Draws, MinibatchLDA
 
 # Tells the noise of a step from the sampling of its documents.
 NOISE_KEY = 0x6E6F697365
@@ -69,7 +72,34 @@ class LangevinUpdate:
         return 1.0
 
 
-class LangevinLDA(MinibatchLDA):
+@dataclass(frozen=True)
+class LangevinRule:
+    """One step a batch; the statistics are a draw of the topics.
+
+    Attributes
+    ----------
+    learning_rate : factor of the step size
+    """
+
+    learning_rate: float
+
+    is_average = False
+    n_passes = 4  # noise for every entry
+
+    def of(self, state):
+        key = combine_keys(state.seed, FIT_KEY, state.n_updates, NOISE_KEY)
+        return LangevinUpdate(self.learning_rate, state.word_prior.base, state.total_samples, key)
+
+    def started(self, words, topic_word_prior):
+        words.multiply(topic_word_prior)  # the chain starts around the mean of its prior
+        return words
+
+    def grown(self, words, n_words, topic_word_prior):
+        words.store[-n_words:] = topic_word_prior  # their mean under the prior
+        return replace(words, totals=words.totals + n_words * topic_word_prior)
+
+
+class LangevinLDA(MinibatchLDAEstimator):
     """LDA to see how far topics vary under their posterior: stochastic gradient Langevin dynamics.
 
     A Markov chain on the topics whose steps follow the gradient of the log posterior, estimated from a
@@ -246,32 +276,19 @@ class LangevinLDA(MinibatchLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _training_step(self):
-        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
-
-    def _transform_step(self):
-        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
-
-    def _statistics_update(self):
-        key = self._key(FIT_KEY, self.n_batch_iter_, NOISE_KEY)
-        return LangevinUpdate(self.learning_rate, self.topic_word_prior_, self.total_samples_, key)
-
-    def _initialize(self, n_features, seed):
-        super()._initialize(n_features, seed)
-        self._statistics.multiply(self.topic_word_prior_)  # the chain starts around the mean of its prior
-
-    @property
-    def _pseudo_count(self):
-        return 0.0
-
-    def _add_words(self, n):
-        super()._add_words(n)
-        self._statistics.store[-n:] = self.topic_word_prior_  # their mean under the prior
-        totals = self._statistics.totals + n * self.topic_word_prior_
-        self._statistics = replace(self._statistics, totals=totals)
-
-    def _global_work(self, batch_counts, update):
-        return super()._global_work(batch_counts, update) + 4 * self._statistics.size  # noise for every entry
+    def _method(self):
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
+            prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
+            rule=LangevinRule(self.learning_rate),
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            doc_prior=self._doc_prior(),
+            word_prior=self._word_prior(),
+            view=Draws(),
+            start_from=self._random_start(),
+            keeps_places=bool(self._topic_names),
+        )
 
     def _check_lanes(self):
         raise ValueError(

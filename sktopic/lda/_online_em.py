@@ -1,27 +1,26 @@
 """Online EM for LDA with local Gibbs sampling or variational inference (Dupuy and Bach, 2017)."""
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._constraints import MATRIX, PRIOR, ZERO
+from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED, ZERO
 from sktopic._inference import GibbsInference, GibbsStep, VariationalStep
 from sktopic._runtime._compat import StrOptions
-from sktopic._topics._word_count_edits import of_words
-from sktopic._topics._word_count_views import average_probabilities, probabilities
-from sktopic._training._statistics_updates import BatchCounts
+from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize, StreamStep
 from sktopic._typing import MatrixLike
-from sktopic.lda._boosting import GibbsIterations, VariationalIterations, boosted_counts
-from sktopic.lda._minibatch import ExpectedCountsLDA
-from sktopic.lda._topic_word_prior import ENTRIES
+from sktopic.lda._boosting import GibbsIterations, VariationalIterations
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
+from sktopic.lda._minibatch_method import MinibatchLDA
 
 # Of the default step sizes: the exponent, and how much over t they are at most in the first pass.
 DECAY, MOST_OVER_T = 0.65, 4.0
 
 
-class OnlineEMLDA(ExpectedCountsLDA):
+class OnlineEMLDA(MinibatchLDAEstimator):
     """The first choice: latent Dirichlet allocation (LDA) by online expectation maximisation.
 
     Maximum likelihood for topics and for their shares in the prior of the topic proportions by stochastic
@@ -198,9 +197,9 @@ class OnlineEMLDA(ExpectedCountsLDA):
     """  # noqa: E501
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **ExpectedCountsLDA._parameter_constraints,
+        **SHARED,
         "topic_word_prior": [ZERO, PRIOR, *MATRIX, None],
-        "learning_decay": [*ExpectedCountsLDA._parameter_constraints["learning_decay"], None],
+        "learning_decay": [*SHARED["learning_decay"], None],
         "inference": [StrOptions({"gibbs", "variational"})],
         "boost": ["boolean"],
         "average": ["boolean"],
@@ -209,7 +208,7 @@ class OnlineEMLDA(ExpectedCountsLDA):
         "prior_rate": [ZERO, PRIOR],
     }
 
-    _optional_arrays = {**ExpectedCountsLDA._optional_arrays, **ENTRIES}  # noqa: RUF012
+    topic_word_counts_ = topic_word_counts
 
     def __init__(
         self,
@@ -274,35 +273,44 @@ class OnlineEMLDA(ExpectedCountsLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _step_size(self, update):
+    def _method(self):
+        steps = StreamStep(StepSize(self.learning_offset, DECAY), MOST_OVER_T)
         if self.learning_decay is not None:
-            return super()._step_size(update)
-        steps = StepSize(self.learning_offset, DECAY)
-        is_first_pass = self.n_samples_seen_ < update.total_samples
-        return StreamStep(steps, MOST_OVER_T) if is_first_pass else steps
-
-    def _training_step(self):
-        if self.inference == "variational":
-            return VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
-        return GibbsStep(self.doc_burn_in, self.doc_sweeps, spread=self.doc_burn_in > 0)
-
-    def _transform_step(self):
-        if self.inference == "variational":
-            return self._training_step()
-        return GibbsInference(
-            self.transform_burn_in, self.transform_sweeps, spread=self.transform_burn_in > 0
+            steps = StepSize(self.learning_offset, self.learning_decay)
+        if self.inference == "gibbs":
+            spread = self.doc_burn_in > 0
+            inference = GibbsStep(self.doc_burn_in, self.doc_sweeps, spread=spread)
+            spread = self.transform_burn_in > 0
+            prediction = GibbsInference(self.transform_burn_in, self.transform_sweeps, spread=spread)
+            iterations = partial(GibbsIterations, burn_in=self.doc_burn_in, sweeps=self.doc_sweeps)
+        else:
+            settings = self.max_doc_update_iter, self.mean_change_tol
+            inference = prediction = VariationalStep(*settings)
+            iterations = partial(VariationalIterations, max_iter=settings[0], tol=settings[1])
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=inference,
+            prediction=prediction,
+            rule=DocumentAverage(),
+            steps=steps,
+            doc_prior=self._doc_prior(self.prior_update, self.prior_shape, self.prior_rate),
+            word_prior=self._word_prior(),
+            start_from=self._random_start(averaged=self.average),
+            iterations=iterations if self.boost else None,
+            keeps_places=bool(self._topic_names),
         )
 
-    def _check_continuation(self):
-        super()._check_continuation()
-        if self.average != self._statistics.averages:
+    def _check_settings(self):
+        super()._check_settings()
+        prior = self.doc_topic_prior
+        if isinstance(prior, str) and (prior, self.prior_update) == ("auto-symmetric", "shares"):
             raise ValueError(
-                f"average={self.average!r} differs from what training began with; set it back, or call fit "
-                "to start anew."
+                "doc_topic_prior='auto-symmetric' with prior_update='shares' leaves nothing to learn: the "
+                "shares of topics are equal and their sum stays. Choose doc_topic_prior='auto', or another "
+                "prior_update."
             )
 
     def _check_lanes(self):
-        super()._check_lanes()
         if self.boost:
             raise ValueError(
                 "boost=True has no rule for lanes: topics are updated within a batch, which others do not "
@@ -313,59 +321,3 @@ class OnlineEMLDA(ExpectedCountsLDA):
                 "average=True has no rule for lanes: no lane has the topics between two merges. A "
                 "learning_decay above 0.5 settles without averages."
             )
-
-    def _edit_topics(self, edit):
-        if self._statistics.averages and edit.merged.any():
-            raise ValueError("average=True: the past topics that are averaged cannot be merged.")
-        super()._edit_topics(edit)
-
-    def _freeze_columns(self, columns):
-        if self._statistics.averages and len(columns):
-            raise ValueError(
-                "average=True: what is reported is the mean of past topics, and cannot be frozen."
-            )
-        super()._freeze_columns(columns)
-
-    def _topic_probabilities(self):
-        if not self._statistics.averages or self._n_topic_updates == 0:
-            return super()._topic_probabilities()
-        smoothing, entries = self._topic_prior
-        given = smoothing, self._n_topic_updates, entries
-        return average_probabilities(self._statistics, self.total_samples_, *given)
-
-    def _inference_topics(self):
-        return self._topic_probabilities()
-
-    # Boosting
-
-    @property
-    def _reads_whole_batches(self):
-        return self.boost  # topics are updated within the document step, by the batch as a whole
-
-    def _document_step(self, batch, keys, update, workers):
-        if not self.boost or batch.n_words == 0:
-            return super()._document_step(batch, keys, update, workers)
-        if self.inference == "variational":
-            iterations = VariationalIterations(batch, self.max_doc_update_iter, self.mean_change_tol)
-        else:
-            iterations = GibbsIterations(batch, keys, self.doc_burn_in, self.doc_sweeps, self._learns_prior)
-        words = np.arange(batch.n_words, dtype=np.int32)
-
-        smoothing, entries = self._topic_prior
-        entries = None if entries is None else entries.of_words(batch.words)
-
-        def topics_of(statistics):
-            return probabilities(statistics, update.total_samples, smoothing, entries)
-
-        def enter(statistics, counts):
-            found = BatchCounts(counts, words, batch.total_weight, batch.total_tokens)
-            return self._update_statistics(statistics, found, update, workers)
-
-        def learn(prior, counts):
-            if not self._learns_prior_now():
-                return prior
-            _, learned = self._learned_prior(prior, counts, update)
-            return learned
-
-        before, prior = of_words(self._statistics, batch.words), self.doc_topic_prior_
-        return boosted_counts(iterations, before, prior, topics_of, enter, learn, workers)

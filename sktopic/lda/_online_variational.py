@@ -5,15 +5,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._constraints import MATRIX, PRIOR
+from sktopic._estimators._bounds import elbo
+from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
+from sktopic._inference import VariationalStep
 from sktopic._runtime._compat import StrOptions
-from sktopic._topics._prior import learned_topic_word_prior
-from sktopic._topics._word_count_views import mean_log_probability
+from sktopic._training._statistics_updates import DocumentAverage
+from sktopic._training._step_size import StepSize
 from sktopic._typing import MatrixLike
-from sktopic.lda._variational_bayes import VariationalBayesLDA
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, topic_word_posterior
+from sktopic.lda._minibatch_method import GeometricMeans, MinibatchLDA
+from sktopic.lda._variational_bayes import LEANING
 
 
-class OnlineVariationalLDA(VariationalBayesLDA):
+class OnlineVariationalLDA(MinibatchLDAEstimator):
     """LDA as scikit-learn and gensim do it: online variational Bayes, with a lower bound.
 
     Mean-field inference for the topic proportions and for the topics themselves, each of which has a
@@ -157,10 +161,15 @@ class OnlineVariationalLDA(VariationalBayesLDA):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **VariationalBayesLDA._parameter_constraints,
+        **SHARED,
+        "prior_update": [StrOptions({"fixed-point", "gradient"})],
         "learning_method": [StrOptions({"online", "batch"})],
         "topic_word_prior": [PRIOR, *MATRIX, StrOptions({"auto"}), None],
     }
+
+    topic_word_counts_ = topic_word_counts
+    topic_word_posterior_ = topic_word_posterior
+    elbo = elbo
 
     def __init__(
         self,
@@ -209,38 +218,26 @@ class OnlineVariationalLDA(VariationalBayesLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fits_whole_corpus(self):
+    def _method(self):
+        step = VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=step,
+            prediction=step,
+            rule=DocumentAverage(),
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            doc_prior=self._doc_prior(self.prior_update),
+            word_prior=self._word_prior(rule=self.prior_update),
+            view=GeometricMeans(),
+            start_from=self._random_start(leaning=LEANING),
+            keeps_places=bool(self._topic_names),
+        )
+
+    def _trains_on_whole_corpus(self):
         return self.learning_method == "batch"
 
     def _check_lanes(self):
-        super()._check_lanes()
         if self.learning_method == "batch":
             raise ValueError(
                 "learning_method='batch' has no rule for lanes: an update is of all documents. 'online' has."
             )
-
-    @property
-    def _learns_topic_word_prior(self):
-        return isinstance(self.topic_word_prior, str)
-
-    def _adopt_topic_word_prior(self):
-        if not self._learns_topic_word_prior:
-            super()._adopt_topic_word_prior()
-        else:  # goes on from what is learned, if not from a matrix
-            goes_on = self._n_topic_updates > 0
-            start = self.topic_word_prior_ if goes_on else self._default_topic_word_prior()
-            self._set_topic_word_prior(None, start)
-
-    def _global_work(self, batch_counts, update):
-        passes = 8 if self._learns_topic_word_prior else 0
-        return super()._global_work(batch_counts, update) + passes * self._statistics.size
-
-    def _learn_from_words(self, batch_counts, update, workers):
-        if self._learns_topic_word_prior and batch_counts.n_tokens > 0:
-            unit, eta = self._unit(self.total_samples_), self.topic_word_prior_
-            mean = mean_log_probability(self._statistics, unit, eta, workers)
-            self._learn_topic_word_prior(mean, self._rho(update, self._n_topic_updates))
-
-    def _learn_topic_word_prior(self, mean_log_probability, rho):
-        given = self.prior_update, mean_log_probability, self.n_features_in_, self.topic_word_prior_, rho
-        self.topic_word_prior_ = learned_topic_word_prior(*given)

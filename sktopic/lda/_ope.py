@@ -11,7 +11,10 @@ from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
 from sktopic._inference import CellwiseStep, WeightedCounts, document_pieces
 from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic._runtime._compat import Interval
-from sktopic.lda._minibatch import ExpectedCountsLDA
+from sktopic._training._statistics_updates import DocumentAverage
+from sktopic._training._step_size import StepSize
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
+from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 @dataclass
@@ -40,7 +43,7 @@ def _maximise(cells, keys, n_iter, settings):
     return _Maximised(*maximise_documents(*cells, start=start, choices=choices, **settings))
 
 
-class OnlineOPELDA(ExpectedCountsLDA):
+class OnlineOPELDA(MinibatchLDAEstimator):
     """LDA with few topics in each document: maximum a posteriori estimates of proportions (OPE).
 
     A document's topic proportions maximise their posterior density. Each iteration of the search draws
@@ -175,6 +178,8 @@ class OnlineOPELDA(ExpectedCountsLDA):
         "bernoulli_p": [Interval(Real, 0, 1, closed="neither")],
     }
 
+    topic_word_counts_ = topic_word_counts
+
     def __init__(
         self,
         n_components: int = 10,
@@ -218,5 +223,16 @@ class OnlineOPELDA(ExpectedCountsLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _training_step(self):
-        return OPEStep(self.bernoulli_p, self.max_doc_update_iter)
+    def _method(self):
+        step = OPEStep(self.bernoulli_p, self.max_doc_update_iter)
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=step,
+            prediction=step,
+            rule=DocumentAverage(),
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            doc_prior=self._doc_prior(),
+            word_prior=self._word_prior(),
+            start_from=self._random_start(),
+            keeps_places=bool(self._topic_names),
+        )

@@ -1,14 +1,20 @@
 """The deterministic single-pass algorithm for LDA (Sato, Kurihara and Nakagawa, 2010)."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._constraints import SHARED
-from sktopic.lda._minibatch import MinibatchLDA
-from sktopic.lda._online_em import OnlineEMLDA
+from sktopic._estimators._constraints import PRIOR, SHARED, ZERO
+from sktopic._inference import VariationalStep
+from sktopic._training._statistics_updates import DocumentAverage
+from sktopic._training._step_size import StepSize
+from sktopic.lda._boosting import VariationalIterations
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
+from sktopic.lda._minibatch_method import MinibatchLDA
 
 
-class SinglePassLDA(OnlineEMLDA):
+class SinglePassLDA(MinibatchLDAEstimator):
     """LDA for one pass over some thousand documents, with nothing to tune: deterministic inference.
 
     Online EM with variational inference in which the topics are updated after each iteration of the
@@ -130,18 +136,12 @@ class SinglePassLDA(OnlineEMLDA):
     """  # noqa: E501
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **OnlineEMLDA._parameter_constraints,
-        "topic_word_prior": SHARED["topic_word_prior"],
+        **SHARED,
+        "prior_shape": [PRIOR],
+        "prior_rate": [ZERO, PRIOR],
     }
-    _optional_arrays = MinibatchLDA._optional_arrays  # without those of a matrix
 
-    # What is a choice in online EM is the method's own here.
-    inference = "variational"
-    boost = True
-    average = False
-    prior_update = "gamma"
-    learning_decay = 1.0
-    learning_offset = 0.0
+    topic_word_counts_ = topic_word_counts
 
     def __init__(
         self,
@@ -185,6 +185,22 @@ class SinglePassLDA(OnlineEMLDA):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _method(self):
+        settings = self.max_doc_update_iter, self.mean_change_tol
+        step = VariationalStep(*settings)
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=step,
+            prediction=step,
+            rule=DocumentAverage(),
+            steps=StepSize(offset=0.0, decay=1.0),
+            doc_prior=self._doc_prior("gamma", self.prior_shape, self.prior_rate),
+            word_prior=self._word_prior(),
+            start_from=self._random_start(),
+            iterations=partial(VariationalIterations, max_iter=settings[0], tol=settings[1]),
+            keeps_places=bool(self._topic_names),
+        )
 
     def _check_lanes(self):
         raise ValueError(

@@ -10,10 +10,11 @@ from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import RunningSum
 from sktopic._training._step_size import mean_of_all
-from sktopic.lda._minibatch import ExpectedCountsLDA
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
+from sktopic.lda._minibatch_method import MinibatchLDA
 
 
-class StreamingGibbsLDA(ExpectedCountsLDA):
+class StreamingGibbsLDA(MinibatchLDAEstimator):
     """LDA for a stream whose topics drift: streaming Gibbs sampling, with decay.
 
     Each document of a mini-batch is sampled with the topics held fixed; its last sample is added to
@@ -137,6 +138,8 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
         "decay": [Interval(Real, 0, 1, closed="right")],
     }
 
+    topic_word_counts_ = topic_word_counts
+
     def __init__(
         self,
         n_components: int = 10,
@@ -178,14 +181,15 @@ class StreamingGibbsLDA(ExpectedCountsLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _training_step(self):
-        return GibbsStep(self.doc_burn_in, 1, drawn=True)
-
-    def _transform_step(self):
-        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
-
-    def _statistics_update(self):
-        return RunningSum(self.decay)
-
-    def _step_size(self, update):
-        return mean_of_all
+    def _method(self):
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=GibbsStep(self.doc_burn_in, 1, drawn=True),
+            prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
+            rule=RunningSum(self.decay),
+            steps=mean_of_all,
+            doc_prior=self._doc_prior(),
+            word_prior=self._word_prior(),
+            start_from=self._random_start(),
+            keeps_places=bool(self._topic_names),
+        )

@@ -5,13 +5,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sktopic._estimators._bounds import elbo
+from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
+from sktopic._inference import VariationalStep
+from sktopic._runtime._compat import StrOptions
 from sktopic._training._statistics_updates import RunningSum
 from sktopic._training._step_size import mean_of_all
 from sktopic._typing import MatrixLike
-from sktopic.lda._variational_bayes import VariationalBayesLDA
+from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, topic_word_posterior
+from sktopic.lda._minibatch_method import GeometricMeans, MinibatchLDA
+from sktopic.lda._variational_bayes import LEANING
 
 
-class StreamingVariationalLDA(VariationalBayesLDA):
+class StreamingVariationalLDA(MinibatchLDAEstimator):
     """LDA for a stream of unknown length, with a posterior of the topics: streaming variational Bayes.
 
     The posterior of the topics after one mini-batch is the prior of the next (SVB in the literature): each
@@ -135,6 +141,16 @@ class StreamingVariationalLDA(VariationalBayesLDA):
     True
     """
 
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **SHARED,
+        "topic_word_prior": [PRIOR, *MATRIX, None],
+        "prior_update": [StrOptions({"fixed-point", "gradient"})],
+    }
+
+    topic_word_counts_ = topic_word_counts
+    topic_word_posterior_ = topic_word_posterior
+    elbo = elbo
+
     def __init__(
         self,
         n_components: int = 10,
@@ -174,8 +190,17 @@ class StreamingVariationalLDA(VariationalBayesLDA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _statistics_update(self):
-        return RunningSum()
-
-    def _step_size(self, update):
-        return mean_of_all
+    def _method(self):
+        step = VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
+        return MinibatchLDA(
+            n_components=self.n_components,
+            inference=step,
+            prediction=step,
+            rule=RunningSum(),
+            steps=mean_of_all,
+            doc_prior=self._doc_prior(self.prior_update),
+            word_prior=self._word_prior(),
+            view=GeometricMeans(),
+            start_from=self._random_start(leaning=LEANING),
+            keeps_places=bool(self._topic_names),
+        )

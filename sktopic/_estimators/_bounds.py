@@ -1,0 +1,51 @@
+"""The evidence lower bound of a corpus, for estimators whose method knows it."""
+
+import math
+from numbers import Real
+
+from sklearn.utils import check_scalar
+
+from sktopic._documents._matrices import document_groups
+from sktopic._runtime._exact_sum import ExactSum
+from sktopic._typing import DocumentsLike
+
+
+def elbo(self, X: DocumentsLike, y: object = None, *, total_samples: float | None = None) -> float:
+    """Evidence lower bound of a corpus under the fitted posterior of the topics, in nats.
+
+    A bound on the log marginal likelihood of all of X, documents and topics together (and the weights
+    of topics, where the model has a posterior of those): it grows with the number of documents, and
+    bounds of different models say little about their predictions. Use `score` to compare models.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+        Word counts, non-negative.
+    y : None
+        Ignored.
+    total_samples : float or None, default=None
+        Size of the corpus that X is a sample of, > 0: the documents' part is scaled up to it. None:
+        X is the corpus.
+
+    Returns
+    -------
+    elbo : float
+        Total nats, natural logarithm.
+    """
+    check_scalar(total_samples, "total_samples", (Real, type(None)))
+    if total_samples is not None and not 0 < total_samples < math.inf:
+        raise ValueError(f"total_samples={total_samples!r}: a finite number > 0 or None is allowed.")
+
+    def bound(inference, documents, workers, progress):
+        model = inference.model
+        method, state, total, n_documents = model._method(), model._state, ExactSum(), 0
+        for first, last, batch in (group for block in documents.blocks() for group in document_groups(block)):
+            total.add(method.document_bounds(state, batch, workers))
+            n_documents += last - first
+            progress.advance(last - first)
+        found = (1.0 if total_samples is None else total_samples / n_documents) * total.value()
+        for part in method.topic_bounds(state):
+            found += part
+        return found
+
+    return self._answer(X, bound, "elbo")

@@ -1,0 +1,230 @@
+"""Estimators that are trained on one mini-batch after another."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from sktopic._estimators._concurrency import fits, trains
+from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
+from sktopic._estimators._fitted_arrays import COUNT, damaged
+from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._training import Training
+from sktopic._kernels._rng import combine_keys
+from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
+from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import writable
+from sktopic._training._minibatches import (
+    VALIDATION_KEY,
+    Passes,
+    Run,
+    add_minibatches,
+    batch_size,
+    fit_minibatches,
+)
+from sktopic._training._monitor import FitMonitor, FitTasks
+from sktopic._typing import DocumentsLike
+
+
+class MinibatchEstimator(CallbackSupportMixin, TopicModel):
+    """Base class of estimators whose method `train_on_batch` runs (see `MinibatchMethod`).
+
+    A subclass has parameters and a docstring, says what it is made of (`_method`), and names the class of its
+    state. Documents may have weights: the weight of a document multiplies what its document step has found.
+    """
+
+    batch_size: int
+    max_iter: int
+    early_stopping: bool
+    validation_fraction: float
+    total_samples: float | None = None  # not a parameter of all methods
+    shuffle: bool
+
+    _fitted_values = {"n_features_in_": COUNT}  # noqa: RUF012
+    _state: Any
+
+    n_iter_ = fitted("n_passes")
+    n_batch_iter_ = fitted("n_updates")
+    n_samples_seen_ = fitted("n_samples_seen")
+    total_samples_ = fitted("total_samples")
+    validation_scores_ = fitted("validation_scores")
+    _seed = fitted("seed")
+
+    merge_topics = merge_topics
+    drop_topics = drop_topics
+    freeze_topics = freeze_topics
+
+    @abstractmethod
+    def _method(self) -> Any:
+        """Return what the parameters say: how documents are inferred, and what a batch does to the state."""
+
+    @fits
+    @with_callbacks
+    def fit(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the topics of a corpus, from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
+            again in each pass; of a corpus on disk and of blocks, little is in memory (see
+            :doc:`/guide/large_corpora`, which says how ``shuffle`` mixes them).
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            As how many documents each counts, >= 0: in the topics, in the priors that are learned, and in the
+            size of the corpus, though not in its own proportions. None: as one. Documents of weight 0 are
+            left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
+            raises this or any other error, the estimator keeps its earlier fit.
+        RuntimeError
+            If another thread is training this object, or a parameter is set during the call.
+        KeyboardInterrupt
+            Is passed on; the state is that of the last complete update.
+        """
+        self._check_settings()
+        documents = self._begin_weighted(X, sample_weight, self._check_corpus)
+        size = None if self._trains_on_whole_corpus() else int(self.batch_size)
+        with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
+            evaluate = None
+            if self.early_stopping:
+                key = combine_keys(self._state.seed, VALIDATION_KEY)
+                documents, held_out = documents.split(self.validation_fraction, key)
+
+                def evaluate():
+                    return self._completion(held_out, workers).value()
+
+            passes = Passes(
+                max_iter=int(self.max_iter),
+                size=size,
+                shuffle=self.shuffle,
+                total_samples=self.total_samples,
+            )
+            n_batches = -(-documents.n_documents // batch_size(documents, size))
+            tasks = FitTasks(self, X, y, passes.max_iter, n_batches)
+            run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
+            fit_minibatches(run, documents, passes, tasks, evaluate)
+        return self
+
+    @trains
+    def partial_fit(self, X: DocumentsLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Continue training on more documents, treated in batches of ``batch_size``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. Blocks are read once, so that an iterator will do;
+            if one of them is bad, what came before it has been learned from.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            As how many documents each counts, >= 0: in the topics, in the priors that are learned, and in the
+            size of the corpus, though not in its own proportions. None: as one. Documents of weight 0 are
+            left out.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            As in `fit`, or if n_components was changed since training began, where it is not just the start.
+            After an error the state is that of the last complete update.
+        """
+        self._check_settings()
+        if self._is_fitted():
+            self._checked()
+            method = self._method()
+            method.check_continuation(self._state)
+            documents = self._documents(X).weighted(sample_weight).begin()  # errors change nothing
+            self._check_undisturbed()
+            with Training(self).updating(waits=True):
+                self._state = method.adopted(writable(self._state))
+        else:
+            documents = self._begin_weighted(X, sample_weight, streamed=True)
+        with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
+            run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
+            add_minibatches(run, documents, int(self.batch_size), self.total_samples)
+        return self
+
+    def _begin_weighted(self, X, sample_weight, check=None, *, streamed=False):
+        """Begin anew with the documents of X that count, which are returned as Documents.
+
+        check : function of these that may raise
+        """
+
+        def select(_, documents):
+            documents = documents.weighted(sample_weight)
+            if check is not None:
+                check(documents)
+            return documents
+
+        return self._begin_anew(X, select, streamed=streamed)
+
+    def _check_corpus(self, documents):
+        """Raise ValueError for a corpus that is too small for early stopping."""
+        if self.early_stopping and documents.n_documents < 2:
+            raise ValueError(
+                f"early_stopping=True holds out a document and needs 2; X has {documents.n_documents} sample."
+            )
+
+    def _trains_on_whole_corpus(self):
+        """Whether each update of fit is to see all documents."""
+        return False
+
+    def _start(self, n_features):
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._state = self._method().start(n_features, seed)
+
+    def _checked(self):
+        super()._checked()
+        try:
+            self._state.check()
+        except ValueError as error:
+            raise damaged(self, str(error)) from None
+        return self
+
+    # What TopicModel asks for
+
+    def _topic_probabilities(self):
+        return self._method().topics(self._state)
+
+    def _inference_topics(self):
+        return self._method().inference_topics(self._state)
+
+    def _transform_step(self):
+        return self._method().prediction
+
+    # Edits of topics and words
+
+    def _columns(self):
+        return np.arange(self.n_components_)
+
+    def _frozen_columns(self):
+        return self._state.words.frozen_columns
+
+    def _has_topics(self):
+        return self._state.n_topic_updates > 0
+
+    def _edit_topics(self, edit):
+        self._state = self._method().edited(self._state, edit)
+
+    def _freeze_columns(self, columns):
+        self._state = self._method().frozen(self._state, columns)
+
+    def _add_words(self, n):
+        self._state = self._method().grown(self._state, n)

@@ -1,0 +1,74 @@
+"""What the mini-batch estimators for LDA have in common with each other, as users see them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sktopic._estimators._constraints import SHARED
+from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._minibatch_estimator import MinibatchEstimator
+from sktopic._topics._prior import check_prior, default_topic_word_prior
+from sktopic._topics._topic_word_prior import check_topic_word_prior
+from sktopic._topics._word_count_views import expected_counts, priors_of
+from sktopic._typing import FloatArray
+from sktopic.lda._minibatch_method import DocPrior, RandomStart, WordPrior
+from sktopic.lda._minibatch_state import LDAState
+
+
+class MinibatchLDAEstimator(MinibatchEstimator):
+    """Base class: attributes, and parameters that are checked together."""
+
+    doc_topic_prior: float | ArrayLike | str | None
+    topic_word_prior: Any
+    components_init: ArrayLike | None
+
+    _parameter_constraints = SHARED
+    _fitted_states = {"_state": LDAState}  # noqa: RUF012
+    _state: LDAState
+
+    doc_topic_prior_ = fitted("doc_topic_prior")
+    topic_word_prior_ = fitted("word_prior.base")
+    n_components_ = fitted("words.n_topics")
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_prior(self.doc_topic_prior, self.n_components)
+        check_topic_word_prior(self.topic_word_prior, self.n_components)
+
+    # Parts of a method, from parameters that most estimators have
+
+    def _doc_prior(self, rule="fixed-point", shape=1.0, rate=1.0):
+        return DocPrior(self.doc_topic_prior, rule, shape, rate)
+
+    def _word_prior(self, default=None, rule="fixed-point"):
+        default = default_topic_word_prior(self.n_components) if default is None else default
+        return WordPrior(self.topic_word_prior, default, rule)
+
+    def _random_start(self, **settings):
+        return RandomStart(self.components_init, **settings)
+
+
+# Attributes that some of them have: a class has them by their names in its body.
+
+
+def _topic_word_counts(self) -> FloatArray:
+    model = self._read()
+    unit = model._method().unit(model._state)
+    return np.ascontiguousarray(expected_counts(model._state.words, unit).T)
+
+
+def _topic_word_posterior(self) -> FloatArray:
+    model = self._read()
+    words, prior = model._state.words, model._state.word_prior
+    # Frozen topics have the prior that they were frozen with.
+    counts = _topic_word_counts(model)
+    parameters = counts + np.reshape(priors_of(words, prior.base, model._columns()), (-1, 1))
+    if prior.entries is not None:
+        word, k, value = prior.entries.at(np.arange(words.n_features))
+        parameters[k, word] = counts[k, word] + value
+    return parameters
+
+
+topic_word_counts = property(_topic_word_counts)
+topic_word_posterior = property(_topic_word_posterior)

@@ -1,0 +1,452 @@
+"""LDA from mini-batches: what the methods share, as functions of their settings and the state."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from sktopic._inference import InferenceStep, TrainingStep
+from sktopic._kernels._rng import combine_keys
+from sktopic._state._fields import grown
+from sktopic._topics._prior import PRIOR_INERTIA, PriorLearner, check_prior, learned_topic_word_prior
+from sktopic._topics._topic_rows import check_components_init
+from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_words
+from sktopic._topics._word_count_views import (
+    average_probabilities,
+    geometric,
+    mean_log_probability,
+    posterior_bound,
+    probabilities,
+)
+from sktopic._topics._word_counts import LEANING, WordCounts
+from sktopic._topics._word_prior import (
+    TopicWordPrior,
+    adopted_word_prior,
+    check_number_of_topics,
+    edited_word_prior,
+    given_doc_topic_prior,
+    wider_word_prior,
+)
+from sktopic._training._minibatches import LONG_WORK
+from sktopic._training._statistics_updates import BatchCounts
+from sktopic._training._step_size import combined_step
+from sktopic.lda._boosting import boosted_counts
+from sktopic.lda._minibatch_state import LDAState
+from sktopic.lda._topic_exchange import best_order, new_order
+
+# Tells the stream of the random start from others of the seed.
+INITIAL_KEY = 0x696E6974
+# Passes over all entries that learning the prior of topics takes, in operations on each.
+WORD_PRIOR_PASSES = 8
+
+
+class TopicView(Protocol):
+    """The topics as documents see them."""
+
+    def __call__(self, words: WordCounts, unit: float, prior: TopicWordPrior) -> Any:
+        """Return topics (see _topic_rows.py); unit : what one unit of the words stands for, in tokens."""
+
+    def pseudo_count(self, prior: TopicWordPrior) -> float:
+        """What is added to the tokens of every word."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of topics under their posteriors: what is reported, too."""
+
+    def __call__(self, words, unit, prior):
+        return probabilities(words, unit, self.pseudo_count(prior), prior.entries)
+
+    def pseudo_count(self, prior):
+        return prior.base
+
+
+@dataclass(frozen=True)
+class GeometricMeans(Means):
+    """exp E[log phi] under the Dirichlet posteriors of topics; the means are reported."""
+
+    def __call__(self, words, unit, prior):
+        return geometric(words, unit, prior.base, prior.entries)
+
+
+@dataclass(frozen=True)
+class Draws(Means):
+    """The statistics themselves are a draw of the topics, but for a factor."""
+
+    def pseudo_count(self, prior):
+        return 0.0
+
+
+@dataclass(frozen=True)
+class DocPrior:
+    """The prior of topic proportions: a parameter's value, and how it is learned if that is a string."""
+
+    value: Any
+    rule: str = "fixed-point"
+    shape: float = 1.0
+    rate: float = 1.0
+
+    @property
+    def is_learned(self):
+        return isinstance(self.value, str)
+
+    @property
+    def learner(self):
+        return PriorLearner(self.value, self.rule, self.shape, self.rate)
+
+
+@dataclass(frozen=True)
+class WordPrior:
+    """The prior of topics: a parameter's value, what None stands for, and how it is learned if 'auto'."""
+
+    value: Any
+    default: float
+    rule: str = "fixed-point"
+
+    @property
+    def is_learned(self):
+        return isinstance(self.value, str)
+
+
+@dataclass(frozen=True)
+class RandomStart:
+    """Random topics, but for those given.
+
+    Attributes
+    ----------
+    components : topics to start from (n_given, n_features), or None
+    averaged : whether topics are averaged over updates
+    leaning : the share of a topic that the words which its prior prefers have
+    """
+
+    components: Any = None
+    averaged: bool = False
+    leaning: float = LEANING
+
+
+@dataclass(frozen=True)
+class MinibatchLDA:
+    """LDA trained on mini-batches.
+
+    Attributes
+    ----------
+    n_components : number of topics at the start
+    inference, prediction : document steps of training, and of transform
+    rule : how the expected counts of a batch enter the statistics (see _statistics_updates.py)
+    steps : step size, a function of the number of the update and of whether it is in the first pass
+    doc_prior, word_prior : DocPrior, WordPrior
+    view : TopicView that documents are inferred with
+    start_from : RandomStart
+    iterations : None; or function of batch, keys and whether prior statistics are wanted, whose result is
+        iterated with provisional updates of the topics (see _boosting.py)
+    keeps_places : whether topics are known by their numbers, so that none may change places
+    """
+
+    n_components: int
+    inference: TrainingStep
+    prediction: InferenceStep[Any]
+    rule: Any
+    steps: Callable[..., float]
+    doc_prior: DocPrior
+    word_prior: WordPrior
+    view: TopicView = Means()
+    start_from: RandomStart = RandomStart()
+    iterations: Callable[..., Any] | None = None
+    keeps_places: bool = False
+
+    @property
+    def reads_whole_batches(self):
+        return self.iterations is not None  # topics are updated within the document step
+
+    @property
+    def learns_from_gains(self):
+        return self.doc_prior.is_learned
+
+    @property
+    def averages(self):
+        return self.rule.is_average
+
+    # The start, and parameters that are changed later
+
+    def start(self, n_features, seed, feature_rows=None):
+        """The state before the first update.
+
+        feature_rows : rows that the statistics have, of n_features words, where others are elsewhere
+        """
+        words = self._initial_words(n_features if feature_rows is None else feature_rows, seed)
+        words = replace(words, n_features=n_features)
+        state = LDAState(
+            words=words,
+            doc_topic_prior=check_prior(self.doc_prior.value, self.n_components),
+            word_prior=TopicWordPrior(base=self.word_prior.default),
+            prior_rule=None,
+            prior_averages=np.empty(0),
+            n_prior_updates=0,
+            n_tokens_seen=0.0,
+            n_lengths_seen=0.0,
+            total_samples=0.0,
+            corpus_size=0,
+            n_samples_seen=0,
+            n_passes=0,
+            n_updates=0,
+            n_topic_updates=0,
+            seed=seed,
+        )
+        state = self.adopted(state)
+        prior, given = state.word_prior, self.start_from.components
+        if prior.entries is not None:
+            n_given = 0 if given is None else len(given)
+            words.lean(prior.base, prior.entries, self.start_from.leaning, n_given)
+        return replace(state, words=self.rule.started(words, prior.base))
+
+    def _initial_words(self, n_features, seed):
+        n, given = self.n_components, self.start_from.components
+        if given is not None:
+            given = check_components_init(given, n_features, most=n)
+        key = combine_keys(seed, INITIAL_KEY)
+        words = WordCounts.random(n_features, n, key, average=self.start_from.averaged)
+        if given is not None:
+            words.start_from(given)
+        return words
+
+    def adopted(self, state):
+        """The state with parameters that were changed since the last call."""
+        state = replace(state, word_prior=self._adopted_word_prior(state))
+        n_topics = len(state.doc_topic_prior)
+        if not self.doc_prior.is_learned:
+            value = given_doc_topic_prior(self.doc_prior.value, self.n_components, state.word_prior, n_topics)
+            return replace(state, doc_topic_prior=value, prior_rule=None)
+        if state.prior_rule == self.doc_prior.rule:
+            return state
+        averages = self.doc_prior.learner.initial(state.doc_topic_prior)
+        return replace(state, prior_rule=self.doc_prior.rule, prior_averages=averages, n_prior_updates=0)
+
+    def _adopted_word_prior(self, state):
+        setting, prior, counts = self.word_prior, state.word_prior, state.words
+        if not setting.is_learned:
+            return adopted_word_prior(prior, setting.value, setting.default, counts)
+        # Goes on from what is learned, if not from a matrix.
+        start = prior.base if state.n_topic_updates > 0 else setting.default
+        return adopted_word_prior(prior, None, start, counts)
+
+    def check_continuation(self, state):
+        """Raise ValueError for parameters that cannot change once training has begun."""
+        check_number_of_topics(self.n_components, state.word_prior, len(state.doc_topic_prior))
+        averaged = self.start_from.averaged
+        if averaged != state.words.averages:
+            raise ValueError(
+                f"average={averaged!r} differs from what training began with; set it back, or call fit to "
+                "start anew."
+            )
+
+    # Topics
+
+    def unit(self, state, total_samples=None):
+        """What one unit of the statistics stands for, in tokens of the corpus."""
+        return self.rule.of(state).unit(state.total_samples if total_samples is None else total_samples)
+
+    def topics(self, state):
+        """The topics that are reported, TopicProbabilities."""
+        prior, words = state.word_prior, state.words
+        if words.averages and state.n_topic_updates > 0:
+            return average_probabilities(
+                words, state.total_samples, prior.base, state.n_topic_updates, prior.entries
+            )
+        return probabilities(words, self.unit(state), self.view.pseudo_count(prior), prior.entries)
+
+    def inference_topics(self, state):
+        """The topics that transform infers documents with."""
+        if state.words.averages:
+            return self.topics(state)
+        return self.view(state.words, self.unit(state), state.word_prior)
+
+    # The evidence lower bound, of methods with VariationalStep
+
+    def document_bounds(self, state, batch, workers):
+        """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
+        prior = state.doc_topic_prior
+        topics = self.inference_topics(state).gather(batch.words, prior, workers)
+        return [self.prediction(batch, topics, prior, None, workers).bound()]
+
+    def topic_bounds(self, state):
+        """What is not the documents' part, a sequence of numbers in nats."""
+        prior = state.word_prior
+        return [posterior_bound(state.words, self.unit(state), prior.base, prior.entries)]
+
+    # An update
+
+    def step_size(self, state, update, t=None):
+        """How far an update moves averages; t, if not one more than the updates so far that had words."""
+        if update.is_whole_corpus:
+            return 1.0
+        t = state.n_topic_updates + 1 if t is None else t
+        first_pass = state.n_samples_seen < update.total_samples
+        return combined_step(self.steps, t, update.n_updates, first_pass)
+
+    def kept(self, state, update):
+        rho, is_first = self.step_size(state, update), state.n_topic_updates == 0
+        return self.rule.of(state).kept(rho, is_first)
+
+    def infer(self, state, batch, keys, update, workers):
+        prior = state.doc_topic_prior
+        if self.iterations is not None and batch.n_words > 0:
+            return self._boosted(state, batch, keys, update, workers)
+        topics = self.view(state.words, self.unit(state, update.total_samples), state.word_prior)
+        gathered = topics.gather(batch.words, prior, workers)
+        if update.earlier_share > 0.0:
+            # Passes come in random orders: so all documents, those of the batch too, are in what earlier
+            # passes have left of the statistics as often as its share says.
+            weights = batch.weights_up_to_one()
+            often = update.earlier_share * update.total_samples / state.corpus_size * weights
+            gathered.own = topics.own_tokens(often)
+        return self.inference(batch, gathered, prior, keys, workers, self.doc_prior.is_learned)
+
+    def absorb(self, state, counts, update, workers):
+        state = self.absorb_counts(state, counts, update, workers)
+        if not self.word_prior.is_learned or counts.n_tokens == 0.0:
+            return state
+        unit, prior = self.unit(state), state.word_prior
+        mean = mean_log_probability(state.words, unit, prior.base, workers)
+        return self.learn_word_prior(state, mean, self.step_size(state, update, state.n_topic_updates))
+
+    def absorb_counts(self, state, counts, update, workers):
+        """The state after a batch, but for what is learned from the rows of all words."""
+        state = replace(state, total_samples=float(update.total_samples))
+        if counts.n_tokens == 0.0:  # nothing was said about topics
+            return state
+        state = replace(
+            state,
+            words=self._entered(state, state.words, counts, update, workers),
+            **self._learned_prior(state, state.doc_topic_prior, counts.expected, update),
+        )
+        state = self._exchanged(state)
+        return replace(
+            state,
+            n_topic_updates=state.n_topic_updates + update.n_updates,
+            n_tokens_seen=state.n_tokens_seen + float(counts.n_tokens),
+            n_lengths_seen=state.n_lengths_seen + counts.n_documents,
+        )
+
+    def _entered(self, state, words, counts, update, workers):
+        """The statistics after a batch has entered them; arrays change in place."""
+        rule = self.rule.of(state)
+        if update.n_updates > 1:
+            rule = rule.combined(update.n_updates)
+        return rule(words, counts, self.step_size(state, update), state.n_topic_updates == 0, workers)
+
+    def _learned_prior(self, state, prior, expected, update):
+        """The fields of the state that learning the prior of proportions changes."""
+        if not self._learns_prior_now(state):
+            return {}
+        rho = self.step_size(state, update, PRIOR_INERTIA + state.n_prior_updates + 1)
+        averages, prior = self.doc_prior.learner.update(
+            state.prior_averages, prior, expected.prior_statistics(), rho, float(update.total_samples)
+        )
+        n_updates = state.n_prior_updates + update.n_updates
+        return {"prior_averages": averages, "doc_topic_prior": prior, "n_prior_updates": n_updates}
+
+    def _learns_prior_now(self, state):
+        """Whether this update learns the prior: the very first, which reads random topics, does not."""
+        return self.doc_prior.is_learned and state.n_topic_updates > 0
+
+    def _exchanged(self, state):
+        """The state after topics have changed places where their priors then fit them better."""
+        if self.keeps_places:
+            return state
+        order = new_order(
+            state.words,
+            self.unit(state),
+            state.word_prior,
+            prior=None if self.doc_prior.is_learned else state.doc_topic_prior,
+            n_updates=state.n_topic_updates,
+            choose=best_order,
+            equal_sizes=True,
+        )
+        if order is None:
+            return state
+        state.words.rearrange(order)
+        averages = state.prior_averages
+        if state.prior_rule is not None:  # one a topic, and with the Gamma prior one of all behind them
+            averages = np.append(averages[order], averages[len(order) :])
+        return replace(state, doc_topic_prior=state.doc_topic_prior[order], prior_averages=averages)
+
+    def learn_word_prior(self, state, mean_log_probability, rho):
+        """The state after a step of the prior of topics; the mean is over all words and topics."""
+        base = learned_topic_word_prior(
+            self.word_prior.rule, mean_log_probability, state.words.n_features, state.word_prior.base, rho
+        )
+        return replace(state, word_prior=replace(state.word_prior, base=base))
+
+    def work(self, state, counts, update):
+        work, size, rule = counts.expected.work(), state.words.size, self.rule.of(state)
+        passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.word_prior.is_learned else 0)
+        work += passes * size
+        if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
+            return work
+        discards = rule.discards(self.step_size(state, update), state.n_topic_updates == 0)
+        return work + (size if discards else 0)
+
+    # Boosting
+
+    def _boosted(self, state, batch, keys, update, workers):
+        words = np.arange(batch.n_words, dtype=np.int32)
+        prior = state.word_prior
+        entries = None if prior.entries is None else prior.entries.of_words(batch.words)
+
+        def topics_of(counts):
+            return probabilities(counts, update.total_samples, prior.base, entries)
+
+        def enter(counts, expected):
+            found = BatchCounts(expected, words, batch.total_weight, batch.total_tokens)
+            return self._entered(state, counts, found, update, workers)
+
+        def learn(doc_topic_prior, expected):
+            learned = self._learned_prior(state, doc_topic_prior, expected, update)
+            return learned.get("doc_topic_prior", doc_topic_prior)
+
+        return boosted_counts(
+            self.iterations(batch, keys, self.doc_prior.is_learned),
+            of_words(state.words, batch.words),
+            state.doc_topic_prior,
+            topics_of,
+            enter,
+            learn,
+            workers,
+        )
+
+    # Edits
+
+    def edited(self, state, edit):
+        """The state after a TopicEdit; no array is changed in place."""
+        if state.words.averages and edit.merged.any():
+            raise ValueError("average=True: the past topics that are averaged cannot be merged.")
+        prior, averages = state.doc_topic_prior, state.prior_averages
+        if state.prior_rule == "gamma":  # averages of expected tables, and one of all topics
+            averages = np.append(edit.sums(averages[:-1]), averages[-1])
+        elif state.prior_rule == "shares":
+            averages = edit.sums(averages)
+        elif state.prior_rule is not None:
+            averages = edit.log_means(averages, prior)
+        return replace(
+            state,
+            words=edited_topics(state.words, edit),
+            word_prior=edited_word_prior(state.word_prior, edit),
+            doc_topic_prior=edit.sums(prior),
+            prior_averages=averages,
+        )
+
+    def frozen(self, state, topics):
+        """The state in which these topics are frozen, and no others."""
+        if state.words.averages and len(topics):
+            raise ValueError(
+                "average=True: what is reported is the mean of past topics, and cannot be frozen."
+            )
+        pseudo_count = self.view.pseudo_count(state.word_prior)
+        return replace(state, words=frozen_topics(state.words, topics, self.unit(state), pseudo_count))
+
+    def grown(self, state, n_words):
+        """The state with so many words more."""
+        prior = wider_word_prior(state.word_prior, state.words.n_features, n_words)
+        words = self.rule.grown(grown(state.words, n_words), n_words, prior.base)
+        return replace(state, words=words, word_prior=prior)
