@@ -1,0 +1,50 @@
+"""What the mini-batch estimators for the HDP have in common with each other, as users see them."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from sktopic._estimators._constraints import PRIOR, SHARED
+from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._minibatch_estimator import MinibatchEstimator
+from sktopic._topics._word_count_views import expected_counts
+from sktopic._typing import FloatArray
+from sktopic.hdp._concentrations import check_concentration_priors
+
+
+class MinibatchHDPEstimator(MinibatchEstimator):
+    """Base class: attributes, and parameters that are checked together."""
+
+    topic_concentration: float | Literal["auto"]
+    doc_concentration: float | Literal["auto"]
+    topic_word_prior: float | Literal["auto"] | None
+    _state: Any
+
+    _infers_number_of_topics = True
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **SHARED,
+        "topic_concentration": [PRIOR],
+        "doc_concentration": [PRIOR],
+    }
+
+    n_components_ = fitted("in_use.size")
+    topic_ids_ = fitted("topic_ids")
+    topic_weights_ = fitted("topic_weights")
+    doc_topic_prior_ = fitted("doc_topic_prior")
+    topic_concentration_ = fitted("topic_concentration")
+    doc_concentration_ = fitted("doc_concentration")
+    topic_word_prior_ = fitted("topic_word_prior")
+
+    @property
+    def topic_word_counts_(self) -> FloatArray:
+        model = self._read()
+        state = model._state
+        unit = model._method().unit(state)
+        return np.ascontiguousarray(expected_counts(state.words, unit, state.in_use).T)
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_concentration_priors(self)
+
+    def _columns(self):
+        return self._state.in_use

@@ -1,0 +1,113 @@
+"""What mini-batch methods for the HDP have learned: topics that come and go, some of which are in use."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sktopic._state._fields import array, count, number
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_count_views import expected_tokens
+from sktopic._training._minibatch_state import MinibatchState
+
+# Expected tokens in the corpus from which on a topic is in use.
+FEWEST_TOKENS = 1.0
+# An entry of a history of moves.
+MOVE = np.dtype(
+    [
+        ("n_samples", "i8"),
+        ("kind", "U5"),
+        ("topic", "i8"),
+        ("other", "i8"),
+        ("gain", "f8"),
+        ("n_components", "i8"),
+        ("elbo", "f8"),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HDPState(MinibatchState):
+    """The state after some updates.
+
+    The statistics have a column for each topic that there is capacity for. Those in use, with at least one
+    expected token in the corpus, are reported.
+
+    Attributes
+    ----------
+    topic_concentration, doc_concentration, topic_word_prior : float
+        The parameters in use.
+    ids : ndarray of shape (n_topics,)
+        Identity of the topic of each column.
+    next_id : int
+        That of the next new topic.
+    in_use : ndarray of shape (n_components,)
+        Numbers of the columns in use, ascending.
+    topic_weights : ndarray of shape (n_components,)
+        Weights of the topics in use.
+    doc_topic_prior : ndarray of shape (n_components,)
+        Dirichlet parameters of proportions for these.
+    """
+
+    topic_concentration: float = number()
+    doc_concentration: float = number()
+    topic_word_prior: float = number()
+    ids: np.ndarray = array(np.int64, "topics")
+    next_id: int = count()
+    in_use: np.ndarray = array(np.int64, "components")
+    topic_weights: np.ndarray = array(np.float64, "components")
+    doc_topic_prior: np.ndarray = array(np.float64, "components")
+
+    @property
+    def topic_ids(self):
+        """Identities of the topics in use."""
+        return self.ids[self.in_use]
+
+    def check(self):
+        """Raise ValueError for parts that do not fit together."""
+        used, n_topics = self.in_use, self.words.n_topics
+        if used[0] < 0 or used[-1] >= n_topics or (used[1:] <= used[:-1]).any():
+            raise ValueError(f"in_use has not ascending numbers of the {n_topics} topics in training")
+
+
+def are_in_use(tokens):
+    """Whether topics with these numbers of expected tokens are in use; the largest always is."""
+    found = tokens >= FEWEST_TOKENS
+    found[tokens.argmax()] = True
+    return found
+
+
+def columns_in_use(state, unit):
+    """Whether the topic of each column is in use: all are, before there are tokens.
+
+    unit : what one unit of the statistics stands for, in tokens
+    """
+    if state.n_topic_updates == 0:
+        return np.ones(state.words.n_topics, dtype=bool)
+    return are_in_use(expected_tokens(state.words, unit))
+
+
+def named_anew(state, columns):
+    """The state in which the topics of some columns are new ones."""
+    ids = state.ids.copy()  # which others may hold
+    ids[columns] = state.next_id + np.arange(len(columns))
+    return replace(state, ids=ids, next_id=state.next_id + len(columns))
+
+
+def words_in_use(state):
+    """The WordCounts of the topics in use."""
+    return state.words if len(state.in_use) == state.words.n_topics else of_topics(state.words, state.in_use)
+
+
+def noted_moves(state, moves, n_in_use, elbo=np.nan):
+    """The move history of a state, with more moves behind it; the state is that after them.
+
+    moves : tuples (kind, topic, other, gain)
+    n_in_use : number of topics then
+    elbo : the bound of the corpus then
+    """
+    if not moves:
+        return state.move_history
+    changes = np.cumsum([1 if kind == "split" else -1 for kind, *_ in moves])
+    n_after = n_in_use - changes[-1] + changes
+    noted = [(state.n_samples_seen, *move, n, elbo) for move, n in zip(moves, n_after)]
+    return np.concatenate([state.move_history, np.array(noted, dtype=MOVE)])
