@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike
 from sktopic._documents._matrices import MOST_WORDS, check_sparse_structure, rows_of_documents
 from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._estimators import _lanes
-from sktopic._estimators._lanes import ROUNDING, TOO_LARGE, LaneModel, LaneSums, LaneUpdate
+from sktopic._estimators._lanes import ROUNDING, TOO_LARGE, LaneSums, LaneUpdate
+from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._topics._prior import PriorStatistics
 from sktopic._typing import MatrixLike
 
-Model = TypeVar("Model", bound=LaneModel)
+Model = TypeVar("Model", bound=MinibatchEstimator)
 # Updates of a lane between two merges: each takes a moment, also without documents.
 MOST_UPDATES = 2**16
 # The same where numbers were rounded to float32.
@@ -77,13 +78,13 @@ StreamingVariationalLDA or StreamingGibbsLDA
     """
     n_features = _checked_integer("n_features", n_features, 1, MOST_WORDS)
     total_samples = _checked_number("total_samples", total_samples, LARGEST_CORPUS)
-    head = _lanes.begin(estimator, n_features, total_samples, feature_names)
-    rows, sums = _lanes.initial_rows(head, 0, head.n_features)
-    return cast(Model, _lanes.finish(_lanes.set_initial_totals(head, [sums]), [rows]))
+    start = _lanes.begin(estimator, n_features, total_samples, feature_names)
+    rows, sums = _lanes.initial_rows(start, 0, start.n_features)
+    return cast(Model, _lanes.finish(_lanes.set_initial_totals(start, [sums]), [rows]))
 
 
 def local_update(
-    model: LaneModel,
+    model: MinibatchEstimator,
     X: MatrixLike,
     *,
     lane: int,
@@ -128,7 +129,7 @@ def local_update(
     lane = _checked_integer("lane", lane, 0)
     n_updates = _checked_integer("n_updates", n_updates, 1, MOST_UPDATES, "Merge more often.")
     batch_size = _checked_integer("batch_size", model.batch_size if batch_size is None else batch_size, 1)
-    head = _lanes.head_of(model)
+    start = _lanes.start_of(model)
     X = model._validate_documents(X, reset=False)
     if X.shape[0] > n_updates * batch_size:
         raise ValueError(
@@ -141,7 +142,7 @@ def local_update(
     words, batches = _lanes.narrowed(batches)
     batches += [batches[0][:0]] * (n_updates - n_batches)
     rows = _lanes.rows_of(model, words)
-    return _lanes.local_update(head, words, rows, batches, lane, batch_size, np.dtype(dtype))
+    return _lanes.local_update(start, words, rows, batches, lane, batch_size, np.dtype(dtype))
 
 
 def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bool = True) -> Model:
@@ -170,17 +171,17 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
         If a lane is missing or there twice, if the updates are of another model or of different rounds, or if
         one is damaged. The message names the lane.
     """
-    head = _lanes.head_of(model)
-    expected = head, head.identity, bool(head.model(None)._wants_prior_statistics)
-    updates = [_checked_update(update, *expected) for update in updates]
+    start = _lanes.start_of(model)
+    identity, wants_prior = start.identity, model._method().learns_from_gains
+    updates = [_checked_update(update, start, identity, wants_prior) for update in updates]
     updates = sorted(updates, key=lambda update: update.summary.lane)
-    head, merge = _lanes.merge_heads(head, [update.summary for update in updates], is_first_visit)
-    n_features = head.n_features
+    start, merge = _lanes.merge_lanes(start, [update.summary for update in updates], is_first_visit)
+    n_features = start.n_features
     rows = _lanes.rows_of(model, slice(None))
     rows = _lanes.merge_rows(rows, merge, [update.rows_of(0, n_features) for update in updates])
-    if head.wants_row_sums:
-        head = _lanes.learn_from_rows(head, [_lanes.row_sums(head, 0, n_features, rows)])
-    return cast(Model, _lanes.finish(head, [rows]))
+    if start.learns_word_prior:
+        start = _lanes.learn_from_rows(start, merge, [_lanes.row_sums(start, 0, n_features, rows)])
+    return cast(Model, _lanes.finish(start, [rows]))
 
 
 def _checked_integer(name, value, least, most=None, advice=""):
@@ -195,8 +196,8 @@ def _checked_integer(name, value, least, most=None, advice=""):
 # What arrives from lanes may be damaged, or of another program: kernels trust what is checked here
 
 
-def _checked_update(update, head, identity, wants_prior):
-    """Return a LaneUpdate whose parts fit together and fit the head; ValueError for others.
+def _checked_update(update, start, identity, wants_prior):
+    """Return a LaneUpdate whose parts fit together and fit the RoundStart; ValueError for others.
 
     Its arrays are plain ndarrays, without masks that hide numbers from checks but not from kernels. Its
     numbers are of Python, so that their sums do not overflow.
@@ -209,8 +210,8 @@ def _checked_update(update, head, identity, wants_prior):
     lane = _checked_integer("the lane of an update", summary.lane, 0)
     _lanes.check_same_model(summary, identity)
     try:
-        summary = _checked_summary(replace(summary, lane=lane), head.n_topics, wants_prior)
-        return _checked_rows(replace(update, summary=summary), head)
+        summary = _checked_summary(replace(summary, lane=lane), start.n_topics, wants_prior)
+        return _checked_rows(replace(update, summary=summary), start)
     except ValueError as error:
         raise ValueError(
             f"the update of lane {lane} is damaged: {error!s:.800}. Call local_update again for this lane."
@@ -244,13 +245,13 @@ def _checked_summary(summary, n_topics, wants_prior):
     return replace(summary, n_updates=n_updates, n_documents=n_documents, n_tokens=n_tokens, prior=prior)
 
 
-def _checked_rows(update, head):
+def _checked_rows(update, start):
     """Return a LaneUpdate without faults in what it adds to rows; a sparse matrix is made anew."""
     summary, added = update.summary, update.added
-    words = _checked_array("words", update.words, np.int64, (None,), most=head.n_features - 1)
+    words = _checked_array("words", update.words, np.int64, (None,), most=start.n_features - 1)
     if np.any(np.diff(words) <= 0):
         raise ValueError("its words do not ascend")
-    shape = len(words), head.n_topics
+    shape = len(words), start.n_topics
     if sp.issparse(added):
         if added.format != "csr" or added.shape != shape:
             raise ValueError(f"added is {added.format} of shape {added.shape}, where csr {shape} is needed")
@@ -261,7 +262,7 @@ def _checked_rows(update, head):
     entries, of_entries = (added.data, (None,)) if sp.issparse(added) else (added, shape)
     dtype = np.float32 if getattr(entries, "dtype", None) == np.float32 else np.float64
     most = max(1.0, summary.n_tokens)
-    slack = ROUNDING * (head.state["_statistics"].totals.max() + most)
+    slack = ROUNDING * (start.state.words.totals.max() + most)
     entries = _checked_array("added", entries, dtype, of_entries, least=-slack, most=None)  # bounded by sums
     least = -slack * max(1, len(words))
     totals = _checked_array("totals", summary.totals, np.float64, shape[1:], least=least)
@@ -270,7 +271,7 @@ def _checked_rows(update, head):
         added = sp.csr_array((entries, indices, indptr), shape=shape)
         if not added.has_canonical_format:
             raise ValueError("added has topics of a word twice, or not ascending")
-        sums = np.bincount(indices, weights=entries, minlength=head.n_topics)
+        sums = np.bincount(indices, weights=entries, minlength=start.n_topics)
     else:
         added = entries
         sums = added.sum(axis=0, dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 from sktopic._state._fields import (
     array_fields,
     arrays_of,
-    optional_parts,
+    optional_fields,
     sizes_of,
     state_of,
     value_fields,
@@ -102,13 +102,10 @@ def declared_arrays(owner):
 @cache
 def optional_arrays(owner):
     """The names of those that need not be there."""
-    found = set(owner._optional_arrays)
-    for name, kind in owner._fitted_states.items():
-        parts = tuple(f"{part}." for part in optional_parts(kind))
-        for field, declared in array_fields(kind).items():
-            if declared.optional or field.startswith(parts):
-                found.add(f"{name}.{field}")
-    return found
+    found = {
+        f"{name}.{field}" for name, kind in owner._fitted_states.items() for field in optional_fields(kind)
+    }
+    return found | owner._optional_arrays.keys()
 
 
 @cache
@@ -116,9 +113,8 @@ def fitted_values(owner):
     """Of all fitted numbers and strings of a class, by name: what they can be, and whether they may lack."""
     found = {name: (kind, False) for name, kind in owner._fitted_values.items()}
     for name, kind in owner._fitted_states.items():
-        parts = tuple(f"{part}." for part in optional_parts(kind))
         for field, declared in value_fields(kind).items():
-            found[f"{name}.{field}"] = KINDS[declared.kind], field.startswith(parts)
+            found[f"{name}.{field}"] = KINDS[declared.kind], field in optional_fields(kind)
     return found
 
 

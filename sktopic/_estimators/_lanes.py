@@ -2,12 +2,17 @@
 
 A round is of L lanes, each of which treats H mini-batches one after the other: it lets their counts enter
 its own copy of the statistics, those of the words that its documents have, while all else that is learned
-stays what it was. What the lanes have added is then merged, lane by lane, in a global step like any other,
-whose batch counts are those of all of them (`LaneCounts`) and whose step size is that of H updates
+stays what it was. What the lanes have added is then merged, lane by lane, in an update like any other, whose
+batch counts are those of all of them (`LaneCounts`) and whose step size is that of H updates
 (`combined_step`). So one update of each lane is, up to rounding, one update by all their documents.
 
 The functions are pure and know nothing of who calls them where. The rows of words may be in shards, none of
-which needs the others; what is not of words is in a small `Head`.
+which needs the others; what is not of words is in a small `RoundStart`.
+
+A method has a rule for lanes where its statistics have a `LinearUpdate`, and all else that an update learns
+follows from what BatchCounts say of all documents together (numbers, and prior statistics), from totals of
+topics and, where the prior of topics is learned, from a mean over all words. `_check_lanes` of its estimator
+refuses options for which that is not so.
 """
 
 import json
@@ -21,24 +26,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._estimators._concurrency import snapshot
-from sktopic._estimators._fitted_arrays import fitted_of
-from sktopic._estimators._minibatch_model import FIT_KEY, INITIAL_KEY, Update, WeightedMinibatchModel
+from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._model_files import checked_feature_names, described, digest_of_text
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import add_rows, take_changes
 from sktopic._runtime._parallel import Workers
-from sktopic._state._fields import duplicate
+from sktopic._state._fields import arrays_of, duplicate, values_of
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_word_prior import is_matrix
 from sktopic._topics._word_count_views import digamma_sums, mean_log_of_sums
-from sktopic._topics._word_counts import WordCounts, no_average
+from sktopic._topics._word_counts import INITIAL_KEY, SMALLEST_SCALE, WordCounts, no_average
+from sktopic._training._minibatches import Update, counts_of_batch
 from sktopic._training._statistics_updates import BatchCounts
 
 # Parts of the vocabulary: sums over words are of the words of parts, then of parts, whatever the shards are.
 N_WORD_PARTS = 64
-# What a head is without.
-ROWS = "_statistics.store"
+# What a RoundStart is without.
+ROWS = "words.store"
 # The estimators that can be trained in lanes.
 WITH_LANES = (
     "OnlineEMLDA, HybridLDA, OnlineVariationalLDA, OnlineCVB0LDA, OnlineOPELDA, StreamingVariationalLDA, "
@@ -65,121 +70,99 @@ NOT_OF_AN_UPDATE = {
 }
 
 
-class LaneModel(WeightedMinibatchModel):
-    """Base class of models whose mini-batches can be treated in lanes.
-
-    Its statistics have a `LinearUpdate`; all else that its global step learns follows from what BatchCounts
-    say of all documents together (numbers, and prior statistics), from totals of topics and, where
-    `_learns_topic_word_prior`, from a mean over all words. A subclass with options for which that is not so
-    refuses them in `_check_lanes`.
-    """
-
-    # Whether each update learns topic_word_prior_ from the mean log probability of words in topics; then
-    # there is `_learn_topic_word_prior`, which takes that mean and a step size.
-    _learns_topic_word_prior = False
-
-    def _check_lanes(self):
-        """Raise ValueError for options without a rule, and say what serves in their place."""
-        if self.early_stopping:
-            raise ValueError(
-                "early_stopping=True has no rule for lanes: no lane has documents that are held out for all. "
-                "Set max_iter, and call score after training."
-            )
-        if self.components_init is not None:
-            raise ValueError(
-                "components_init has no rule for lanes: call partial_fit with some documents, which starts "
-                "from them, set components_init=None and go on with that model."
-            )
-        entries = "_prior_indptr" in vars(self)
-        if entries or is_matrix(getattr(self, "topic_word_prior", None)):
-            raise ValueError("topic_word_prior as a matrix has no rule for lanes. A number has.")
-        if "_statistics" in vars(self) and self._statistics.frozen is not None:
-            raise ValueError("frozen topics have no rule for lanes: call freeze_topics([]), or partial_fit.")
-
-
 def check_lanes(estimator):
     """Raise ValueError, or TypeError, for an estimator without a rule for lanes; say what serves instead."""
     if not isinstance(estimator, TopicModel):
         raise TypeError(f"{estimator!r:.80} is no topic model of sktopic.")
-    if not isinstance(estimator, LaneModel):
+    if not isinstance(estimator, MinibatchEstimator) or estimator._check_lanes is None:
         serves = "HybridHDP" if estimator._infers_number_of_topics else "OnlineEMLDA"
         raise ValueError(
             f"{type(estimator).__name__} cannot be trained in lanes, on a cluster or elsewhere: the "
             f"estimator must be {WITH_LANES}. Take {serves} instead."
         )
+    if estimator.early_stopping:
+        raise ValueError(
+            "early_stopping=True has no rule for lanes: no lane has documents that are held out for all. "
+            "Set max_iter, and call score after training."
+        )
+    if estimator.components_init is not None:
+        raise ValueError(
+            "components_init has no rule for lanes: call partial_fit with some documents, which starts "
+            "from them, set components_init=None and go on with that model."
+        )
+    state = vars(estimator).get("_state")
+    has_entries = any(name.startswith("word_prior.entries") for name in arrays_of(state)) if state else False
+    if has_entries or is_matrix(estimator.topic_word_prior):
+        raise ValueError("topic_word_prior as a matrix has no rule for lanes. A number has.")
+    if state is not None and state.words.frozen is not None:
+        raise ValueError("frozen topics have no rule for lanes: call freeze_topics([]), or partial_fit.")
     estimator._check_lanes()
 
 
 @dataclass(frozen=True)
-class Head:
-    """A model without its rows of words: small, and safe to pickle.
+class RoundStart:
+    """What all lanes of a round begin with, but for the rows of words: small, and safe to pickle.
 
     Attributes
     ----------
-    kind : class of the estimator
-    state : its attributes; its statistics, of which the scale is one, have no rows
-    rho : the step size at which topic_word_prior is still to be learned from row sums, or None
+    estimator : the parameters and names, without a state
+    state : its statistics have no rows; their scale is one
     """
 
-    kind: type
-    state: dict
-    rho: float | None = None
+    estimator: MinibatchEstimator
+    state: object
 
     @classmethod
-    def of(cls, model, rho=None):
-        state = {name: value for name, value in vars(model).items() if name != "_skl_callbacks"}
-        without_rows = replace(model._statistics, store=np.empty((0, model._n_trained)))
-        return cls(type(model), state | {"_statistics": without_rows}, rho)
+    def of(cls, estimator, state=None):
+        """That of an estimator, and of a state if it is not the estimator's own."""
+        bare, _ = estimator._unfitted()
+        state = vars(bare).pop("_state", None) if state is None else state
+        vars(bare).pop("_state", None)
+        vars(bare).pop("_skl_callbacks", None)
+        return cls(bare, with_rows(state, np.empty((0, state.words.n_topics))))
 
-    def model(self, store):
-        """An estimator of its own with these rows of words, which it may change."""
-        model = object.__new__(self.kind)
-        vars(model).update(
-            {
-                name: np.copy(value) if type(value) is np.ndarray else value
-                for name, value in self.state.items()
-            }
-        )
-        model._statistics = replace(duplicate(self.state["_statistics"]), store=store)
-        return model
+    def followed_by(self, state):
+        """That of the same estimator with another state."""
+        return RoundStart(self.estimator, with_rows(state, np.empty((0, state.words.n_topics))))
+
+    def with_more(self, n_documents):
+        """That of a model whose corpus has grown."""
+        return replace(self, state=replace(self.state, corpus_size=self.state.corpus_size + n_documents))
 
     @property
     def seed(self):
-        """The seed of the model."""
-        return self.state["_seed"]
-
-    def with_more(self, n_documents):
-        """The Head of a model whose corpus has grown."""
-        return replace(self, state={**self.state, "_corpus_size": self.state["_corpus_size"] + n_documents})
+        return self.state.seed
 
     @property
     def n_features(self):
-        return self.state["n_features_in_"]
+        return self.state.words.n_features
 
     @property
     def n_topics(self):
-        return self.state["_statistics"].n_topics
+        return self.state.words.n_topics
 
     @property
     def n_updates(self):
         """Updates made so far; the very first is a round of its own."""
-        return self.state["n_batch_iter_"]
+        return self.state.n_updates
 
     @property
     def fitted(self):
-        """The arrays and values that training has set, by name, without the rows of words."""
-        return {name: value for name, value in fitted_of(self.kind, self.state).items() if name != ROWS}
+        """The arrays and values of the state by name, without the rows of words."""
+        found = arrays_of(self.state) | values_of(self.state)
+        return {name: value for name, value in found.items() if name != ROWS}
 
     @property
     def identity(self):
-        """What tells this state of a model from all others: dict of numbers, strings and digests by name."""
-        state = self.state
+        """What tells this model and state from all others: dict of numbers, strings and digests by name."""
         parameters = {
-            name: state[name] for name in self.kind._get_param_names() if name not in NOT_OF_AN_UPDATE
+            name: value
+            for name, value in self.estimator.get_params(deep=False).items()
+            if name not in NOT_OF_AN_UPDATE
         }
-        names = state.get("feature_names_in_")
+        names = getattr(self.estimator, "feature_names_in_", None)
         return {
-            "class": self.kind.__name__,
+            "class": type(self.estimator).__name__,
             "n_features": self.n_features,
             "feature_names_in_": None if names is None else digest_of_text("\0".join(map(str, names))),
             "number of topics": self.n_topics,
@@ -190,19 +173,36 @@ class Head:
         }
 
     @property
-    def wants_row_sums(self):
-        """Whether each merge ends with `learn_from_rows`: the same for all heads of a model."""
-        return self.model(None)._learns_topic_word_prior
+    def learns_word_prior(self):
+        """Whether each merge ends with `learn_from_rows`: the same for all rounds of a model."""
+        return self.estimator._method().learns_word_prior
+
+    def update(self, number, n_updates=1, is_first_visit=True):
+        """The Update that a lane makes, or that a merge stands for."""
+        return Update(
+            number=number,
+            is_first_visit=is_first_visit,
+            is_whole_corpus=False,
+            total_samples=self.estimator.total_samples or self.state.corpus_size,
+            n_updates=n_updates,
+        )
+
+
+def with_rows(state, rows):
+    """The state whose statistics have these rows; all other arrays are copies."""
+    none = np.empty((0, state.words.n_topics))
+    state = duplicate(replace(state, words=replace(state.words, store=none)))
+    return replace(state, words=replace(state.words, store=rows))
 
 
 @dataclass(frozen=True)
 class LaneSums:
-    """What the head has to know of a lane.
+    """What a merge has to know of a lane, beside rows of words.
 
     Attributes
     ----------
     lane : number of the lane
-    of : the identity of the Head that it began with
+    of : the identity of the RoundStart that it began with
     n_updates : updates that the lane has made
     n_documents, n_tokens : of its documents
     totals : (n_topics,) sums over words of what it adds
@@ -239,8 +239,10 @@ class RowsUpdate:
             row = np.repeat(self.words, np.diff(self.added.indptr))
             rows[row, self.added.indices] += weight * self.added.data.astype(np.float64, copy=False)
         else:
-            given = weight, self.words.astype(np.int32), rows, *no_average(rows.shape[1])
-            add_rows(0, len(self.words), self.added.astype(np.float64, copy=False), *given)
+            averaged, average_weight = no_average(rows.shape[1])
+            added = self.added.astype(np.float64, copy=False)
+            words = self.words.astype(np.int32)
+            add_rows(0, len(words), added, weight, words, rows, averaged, average_weight)
 
     @property
     def nbytes(self):
@@ -280,10 +282,14 @@ class LaneUpdate:
 
 @dataclass(frozen=True)
 class RowsMerge:
-    """What merging does to any row of words: it is multiplied by kept, then weights times what lanes add."""
+    """What merging does to any row of words: it is multiplied by kept, then weights times what lanes add.
+
+    word_prior_step : step size at which the prior of topics is still to be learned from all rows, or None
+    """
 
     kept: float
     weights: tuple[float, ...]
+    word_prior_step: float | None = None
 
 
 @dataclass(frozen=True)
@@ -319,7 +325,7 @@ class LaneCounts:
 
 
 def begin(estimator, n_features, total_samples, feature_names=None):
-    """Return the Head of a model before its first update.
+    """Return the RoundStart of a model before its first update.
 
     Parameters
     ----------
@@ -335,9 +341,9 @@ def begin(estimator, n_features, total_samples, feature_names=None):
     if feature_names is not None:
         model.feature_names_in_ = checked_feature_names(feature_names, n_features, "feature_names")
     model._start(0)  # without rows
-    model._statistics = replace(model._statistics, n_features=n_features)
-    model._corpus_size = total_samples
-    return Head.of(model)
+    state = model._state
+    words = replace(state.words, n_features=n_features)
+    return RoundStart.of(model, replace(state, words=words, corpus_size=total_samples))
 
 
 def word_bounds(n_features, n_shards):
@@ -358,30 +364,29 @@ def _parts_of(n_features, first, last):
     return bounds[(bounds >= first) & (bounds <= last)] - first
 
 
-def initial_rows(head, first, last):
+def initial_rows(start, first, last):
     """Rows (n_words, n_topics) of a shard of word_bounds at the start; and sums, for set_initial_totals."""
-    key = combine_keys(head.state["_seed"], INITIAL_KEY)
-    rows = WordCounts.random(last - first, head.n_topics, key, first=first).store
-    bounds = _parts_of(head.n_features, first, last)
+    key = combine_keys(start.seed, INITIAL_KEY)
+    rows = WordCounts.random(last - first, start.n_topics, key, first=first).store
+    bounds = _parts_of(start.n_features, first, last)
     return rows, np.array([rows[a:b].sum(axis=0) for a, b in pairwise(bounds)])
 
 
-def set_initial_totals(head, totals):
-    """Return the Head with the sums of the initial rows of all shards, in their order."""
-    model = head.model(None)
-    model._statistics = replace(model._statistics, totals=np.concatenate(totals).sum(axis=0))
-    return Head.of(model)
+def set_initial_totals(start, totals):
+    """Return the RoundStart with the sums of the initial rows of all shards, in their order."""
+    words = replace(start.state.words, totals=np.concatenate(totals).sum(axis=0))
+    return start.followed_by(replace(start.state, words=words))
 
 
 # A round
 
 
-def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64, at=None):
+def local_update(start, words, rows, batches, lane, batch_size, dtype=np.float64, at=None):
     """Treat mini-batches of a lane.
 
     Parameters
     ----------
-    head : Head
+    start : RoundStart
     words : (n_words,) the words that its documents have, ascending
     rows : (n_rows, n_topics) of these at least, as the last merge left them; not changed
     batches : csr_arrays of documents, whose columns are positions in words; one, in the first round of all
@@ -394,63 +399,69 @@ def local_update(head, words, rows, batches, lane, batch_size, dtype=np.float64,
     -------
     update : LaneUpdate
     """
-    if head.n_updates == 0 and len(batches) != 1:
+    if start.n_updates == 0 and len(batches) != 1:
         raise ValueError(
             f"n_updates={len(batches)}: the first update, which replaces the start, is to be merged at once."
         )
     at = np.arange(len(words)) if at is None else at.astype(np.int64, copy=False)
-    store = np.empty((len(words) + 1, head.n_topics))
-    np.take(rows, at, axis=0, out=store[:-1], mode="clip")  # which needs no copy in between
-    store[-1] = 1.0  # becomes what is left of each entry of the start
-    model = head.model(store)
-    rule, number = model._statistics_update(), model.n_batch_iter_
-    n_documents, n_tokens, prior, is_first = 0, 0.0, None, model._n_topic_updates == 0
-    if model._wants_prior_statistics:
-        prior = PriorStatistics.none(head.n_topics)
-    with Workers(model.n_jobs) as workers:
+    own = np.empty((len(words), start.n_topics))
+    np.take(rows, at, axis=0, out=own, mode="clip")  # which needs no copy in between
+    state, method = with_rows(start.state, own), start.estimator._method()
+    rule, is_first = method.rule.of(state), state.n_topic_updates == 0
+    sums = LaneSums(
+        lane=lane,
+        of=start.identity,
+        n_updates=len(batches),
+        n_documents=0,
+        n_tokens=0.0,
+        totals=np.zeros(start.n_topics),
+        prior=PriorStatistics.none(start.n_topics) if method.learns_from_gains else None,
+    )
+    left = 1.0  # of each entry of the start, in the store: the scale says the rest
+    with Workers(start.estimator.n_jobs) as workers:
         for i, X in enumerate(batches):
             if X.shape[0] > batch_size:
                 raise ValueError(f"a batch has {X.shape[0]} documents; batch_size={batch_size}.")
-            update = _update(model, number + i)
-            rho = model._rho(update, model._n_topic_updates + 1 + i)
-            n_documents += X.shape[0]
+            update = start.update(start.n_updates + i)
+            rho = method.step_size(state, update, state.n_topic_updates + 1 + i)
+            kept = rule.kept(rho, is_first)
+            sums = replace(sums, n_documents=sums.n_documents + X.shape[0])
             if not X.data.any():
                 if not is_first:  # other lanes may have words
-                    model._statistics = model._statistics.decayed(rule.kept(rho, is_first))
+                    left *= _left_by(state.words, kept)
+                    state = replace(state, words=state.words.decayed(kept))
                 continue
-            key, in_order = model._key(FIT_KEY, update.number), np.arange(X.shape[0])
             reader = DocumentReader(as_documents(X), word_numbers=words)
-            counts = model._batch_counts(reader, in_order, key, update, workers)
-            model._statistics = rule(model._statistics, counts, rho, is_first, workers)
+            counts = counts_of_batch(method, state, reader, np.arange(X.shape[0]), update, workers)
+            left *= _left_by(state.words, kept)
+            state = replace(state, words=rule(state.words, counts, rho, is_first, workers))
             is_first = False
-            if prior is not None:
-                prior = prior.plus(counts.expected.prior_statistics())
-            n_tokens += counts.n_tokens
-    added, totals, n_added = _added(model._statistics, rows, at, np.dtype(dtype))
-    summary = LaneSums(lane, head.identity, len(batches), n_documents, n_tokens, totals, prior)
-    return LaneUpdate(summary, words, _smaller(added, n_added))
+            sums = _with_counts(sums, counts)
+    added, totals, n_added = _added(state.words, rows, at, left, np.dtype(dtype))
+    return LaneUpdate(replace(sums, totals=totals), words, _smaller(added, n_added))
 
 
-def _update(model, number, n_updates=1, is_first_visit=True):
-    """The Update that a lane makes, or that a merge stands for."""
-    return Update(
-        number,
-        is_first_visit=is_first_visit,
-        is_last_pass=False,
-        is_whole_corpus=False,
-        total_samples=model.total_samples or model._corpus_size,
-        n_updates=n_updates,
-    )
+def _with_counts(sums, counts):
+    """LaneSums after the BatchCounts of one more batch."""
+    prior = None if sums.prior is None else sums.prior.plus(counts.expected.prior_statistics())
+    return replace(sums, n_tokens=sums.n_tokens + counts.n_tokens, prior=prior)
 
 
-def _added(statistics, rows, at, dtype):
-    """What was added to statistics that began with these rows and one of ones, and is left in their store.
+def _left_by(words, kept):
+    """What decaying all entries by the factor kept leaves of an entry in the store (see WordCounts)."""
+    if kept == 0.0:
+        return 0.0
+    scale = words.scale * kept
+    return scale if scale < SMALLEST_SCALE else 1.0
+
+
+def _added(words, rows, at, left, dtype):
+    """What was added to statistics that began with these rows, of which so much is left in their store.
 
     Returns an ndarray, zero where nothing was added, its sums over words, and how many entries are not zero.
     """
-    added, totals = statistics.store[:-1], np.empty(statistics.store.shape[1])
-    left, scale = statistics.store[-1, 0], statistics.scale
-    n_added = take_changes(rows, at, left, scale, added, totals)
+    added, totals = words.store, np.empty(words.n_topics)
+    n_added = take_changes(rows, at, left, words.scale, added, totals)
     if dtype == added.dtype:
         return added, totals, n_added
     added = added.astype(dtype)
@@ -465,8 +476,8 @@ def _smaller(added, n_added):
     return added
 
 
-def merge_heads(head, summaries, is_first_visit=True):
-    """Merge the lanes of a round; returns the Head after it, and the RowsMerge for all shards.
+def merge_lanes(start, summaries, is_first_visit=True):
+    """Merge the lanes of a round; returns the RoundStart after it, and the RowsMerge for all shards.
 
     is_first_visit : whether documents may be new to the model, as in a first pass
     """
@@ -474,29 +485,32 @@ def merge_heads(head, summaries, is_first_visit=True):
     n_updates = lanes[0].n_updates if lanes else 0
     if [summary.lane for summary in lanes] != list(range(len(lanes))) or n_updates < 1:
         raise ValueError(f"the lanes {[s.lane for s in lanes]} are no round: each from 0 on is needed, once.")
-    _check_one_round(lanes, head.identity)
-    model = head.model(np.ones((1, head.n_topics)))
-    rule, update = model._statistics_update(), _update(model, head.n_updates, n_updates, is_first_visit)
+    _check_one_round(lanes, start.identity)
+    state, method = duplicate(start.state), start.estimator._method()
+    update = start.update(start.n_updates, n_updates, is_first_visit)
     n_documents, n_tokens = (sum(getattr(s, name) for s in lanes) for name in ("n_documents", "n_tokens"))
-    rho = model._rho(update)
-    is_told = n_tokens > 0.0
+    merge = RowsMerge(kept=1.0, weights=(0.0,) * len(lanes))
+    rule, rho, kept = method.rule.of(state), method.step_size(state, update), method.kept(state, update)
     counts = LaneCounts(
         [summary.totals for summary in lanes],
         [rule.factor(rho, s.n_documents, s.n_tokens) if s.n_tokens > 0.0 else 0.0 for s in lanes],
         _summed([summary.prior for summary in lanes]),
     )
-    merge = RowsMerge(1.0, (0.0,) * len(lanes))
-    if is_told:
+    if n_tokens > 0.0:
         weights = counts.weights(rule.factor(rho, n_documents, n_tokens))
+        left = _left_by(state.words, kept)
     with Workers(None) as workers:
         words = np.empty(0, dtype=np.int32)
-        model._global_step(BatchCounts(counts, words, n_documents, n_tokens), update, workers)
-    model.n_batch_iter_ += n_updates
-    model.n_samples_seen_ += n_documents
-    if is_told:
-        model._statistics = model._statistics.folded()
-        merge = RowsMerge(float(model._statistics.store[0, 0]), weights)
-    return Head.of(model, rho if is_told and model._learns_topic_word_prior else None), merge
+        found = BatchCounts(counts, words, n_documents, n_tokens)
+        state = method.absorb_counts(state, found, update, workers)
+    state = replace(
+        state, n_updates=state.n_updates + n_updates, n_samples_seen=state.n_samples_seen + n_documents
+    )
+    if n_tokens > 0.0:
+        step = rho if method.learns_word_prior else None
+        merge = RowsMerge(kept=float(left * state.words.scale), weights=weights, word_prior_step=step)
+        state = replace(state, words=state.words.folded())
+    return start.followed_by(state), merge
 
 
 def check_same_model(summary, identity):
@@ -551,58 +565,58 @@ def merge_rows(rows, merge, updates):
     return merged
 
 
-def row_sums(head, first, last, rows):
+def row_sums(start, first, last, rows):
     """What learn_from_rows wants of the merged rows of the shard first to last: small."""
-    model = head.model(rows)
-    bounds = _parts_of(head.n_features, first, last)
-    given = model._unit(model.total_samples_), model.topic_word_prior_
-    with Workers(model.n_jobs) as workers:
-        return np.array(digamma_sums(model._statistics, bounds, *given, workers))
+    state, method = with_rows(start.state, rows), start.estimator._method()
+    bounds = _parts_of(start.n_features, first, last)
+    with Workers(start.estimator.n_jobs) as workers:
+        sums = digamma_sums(state.words, bounds, method.unit(state), state.word_prior.base, workers)
+    return np.array(sums)
 
 
-def learn_from_rows(head, sums):
-    """Return the Head after learning from the row_sums of all shards, in their order; see wants_row_sums."""
-    if head.rho is None:
-        return head
-    model = head.model(np.empty((0, head.n_topics)))
-    given = model._unit(model.total_samples_), model.topic_word_prior_
-    mean = mean_log_of_sums(model._statistics, np.concatenate(sums), *given)
-    model._learn_topic_word_prior(mean, head.rho)
-    return Head.of(model)
+def learn_from_rows(start, merge, sums):
+    """Return the RoundStart after learning from the row_sums of all shards, in their order.
+
+    merge : RowsMerge, whose word_prior_step is None if there is nothing to learn
+    """
+    if merge.word_prior_step is None:
+        return start
+    state, method = start.state, start.estimator._method()
+    mean = mean_log_of_sums(state.words, np.concatenate(sums), method.unit(state), state.word_prior.base)
+    return start.followed_by(method.learn_word_prior(state, mean, merge.word_prior_step))
 
 
-def end_pass(head):
-    """Return the Head after one more pass over the corpus."""
-    model = head.model(None)
-    model.n_iter_ += 1
-    return Head.of(model, head.rho)
+def end_pass(start):
+    """Return the RoundStart after one more pass over the corpus."""
+    return start.followed_by(replace(start.state, n_passes=start.state.n_passes + 1))
 
 
 # From and to plain models
 
 
-def finish(head, rows):
+def finish(start, rows):
     """Return the fitted estimator with the rows of all shards, in their order."""
-    return head.model(np.concatenate(rows))
+    model, _ = start.estimator._unfitted()
+    model._state = with_rows(start.state, np.concatenate(rows))
+    return model
 
 
-def head_of(estimator):
-    """Return the Head of a fitted estimator, whose training goes on in lanes; its parameters are adopted."""
+def start_of(estimator):
+    """Return the RoundStart of a fitted estimator, whose parameters are adopted."""
     check_lanes(estimator)
     check_is_fitted(estimator)
     model = snapshot(estimator)._checked()
     model._check_settings()
-    model._check_continuation()
-    model = Head.of(model).model(np.empty((0, model._n_trained)))
-    model._adopt_settings()
-    model._statistics = model._statistics.folded()
-    return Head.of(model)
+    method, state = model._method(), model._state
+    method.check_continuation(state)
+    state = method.adopted(with_rows(state, np.empty((0, state.words.n_topics))))
+    return RoundStart.of(model, replace(state, words=state.words.folded()))
 
 
 def rows_of(estimator, words):
-    """The rows of some words of a fitted estimator, as its head goes on with them."""
-    statistics = estimator._statistics
-    return statistics.store[words] * statistics.scale
+    """The rows of some words of a fitted estimator, as its RoundStart goes on with them."""
+    counts = estimator._state.words
+    return counts.store[words] * counts.scale
 
 
 def narrowed(batches):

@@ -1,6 +1,7 @@
 """Estimators that are trained on one mini-batch after another."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -40,8 +41,13 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     max_iter: int
     early_stopping: bool
     validation_fraction: float
-    total_samples: float | None = None  # not a parameter of all methods
+    # Not parameters of all methods.
+    total_samples: float | None = None
+    components_init: ArrayLike | None = None
     shuffle: bool
+
+    # Raises ValueError for options without a rule for lanes (see _lanes.py); None: the method has no rule.
+    _check_lanes: Callable[[], None] | None = None
 
     _fitted_values = {"n_features_in_": COUNT}  # noqa: RUF012
     _state: Any

@@ -23,7 +23,7 @@ from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import duplicate, writable
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import frozen_topics
-from sktopic._topics._word_counts import WordCounts
+from sktopic._topics._word_counts import INITIAL_KEY, WordCounts
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._training._statistics_updates import BatchCounts, DocumentAverage, StatisticsUpdate
 from sktopic._training._step_size import StepSize, combined_step, whole_step
@@ -32,7 +32,6 @@ from sktopic._typing import DocumentsLike
 # Entries of statistics that a global step visits without a look for Ctrl-C: some tenths of a second.
 LONG_WORK = 200_000_000
 # Tell the streams of one seed apart.
-INITIAL_KEY = 0x696E6974
 FIT_KEY = 0x666974
 SHUFFLE_KEY = 0x73687566
 VALIDATION_KEY = 0x76616C69

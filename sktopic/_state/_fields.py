@@ -155,11 +155,14 @@ def size_fields(kind):
 
 
 @cache
-def optional_parts(kind):
-    """The names of parts that may be None."""
-    found = {name for name, declared in _own(kind, PartField).items() if declared.optional}
+def optional_fields(kind):
+    """The names of arrays that may be None, and of all fields of parts that may."""
+    found = {name for name, declared in _own(kind, ArrayField).items() if declared.optional}
     for name, declared in _own(kind, PartField).items():
-        found |= {f"{name}.{inner}" for inner in optional_parts(declared.kind)}
+        inner = optional_fields(declared.kind)
+        if declared.optional:
+            inner = array_fields(declared.kind).keys() | value_fields(declared.kind).keys()
+        found |= {f"{name}.{each}" for each in inner}
     return found
 
 

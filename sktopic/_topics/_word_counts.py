@@ -13,6 +13,8 @@ from sktopic._state._fields import State, array, number, size, those_left, total
 
 # Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
 N_PARTS = 16
+# Tells the stream of the random start from others of the seed.
+INITIAL_KEY = 0x696E6974
 # A scale below this is folded into the store (averaging loses digits as the scale falls: earlier).
 SMALLEST_SCALE = 1e-100
 SMALLEST_SCALE_AVERAGING = 1e-4

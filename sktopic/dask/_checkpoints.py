@@ -1,25 +1,20 @@
 """The state of a fit in files, from which it goes on: after a worker has died, or all of them and the client.
 
-A checkpoint is a file of the rows of each shard of words, and then one for the head, which says what it is a
+A checkpoint is a file of the rows of each shard of words, and then one for the start, which says what it is a
 checkpoint of. Where that is missing, the others are no checkpoint.
 """
 
 import json
 import re
+from numbers import Real
 from uuid import uuid4
 
 import numpy as np
 
-from sktopic._estimators._fitted_arrays import (
-    NUMBER,
-    attributes_of,
-    check_fitted_values,
-    declared_arrays,
-    fitted_values,
-    optional_arrays,
-)
-from sktopic._estimators._lanes import N_WORD_PARTS, ROWS, TOO_LARGE, Head, finish, rows_of, word_bounds
+from sktopic._estimators._fitted_arrays import check_fitted_values
+from sktopic._estimators._lanes import N_WORD_PARTS, ROWS, TOO_LARGE, finish, rows_of, word_bounds
 from sktopic._estimators._model_files import _decoded, _encoded, described
+from sktopic._state._fields import array_fields, arrays_of, optional_fields, state_of, value_fields, values_of
 from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import Whole, loaded_state, n_shards_of, rows_name
 
@@ -27,10 +22,10 @@ FORMAT, SCHEMA = "sktopic checkpoint", 1
 # Checkpoints that are kept: the last may be damaged.
 KEPT = 2
 NAME = re.compile(r"merge-(\d{8})\.checkpoint")
-# The files of a checkpoint: its head, and the rows of each shard.
+# The files of a checkpoint: its start, and the rows of each shard.
 FILE = re.compile(NAME.pattern + r"|merge-\d{8}-rows-\d{5}")
-# What a head has beside arrays.
-HEADER = {"format", "schema", "of", "bounds", "fitted", "rho"}
+# What a start has beside arrays.
+HEADER = {"format", "schema", "of", "bounds", "fitted"}
 # Parameters that make no difference to what is trained.
 WITHOUT_EFFECT = {"n_jobs", "verbose"}
 # What a checkpoint says of the documents.
@@ -65,19 +60,19 @@ class Checkpoints:
 
     def write(self, tasks, state, number):
         """Write a state, and delete older ones, of which the heads go first."""
-        head, writes = state.saved(tasks, self._folder, prefix_of(number))
-        (head,) = tasks.results([head])
+        start, writes = state.saved(tasks, self._folder, prefix_of(number))
+        (start,) = tasks.results([start])
         tasks.wait(writes)
-        self._write_head(head, state.bounds, number)
+        self._write_start(start, state.bounds, number)
         kept = tuple(map(prefix_of, self._numbers()[-KEPT:]))
         for name in sorted(self._folder.names(), key=lambda name: NAME.fullmatch(name) is None):
             if FILE.fullmatch(name) and not name.startswith(kept):
                 self._folder.delete(name)
-        self._last = head, state.bounds, number
+        self._last = start, state.bounds, number
 
-    def _write_head(self, head, bounds, number):
+    def _write_start(self, start, bounds, number):
         arrays, values = {}, {}
-        for name, value in head.fitted.items():
+        for name, value in start.fitted.items():
             if isinstance(value, np.ndarray):
                 arrays[name] = value
             else:
@@ -88,15 +83,14 @@ class Checkpoints:
             "of": self._identity,
             "bounds": [list(words) for words in bounds],
             "fitted": values,
-            "rho": head.rho,
         }
-        self._folder.write_arrays(_head_name(number), header, arrays)
+        self._folder.write_arrays(_start_name(number), header, arrays)
 
     def read(self, start, resume, check):
-        """Return the head of the last checkpoint, bounds of its shards, and its number; or None.
+        """Return the start of the last checkpoint, bounds of its shards, and its number; or None.
 
         start : the Head before the first update, of the same model
-        check : function of a head and a number that raises ValueError if they do not belong together
+        check : function of a start and a number that raises ValueError if they do not belong together
 
         Raises
         ------
@@ -112,20 +106,20 @@ class Checkpoints:
                 "another folder to start anew."
             )
         number = numbers[-1]
-        with self._folder.open_arrays(_head_name(number)) as archive:
-            found = _identity(archive.header)
-        self._check_identity(found, _head_name(number))
-        with self._folder.open_arrays(_head_name(number)) as archive:
+        with self._folder.open_arrays(_start_name(number)) as archive:
+            identity = _identity(archive.header)
+        self._check_identity(identity, _start_name(number))
+        with self._folder.open_arrays(_start_name(number)) as archive:
             unlike = archive.header.keys() ^ HEADER
             if unlike:
                 raise ValueError(f"it lacks, or should not have, {sorted(unlike)[:5]!r:.200}")
-            head = _head(archive, start)
-            bounds = _bounds(archive.header["bounds"], head.n_features)
-            check(head, number)
+            found = _start_in(archive, start)
+            bounds = _bounds(archive.header["bounds"], found.n_features)
+            check(found, number)
             missing = {rows_name(prefix_of(number), i) for i in range(len(bounds))} - {*self._folder.names()}
             if missing:
                 raise ValueError(f"it lacks {min(missing)}")
-        self._last = head, bounds, number
+        self._last = found, bounds, number
         return self._last
 
     def _check_identity(self, found, name):
@@ -144,24 +138,24 @@ class Checkpoints:
 
     def state(self, tasks, state):
         """The state of the last checkpoint, which has no history but the files."""
-        head, bounds, number = self._last
-        return loaded_state(tasks, self._folder, prefix_of(number), head, bounds)
+        start, bounds, number = self._last
+        return loaded_state(tasks, self._folder, prefix_of(number), start, bounds)
 
-    def given_state(self, tasks, head, model):
+    def given_state(self, tasks, start, model):
         """The state of a fitted model, whose rows go to the tasks through files."""
-        bounds = word_bounds(head.n_features, n_shards_of(head.n_features, head.n_topics))
+        bounds = word_bounds(start.n_features, n_shards_of(start.n_features, start.n_topics))
         for i, (first, last) in enumerate(bounds):
             write_rows(self._folder, rows_name(prefix_of(0), i), rows_of(model, slice(first, last)))
-        return loaded_state(tasks, self._folder, prefix_of(0), head, bounds)
+        return loaded_state(tasks, self._folder, prefix_of(0), start, bounds)
 
     def model(self, tasks, state):
         """The fitted model of the last checkpoint, whose rows are read here, shard by shard."""
-        head, bounds, number = self._last
+        start, bounds, number = self._last
         rows = [
-            read_rows(self._folder, rows_name(prefix_of(number), i), (last - first, head.n_topics))
+            read_rows(self._folder, rows_name(prefix_of(number), i), (last - first, start.n_topics))
             for i, (first, last) in enumerate(bounds)
         ]
-        return finish(head, rows)
+        return finish(start, rows)
 
 
 class InMemory:
@@ -176,9 +170,9 @@ class InMemory:
     def state(self, tasks, state):
         return state
 
-    def given_state(self, tasks, head, model):
-        bounds = word_bounds(head.n_features, 1)
-        return Whole((head, rows_of(model, slice(None))), bounds)
+    def given_state(self, tasks, start, model):
+        bounds = word_bounds(start.n_features, 1)
+        return Whole((start, rows_of(model, slice(None))), bounds)
 
     def model(self, tasks, state):
         return finish(*state.collected())
@@ -216,12 +210,12 @@ def prefix_of(number):
     return f"merge-{number:08d}"
 
 
-def _head_name(number):
+def _start_name(number):
     return f"{prefix_of(number)}.checkpoint"
 
 
 def _identity(header):
-    """What the head of a checkpoint says that it is of."""
+    """What the start of a checkpoint says that it is of."""
     schema, found = header.get("schema"), header.get("of")
     if header.get("format") != FORMAT or type(schema) is not int or schema != SCHEMA:
         raise ValueError("it is no checkpoint that this version reads")
@@ -230,43 +224,46 @@ def _identity(header):
     return found
 
 
-def _head(archive, start):
-    """The Head that an archive stands for, checked as a model file is; start : that of the same model."""
-    kind, header, arrays = start.kind, archive.header, archive.declared.keys()
-    if header["rho"] is not None or type(header["fitted"]) is not dict:
-        raise ValueError("its rho is not null, or its fitted values are no JSON object")
-    declared = declared_arrays(kind)
-    possible, needed = declared.keys() - {ROWS}, declared.keys() - {ROWS} - optional_arrays(kind)
-    unlike = (header["fitted"].keys() ^ fitted_values(kind).keys()) | (needed - arrays) | (arrays - possible)
+def _start_in(archive, start):
+    """The RoundStart that an archive stands for, checked as a model file is.
+
+    start : that before the first update of the same model
+    """
+    kind, header, arrays = type(start.state), archive.header, archive.declared.keys()
+    if type(header["fitted"]) is not dict:
+        raise ValueError("its fitted values are no JSON object")
+    values, declared = header["fitted"].keys(), array_fields(kind)
+    optional = optional_fields(kind)
+    unlike = (values ^ value_fields(kind).keys() | declared.keys() - {ROWS} ^ arrays) - optional
+    unlike |= (values - value_fields(kind).keys()) | (arrays - declared.keys()) | (arrays & {ROWS})
     if unlike:
         raise ValueError(f"it lacks, or should not have, {sorted(unlike)[:5]!r:.200}")
     found = {name: _decoded(value) for name, value in header["fitted"].items()}
-    found |= {name: archive.array(name, np.dtype(declared[name][0])) for name in arrays}
-    no_rows = np.empty((0, found["_statistics.totals"].size))
-    head = Head(kind, {**start.state, **attributes_of(kind, found | {ROWS: no_rows})})
+    found |= {name: archive.array(name, declared[name].dtype) for name in arrays}
+    n_topics = found["words.totals"].size
+    found[ROWS] = np.empty((0, n_topics))
+    read = start.followed_by(state_of(kind, found, {"features": start.n_features}))
     # Rows are files of their own: zeros that take no memory stand for them.
-    model = head.model(np.broadcast_to(0.0, (start.n_features, head.n_topics)))
+    model = finish(read, [np.broadcast_to(0.0, (start.n_features, n_topics))])
     check_fitted_values(model)
     model._checked()
-    _check_numbers(model, found)
-    if model.n_features_in_ != start.n_features:
-        raise ValueError(f"it has {model.n_features_in_} words, where {start.n_features} are needed")
-    model._check_continuation()
-    return head
+    _check_numbers(model._state)
+    model._method().check_continuation(model._state)
+    return read
 
 
-def _check_numbers(model, found):
+def _check_numbers(state):
     """Raise ValueError for numbers that no training leaves, from which it could not go on."""
-    for name, value in found.items():
+    for name, value in (arrays_of(state) | values_of(state)).items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             if not np.all(np.abs(value) <= TOO_LARGE):  # nor NaN
                 raise ValueError(f"{name} has numbers that are too large, or not finite")
-        elif model._fitted_values.get(name) is NUMBER and not 0 <= value <= TOO_LARGE:
+        elif isinstance(value, Real) and not 0 <= value <= TOO_LARGE:
             raise ValueError(f"{name} is {value!r:.40}")
-    if not (model._statistics.totals.min() >= 0.0 and model.doc_topic_prior_.min(initial=1.0) > 0.0):
-        raise ValueError("totals or doc_topic_prior_ has numbers that are not positive")
-    if model._statistics.scale != 1.0:
-        raise ValueError(f"_statistics.scale is {model._statistics.scale!r:.40}, where 1 is needed")
+    if not (state.words.totals.min() >= 0.0 and state.doc_topic_prior.min(initial=1.0) > 0.0):
+        raise ValueError("words.totals or doc_topic_prior has numbers that are not positive")
+    if state.words.scale != 1.0:
+        raise ValueError(f"words.scale is {state.words.scale!r:.40}, where 1 is needed")
 
 
 def _bounds(found, n_features):

@@ -12,7 +12,7 @@ from uuid import uuid4
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._lanes import begin, check_lanes, head_of
+from sktopic._estimators._lanes import begin, check_lanes, start_of
 from sktopic._estimators._topic_model import AT_LEAST_ONE
 from sktopic._runtime._compat import HasMethods, Interval, StrOptions
 from sktopic._runtime._optional import import_dask
@@ -164,17 +164,17 @@ class DaskTopicModel(BaseEstimator):
         self._check(estimator)
         with tasks_of(self.client) as tasks, self._files(tasks, self.checkpoint) as folder:
             documents = documents_of(X, tasks, type(estimator).__name__)
-            start = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
+            begun = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
             files = self._checkpoints(folder, documents)
             plan = self._plan(estimator, documents, int(estimator.max_iter))
-            found = files.read(start, self.resume, plan.check)
-            head, _, n_done = found or (start, None, 0)
-            plan.seed = head.seed if estimator.shuffle else None
+            found = files.read(begun, self.resume, plan.check)
+            begun, _, n_done = found or (begun, None, 0)
+            plan.seed = begun.seed if estimator.shuffle else None
 
-            def start():
-                return begin_state(tasks, head) if found is None else files.state(tasks, None)
+            def state():
+                return begin_state(tasks, begun) if found is None else files.state(tasks, None)
 
-            model = self._run(tasks, plan, start, n_done, files)
+            model = self._run(tasks, plan, state, n_done, files)
         return self._adopt(model, estimator, plan)
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
@@ -208,15 +208,17 @@ class DaskTopicModel(BaseEstimator):
             documents = documents_of(X, tasks, type(estimator).__name__, n_features)
             files = self._checkpoints(folder, documents)
             if fitted is None:
-                head = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
+                begun = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
             else:
-                head = head_of(self._in_tasks(fitted, tasks)).with_more(documents.n_documents)
+                begun = start_of(self._in_tasks(fitted, tasks)).with_more(documents.n_documents)
 
-            def start():
-                return begin_state(tasks, head) if fitted is None else files.given_state(tasks, head, fitted)
+            def state():
+                if fitted is None:
+                    return begin_state(tasks, begun)
+                return files.given_state(tasks, begun, fitted)
 
-            plan = self._plan(estimator, documents, 1, head.n_updates, is_fit=False)
-            model = self._run(tasks, plan, start, 0, files)
+            plan = self._plan(estimator, documents, 1, begun.n_updates, is_fit=False)
+            model = self._run(tasks, plan, state, 0, files)
         if fitted is not None and hasattr(fitted, "feature_names_in_"):
             model.feature_names_in_ = fitted.feature_names_in_
         return self._adopt(model, estimator, plan)
@@ -303,14 +305,14 @@ class DaskTopicModel(BaseEstimator):
         }
         return Checkpoints(folder, self.estimator, identity)
 
-    def _run(self, tasks, plan, start, n_done, files):
+    def _run(self, tasks, plan, state, n_done, files):
         """Run the rounds of a plan; returns the fitted model."""
         total, done = plan.n_documents_from(0), plan.n_documents_from(0) - plan.n_documents_from(n_done)
         name = f"{type(self).__name__}.{type(self.estimator).__name__}"
         with Progress(name, total, done=done, shown=bool(self.verbose)) as progress:
             every = int(self.checkpoint_every)
             try:
-                return run_rounds(tasks, plan, start, n_done, files, every, progress)
+                return run_rounds(tasks, plan, state, n_done, files, every, progress)
             except TaskFailed as failed:
                 raise failed.error from None
 

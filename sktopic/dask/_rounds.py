@@ -107,13 +107,13 @@ class Plan:
         first, last = round_.first_step * size, (round_.first_step + round_.n_steps) * size
         return [deal.chunk(tasks, lane, first, last) for lane in range(self.n_lanes)]
 
-    def check(self, head, n_done):
-        """Raise ValueError if a head after n_done rounds cannot be one of this plan."""
+    def check(self, start, n_done):
+        """Raise ValueError if a RoundStart after n_done rounds cannot be one of this plan."""
         if n_done > len(self.rounds):
             raise ValueError(f"it is of {n_done} merges, where {len(self.rounds)} are all")
-        if head.n_updates != self.n_updates[n_done]:
+        if start.n_updates != self.n_updates[n_done]:
             raise ValueError(
-                f"it has {head.n_updates} updates after {n_done} merges, where {self.n_updates[n_done]} are "
+                f"it has {start.n_updates} updates after {n_done} merges, where {self.n_updates[n_done]} are "
                 "needed; other versions may merge at other times"
             )
 

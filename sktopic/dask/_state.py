@@ -15,7 +15,7 @@ from sktopic._estimators._lanes import (
     initial_rows,
     learn_from_rows,
     local_update,
-    merge_heads,
+    merge_lanes,
     merge_rows,
     narrowed,
     row_sums,
@@ -67,7 +67,7 @@ class State(ABC):
 
     @abstractmethod
     def saved(self, tasks, folder, prefix):
-        """Tasks that write the rows into files and return nothing, and one that returns the head."""
+        """Tasks that write the rows into files and return nothing, and one that returns the RoundStart."""
 
     @abstractmethod
     def done(self, tasks, round_):
@@ -75,35 +75,35 @@ class State(ABC):
 
     @abstractmethod
     def collected(self):
-        """The head, and the rows of each shard; where tasks ran in this process."""
+        """The start, and the rows of each shard; where tasks ran in this process."""
 
 
-def begin_state(tasks, head):
+def begin_state(tasks, start):
     """The State before the first update."""
-    bounds = word_bounds(head.n_features, n_shards_of(head.n_features, head.n_topics))
+    bounds = word_bounds(start.n_features, n_shards_of(start.n_features, start.n_topics))
     if len(bounds) == 1:
-        return Whole(tasks.submit(("begin",), begin_whole, head, *bounds[0]), bounds)
-    begun = [tasks.submit(("begin", i), initial_rows, head, *words) for i, words in enumerate(bounds)]
+        return Whole(tasks.submit(("begin",), begin_whole, start, *bounds[0]), bounds)
+    begun = [tasks.submit(("begin", i), initial_rows, start, *words) for i, words in enumerate(bounds)]
     totals = [tasks.submit(("begin-totals", i), second, pair) for i, pair in enumerate(begun)]
     rows = [tasks.submit(("begin-rows", i), first, pair) for i, pair in enumerate(begun)]
-    return Shards(tasks.submit(("begin-head",), set_initial_totals, head, totals), rows, bounds)
+    return Shards(tasks.submit(("begin-start",), set_initial_totals, start, totals), rows, bounds)
 
 
-def loaded_state(tasks, folder, prefix, head, bounds):
+def loaded_state(tasks, folder, prefix, start, bounds):
     """The State that was written into files."""
     load = [
         tasks.submit(
-            (f"load-{prefix}", i), read_rows, folder, rows_name(prefix, i), (last - first, head.n_topics)
+            (f"load-{prefix}", i), read_rows, folder, rows_name(prefix, i), (last - first, start.n_topics)
         )
         for i, (first, last) in enumerate(bounds)
     ]
     if len(bounds) == 1:
-        return Whole(tasks.submit((f"state-{prefix}",), pair, head, load[0]), bounds)
-    return Shards(tasks.submit((f"head-{prefix}",), identity, head), load, bounds)
+        return Whole(tasks.submit((f"state-{prefix}",), pair, start, load[0]), bounds)
+    return Shards(tasks.submit((f"start-{prefix}",), identity, start), load, bounds)
 
 
 class Whole(State):
-    """Head and rows of all words, which one task returns."""
+    """RoundStart and rows of all words, which one task returns."""
 
     def __init__(self, state, bounds):
         self._state, self.bounds = state, bounds
@@ -123,15 +123,15 @@ class Whole(State):
         return tasks.submit(("done", round_.number), nothing, self._state)
 
     def collected(self):
-        head, rows = self._state
-        return head, [rows]
+        start, rows = self._state
+        return start, [rows]
 
 
 class Shards(State):
-    """The head, and the rows of each shard of words, which a task each returns."""
+    """The start, and the rows of each shard of words, which a task each returns."""
 
-    def __init__(self, head, rows, bounds):
-        self._head, self._rows, self.bounds = head, rows, bounds
+    def __init__(self, start, rows, bounds):
+        self._start, self._rows, self.bounds = start, rows, bounds
 
     def advance(self, tasks, round_, chunks):
         number = round_.number
@@ -139,8 +139,8 @@ class Shards(State):
         summaries = [
             tasks.submit(("summary", number, lane), summary_of, update) for lane, update in enumerate(updates)
         ]
-        merged = tasks.submit(("merge-head", number), merge_heads, self._head, summaries, round_.epoch == 0)
-        head = tasks.submit(("head", number), first, merged)
+        merged = tasks.submit(("merge-start", number), merge_lanes, self._start, summaries, round_.epoch == 0)
+        start = tasks.submit(("start", number), first, merged)
         merge = tasks.submit(("how", number), second, merged)
         rows = []
         for i, words in enumerate(self.bounds):
@@ -150,11 +150,11 @@ class Shards(State):
             ]
             rows.append(tasks.submit(("merge", number, i), merge_rows, self._rows[i], merge, parts))
         sums = [
-            tasks.submit(("sums", number, i), row_sums_of, head, *words, rows[i])
+            tasks.submit(("sums", number, i), row_sums_of, start, *words, rows[i])
             for i, words in enumerate(self.bounds)
         ]
-        head = tasks.submit(("learn", number), learnt, head, sums, round_)
-        return Shards(head, rows, self.bounds)
+        start = tasks.submit(("learn", number), learnt, start, merge, sums, round_)
+        return Shards(start, rows, self.bounds)
 
     def _update(self, tasks, round_, lane, chunk):
         name = round_.number, lane
@@ -164,20 +164,20 @@ class Shards(State):
             tasks.submit(("gather", *name, i), rows_of_words, rows, *self.bounds[i], words)
             for i, rows in enumerate(self._rows)
         ]
-        return tasks.submit(("update", *name), lane_of_shards, self._head, documents, gathered, lane, round_)
+        return tasks.submit(("update", *name), lane_of_shards, self._start, documents, gathered, lane, round_)
 
     def saved(self, tasks, folder, prefix):
         writes = [
             tasks.submit((f"save-{prefix}", i), write_rows, folder, rows_name(prefix, i), rows)
             for i, rows in enumerate(self._rows)
         ]
-        return tasks.submit((f"saved-{prefix}",), identity, self._head), writes
+        return tasks.submit((f"saved-{prefix}",), identity, self._start), writes
 
     def done(self, tasks, round_):
-        return tasks.submit(("done", round_.number), nothing, self._head, self._rows)
+        return tasks.submit(("done", round_.number), nothing, self._start, self._rows)
 
     def collected(self):
-        return self._head, self._rows
+        return self._start, self._rows
 
 
 def rows_name(prefix, shard):
@@ -188,9 +188,9 @@ def rows_name(prefix, shard):
 # Tasks
 
 
-def begin_whole(head, first_word, last_word):
-    rows, totals = initial_rows(head, first_word, last_word)
-    return set_initial_totals(head, [totals]), rows
+def begin_whole(start, first_word, last_word):
+    rows, totals = initial_rows(start, first_word, last_word)
+    return set_initial_totals(start, [totals]), rows
 
 
 def cut(windows, bounds, round_):
@@ -200,18 +200,20 @@ def cut(windows, bounds, round_):
 
 
 def lane_of_whole(state, windows, bounds, lane, round_):
-    head, rows = state
+    start, rows = state
     words, batches = cut(windows, bounds, round_)
-    return _lane(head, words, rows, batches, lane, round_, at=words)
+    return _lane(start, words, rows, batches, lane, round_, at=words)
 
 
-def lane_of_shards(head, documents, gathered, lane, round_):
+def lane_of_shards(start, documents, gathered, lane, round_):
     words, batches = documents
-    return _lane(head, words, np.concatenate(gathered), batches, lane, round_)
+    return _lane(start, words, np.concatenate(gathered), batches, lane, round_)
 
 
-def _lane(head, words, rows, batches, lane, round_, at=None):
-    return local_update(head, words, rows, batches, lane, round_.batch_size, np.dtype(round_.delta_dtype), at)
+def _lane(start, words, rows, batches, lane, round_, at=None):
+    return local_update(
+        start, words, rows, batches, lane, round_.batch_size, np.dtype(round_.delta_dtype), at
+    )
 
 
 def rows_of_words(rows, first_word, last_word, words):
@@ -229,28 +231,28 @@ def part_of(update, first_word, last_word):
 
 
 def merge_whole(state, updates, round_):
-    head, rows = state
-    head, merge = merge_heads(head, [update.summary for update in updates], round_.epoch == 0)
+    start, rows = state
+    start, merge = merge_lanes(start, [update.summary for update in updates], round_.epoch == 0)
     rows = merge_rows(rows, merge, [update.rows_of(0, len(rows)) for update in updates])
-    return learnt(head, [row_sums_of(head, 0, len(rows), rows)], round_), rows
+    return learnt(start, merge, [row_sums_of(start, 0, len(rows), rows)], round_), rows
 
 
-def row_sums_of(head, first_word, last_word, rows):
+def row_sums_of(start, first_word, last_word, rows):
     """What priors learn from the rows of a shard, if they learn."""
-    return row_sums(head, first_word, last_word, rows) if head.wants_row_sums else None
+    return row_sums(start, first_word, last_word, rows) if start.learns_word_prior else None
 
 
-def learnt(head, sums, round_):
-    """The head after a round."""
-    if head.wants_row_sums:
-        head = learn_from_rows(head, sums)
-    return end_pass(head) if round_.ends_epoch else head
+def learnt(start, merge, sums, round_):
+    """The RoundStart after a round."""
+    if start.learns_word_prior:
+        start = learn_from_rows(start, merge, sums)
+    return end_pass(start) if round_.ends_epoch else start
 
 
 def write_whole(folder, prefix, state):
-    head, rows = state
+    start, rows = state
     write_rows(folder, rows_name(prefix, 0), rows)
-    return head
+    return start
 
 
 def pair(one, other):

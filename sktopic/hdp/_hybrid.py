@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._fitted_arrays import FLOAT, NUMBER
-from sktopic._estimators._lanes import LaneModel
+from sktopic._estimators._minibatch_model import WeightedMinibatchModel
 from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
@@ -21,7 +21,7 @@ from sktopic.hdp._table_step import TableStep
 ROOT_UPDATES = 100
 
 
-class HybridHDP(LaneModel, SplitMergeSampler):
+class HybridHDP(WeightedMinibatchModel, SplitMergeSampler):
     """Topics of very different sizes, and new ones in a stream: an online hierarchical Dirichlet process.
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
@@ -262,7 +262,7 @@ class HybridHDP(LaneModel, SplitMergeSampler):
     _fitted_values = {**MinibatchHDP._fitted_values, "_growth": NUMBER}  # noqa: RUF012
     # With split_merge=True alone; those of the window are as in Window, and its size is that of the next.
     _optional_arrays = {  # noqa: RUF012
-        **LaneModel._optional_arrays,
+        **WeightedMinibatchModel._optional_arrays,
         **SPLIT_MERGE,
     }
 

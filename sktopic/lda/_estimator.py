@@ -21,7 +21,6 @@ class MinibatchLDAEstimator(MinibatchEstimator):
 
     doc_topic_prior: float | ArrayLike | str | None
     topic_word_prior: Any
-    components_init: ArrayLike | None
 
     _parameter_constraints = SHARED
     _fitted_states = {"_state": LDAState}  # noqa: RUF012
@@ -35,6 +34,9 @@ class MinibatchLDAEstimator(MinibatchEstimator):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
         check_topic_word_prior(self.topic_word_prior, self.n_components)
+
+    def _check_lanes(self):
+        """Raise ValueError for options without a rule for lanes."""
 
     # Parts of a method, from parameters that most estimators have
 

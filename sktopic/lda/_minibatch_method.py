@@ -19,7 +19,7 @@ from sktopic._topics._word_count_views import (
     posterior_bound,
     probabilities,
 )
-from sktopic._topics._word_counts import LEANING, WordCounts
+from sktopic._topics._word_counts import INITIAL_KEY, LEANING, WordCounts
 from sktopic._topics._word_prior import (
     TopicWordPrior,
     adopted_word_prior,
@@ -35,8 +35,6 @@ from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._minibatch_state import LDAState
 from sktopic.lda._topic_exchange import best_order, new_order
 
-# Tells the stream of the random start from others of the seed.
-INITIAL_KEY = 0x696E6974
 # Passes over all entries that learning the prior of topics takes, in operations on each.
 WORD_PRIOR_PASSES = 8
 
@@ -167,15 +165,16 @@ class MinibatchLDA:
     def averages(self):
         return self.rule.is_average
 
+    @property
+    def learns_word_prior(self):
+        """Whether an update learns the prior of topics from the rows of all words."""
+        return self.word_prior.is_learned
+
     # The start, and parameters that are changed later
 
-    def start(self, n_features, seed, feature_rows=None):
-        """The state before the first update.
-
-        feature_rows : rows that the statistics have, of n_features words, where others are elsewhere
-        """
-        words = self._initial_words(n_features if feature_rows is None else feature_rows, seed)
-        words = replace(words, n_features=n_features)
+    def start(self, n_features, seed):
+        """The state before the first update."""
+        words = self._initial_words(n_features, seed)
         state = LDAState(
             words=words,
             doc_topic_prior=check_prior(self.doc_prior.value, self.n_components),
@@ -285,8 +284,12 @@ class MinibatchLDA:
         return combined_step(self.steps, t, update.n_updates, first_pass)
 
     def kept(self, state, update):
-        rho, is_first = self.step_size(state, update), state.n_topic_updates == 0
-        return self.rule.of(state).kept(rho, is_first)
+        return self._rule(state, update).kept(self.step_size(state, update), state.n_topic_updates == 0)
+
+    def _rule(self, state, update):
+        """How the update enters the statistics."""
+        rule = self.rule.of(state)
+        return rule.combined(update.n_updates) if update.n_updates > 1 else rule
 
     def infer(self, state, batch, keys, update, workers):
         prior = state.doc_topic_prior
@@ -304,7 +307,7 @@ class MinibatchLDA:
 
     def absorb(self, state, counts, update, workers):
         state = self.absorb_counts(state, counts, update, workers)
-        if not self.word_prior.is_learned or counts.n_tokens == 0.0:
+        if not self.learns_word_prior or counts.n_tokens == 0.0:
             return state
         unit, prior = self.unit(state), state.word_prior
         mean = mean_log_probability(state.words, unit, prior.base, workers)
@@ -330,9 +333,7 @@ class MinibatchLDA:
 
     def _entered(self, state, words, counts, update, workers):
         """The statistics after a batch has entered them; arrays change in place."""
-        rule = self.rule.of(state)
-        if update.n_updates > 1:
-            rule = rule.combined(update.n_updates)
+        rule = self._rule(state, update)
         return rule(words, counts, self.step_size(state, update), state.n_topic_updates == 0, workers)
 
     def _learned_prior(self, state, prior, expected, update):
@@ -380,7 +381,7 @@ class MinibatchLDA:
 
     def work(self, state, counts, update):
         work, size, rule = counts.expected.work(), state.words.size, self.rule.of(state)
-        passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.word_prior.is_learned else 0)
+        passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
         work += passes * size
         if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
             return work
