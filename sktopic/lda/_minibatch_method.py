@@ -9,6 +9,14 @@ import numpy as np
 from sktopic._inference import InferenceStep, TrainingStep
 from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import grown
+from sktopic._topics._fitted_topic_prior import (
+    TopicWordPrior,
+    adopted_prior,
+    edited_prior,
+    given_doc_topic_prior,
+    n_topics_of_start,
+    prior_of_more_words,
+)
 from sktopic._topics._prior import PRIOR_INERTIA, PriorLearner, check_prior, learned_topic_word_prior
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_words
@@ -20,14 +28,6 @@ from sktopic._topics._word_count_views import (
     probabilities,
 )
 from sktopic._topics._word_counts import INITIAL_KEY, LEANING, WordCounts
-from sktopic._topics._word_prior import (
-    TopicWordPrior,
-    adopted_word_prior,
-    check_number_of_topics,
-    edited_word_prior,
-    given_doc_topic_prior,
-    wider_word_prior,
-)
 from sktopic._training._minibatches import LONG_WORK
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic._training._step_size import combined_step
@@ -222,16 +222,20 @@ class MinibatchLDA:
         return replace(state, prior_rule=self.doc_prior.rule, prior_averages=averages, n_prior_updates=0)
 
     def _adopted_word_prior(self, state):
-        setting, prior, counts = self.word_prior, state.word_prior, state.words
-        if not setting.is_learned:
-            return adopted_word_prior(prior, setting.value, setting.default, counts)
-        # Goes on from what is learned, if not from a matrix.
-        start = prior.base if state.n_topic_updates > 0 else setting.default
-        return adopted_word_prior(prior, None, start, counts)
+        setting, prior = self.word_prior, state.word_prior
+        value, default = setting.value, setting.default
+        if setting.is_learned:  # goes on from what is learned, if not from a matrix
+            value, default = None, prior.base if state.n_topic_updates > 0 else default
+        return adopted_prior(prior, value, default, self.n_components, state.words)
 
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
-        check_number_of_topics(self.n_components, state.word_prior, len(state.doc_topic_prior))
+        n_start, when = n_topics_of_start(state.word_prior, len(state.doc_topic_prior))
+        if self.n_components != n_start:
+            raise ValueError(
+                f"n_components={self.n_components!r} differs from the {n_start} topics {when}; set it back, "
+                "or call fit to start anew."
+            )
         averaged = self.start_from.averaged
         if averaged != state.words.averages:
             raise ValueError(
@@ -432,7 +436,7 @@ class MinibatchLDA:
         return replace(
             state,
             words=edited_topics(state.words, edit),
-            word_prior=edited_word_prior(state.word_prior, edit),
+            word_prior=edited_prior(state.word_prior, edit),
             doc_topic_prior=edit.sums(prior),
             prior_averages=averages,
         )
@@ -448,6 +452,6 @@ class MinibatchLDA:
 
     def grown(self, state, n_words):
         """The state with so many words more."""
-        prior = wider_word_prior(state.word_prior, state.words.n_features, n_words)
+        prior = prior_of_more_words(state.word_prior, state.words.n_features, n_words)
         words = self.rule.grown(grown(state.words, n_words), n_words, prior.base)
         return replace(state, words=words, word_prior=prior)

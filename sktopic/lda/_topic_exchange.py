@@ -38,7 +38,7 @@ def new_order(words, unit, word_prior, *, prior, n_updates, choose, equal_sizes=
     equal_sizes : as evidence_gains has it
     """
     entries = word_prior.entries
-    known = word_prior.is_edited or words.frozen is not None
+    known = word_prior.topic_of_start is not None or words.frozen is not None
     if entries is None or known or not is_due(n_updates, entries, words.n_topics):
         return None
     if prior is not None and np.any(prior != prior[0]):
