@@ -177,6 +177,12 @@ def check_parameters(model):
         raise _set_in_training(model, name, state.get(name))
 
 
+def check_state(model, state):
+    """Raise RuntimeError for a state that is not the one which the training call has set last."""
+    if vars(model).get("_state") is not state:
+        raise _set_in_training(model, "_state", vars(model).get("_state", DELETED))
+
+
 def _set_in_training(model, name, value):
     owner, method = type(model).__name__, _guard_of(model).method
     change = f"{name} cannot be deleted" if value is DELETED else f"{name}={value!r:.40} cannot be set"

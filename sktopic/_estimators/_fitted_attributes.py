@@ -3,6 +3,8 @@
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 
 class FittedAttribute:
     """A field of the state, as a read-only attribute of the estimator; there is none where the field is None.
@@ -25,7 +27,8 @@ class FittedAttribute:
         value = None if state is None else self._read(state)
         if value is None:
             raise AttributeError(f"this {type(model).__name__} has no {self._name}: call fit first.")
-        return value
+        # A view, of which no shape that is set is that of the array itself: kernels trust sizes.
+        return value.view() if isinstance(value, np.ndarray) else value
 
     def __set__(self, model, value):
         raise AttributeError(f"{self._name} of {type(model).__name__} is read-only: fit and its like set it.")

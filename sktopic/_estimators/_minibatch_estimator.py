@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from sktopic._estimators._concurrency import fits, trains
+from sktopic._estimators._concurrency import changing, fits, trains
 from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
 from sktopic._estimators._fitted_arrays import COUNT, damaged
 from sktopic._estimators._fitted_attributes import fitted
@@ -16,6 +16,7 @@ from sktopic._estimators._topic_model import TopicModel
 from sktopic._estimators._training import Training
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
+from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import writable
 from sktopic._training._minibatches import (
@@ -158,7 +159,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             method.check_continuation(self._state)
             documents = self._documents(X).weighted(sample_weight).begin()  # errors change nothing
             self._check_undisturbed()
-            with Training(self).updating(waits=True):
+            with changing(self), complete_or_undone(self, waits=True):
                 self._state = method.adopted(writable(self._state))
         else:
             documents = self._begin_weighted(X, sample_weight, streamed=True)

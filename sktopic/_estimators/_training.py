@@ -1,8 +1,6 @@
 """The state of an estimator in the hands of the call that trains it."""
 
-from contextlib import contextmanager
-
-from sktopic._estimators._concurrency import changing
+from sktopic._estimators._concurrency import changing, check_parameters, check_state
 from sktopic._runtime._interrupt import complete_or_undone
 
 
@@ -15,26 +13,29 @@ class Training:
     """
 
     def __init__(self, model):
-        self._model = model
+        self._model, self._state = model, model._state
 
     @property
     def state(self):
-        return self._model._state
+        return self._state
 
     @state.setter
     def state(self, state):
-        self._model._state = state
+        self._model._state = self._state = state
 
     def check_undisturbed(self):
-        """Raise an error if somebody else has changed parameters, or sizes of fitted arrays."""
-        self._model._check_undisturbed()
+        """Raise an error if somebody else has set parameters or the state."""
+        check_parameters(self._model)
+        check_state(self._model, self._state)
 
-    @contextmanager
-    def updating(self, *, waits, undo=None):
-        """Change the state in the block, while readers wait.
+    def changing(self):
+        """The lock to hold while the state is changed, so that readers wait."""
+        return changing(self._model)
 
-        waits : whether Ctrl-C waits for the end of the block; else it leaves the state that was before
+    def complete_or_undone(self, *, waits, undo=None):
+        """Context manager of a block that sets the state: it is complete, or the state is that before.
+
+        waits : whether Ctrl-C waits for the end of the block, and does not stop it
         undo : function that restores what the block has changed inside arrays of that state
         """
-        with changing(self._model), complete_or_undone(self._model, undo, waits=waits):
-            yield
+        return complete_or_undone(self._model, undo, waits=waits)

@@ -1,7 +1,7 @@
 """Counts of words in topics, stored word by word, which mini-batches update."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sktopic._kernels._rng import fill_noise
 from sktopic._runtime._arrays import row_blocks, rows_of
-from sktopic._state._fields import State, array, number, size, those_left, total
+from sktopic._state._fields import State, array, changed, number, size, those_left, total
 
 # Parts the words of a batch are dealt in; fixed, because partial sums are added part by part.
 N_PARTS = 16
@@ -201,7 +201,7 @@ class WordCounts(State):
     def with_total(self, total):
         """The same, rescaled so that all entries of topics that may change sum to the total, if they do."""
         present = self.totals[self.free].sum()
-        return replace(self, scale=float(total / present)) if present > 0.0 else self
+        return changed(self, scale=float(total / present)) if present > 0.0 else self
 
     def decayed(self, factor):
         """The same, every entry multiplied by the factor, in [0, 1]."""
@@ -212,11 +212,11 @@ class WordCounts(State):
             for rows in row_blocks(self.store):
                 self.store[rows][:, free] = 0.0
             self.totals[free] = 0.0
-            return replace(self, scale=1.0)
+            return changed(self, scale=1.0)
         scale = float(self.scale * factor)
         if scale < (SMALLEST_SCALE_AVERAGING if self.averages else SMALLEST_SCALE):
             return self._folded(scale)
-        return replace(self, scale=scale)
+        return changed(self, scale=scale)
 
     def add(self, counts, words, factor, workers):
         """Add factor times the expected counts of a document step, at the rows of its words."""
@@ -265,7 +265,7 @@ class WordCounts(State):
         for rows in row_blocks(self.store):
             self.store[rows][:, free] *= scale
         self.totals[free] *= scale
-        return replace(self, scale=1.0)
+        return changed(self, scale=1.0)
 
     def _fold_average(self):
         for rows in row_blocks(self.store):

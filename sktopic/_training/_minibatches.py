@@ -6,7 +6,7 @@ no shuffling and total_samples given does what `add_minibatches` does.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from sktopic._documents._matrices import GROUP_SIZE
 from sktopic._inference import DenseCounts, ExpectedCounts
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._parallel import Workers
-from sktopic._state._fields import duplicate
+from sktopic._state._fields import changed, duplicate
 from sktopic._training._minibatch_state import MinibatchState
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._training._statistics_updates import BatchCounts
@@ -85,8 +85,15 @@ class Training(Protocol):
     def check_undisturbed(self) -> None:
         """Raise an error if somebody else has changed parameters or the state."""
 
-    def updating(self, *, waits: bool) -> Any:
-        """Context manager of an update: readers wait; Ctrl-C waits, or leaves the state that was."""
+    def changing(self) -> Any:
+        """The lock to hold while the state is changed, so that readers wait."""
+
+    def complete_or_undone(self, *, waits: bool, undo: Callable[[], None] | None = None) -> Any:
+        """Context manager of a block that sets the state: it is complete, or the state is that before.
+
+        waits : whether Ctrl-C waits for the end of the block, and does not stop it
+        undo : function that restores what the block has changed inside arrays of that state
+        """
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ class Run:
     """What one call of fit or partial_fit trains with: settings do not change meanwhile."""
 
     method: Any
-    training: Any
+    training: Training
     monitor: FitMonitor
     workers: Workers
 
@@ -116,7 +123,7 @@ def fit_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, evalua
     """Train on all documents, pass after pass; evaluate : function that returns a held-out score, or None."""
     method, training, whole = run.method, run.training, passes.size is None
     state, earlier = training.state, EarlierPasses()
-    training.state = replace(state, corpus_size=documents.total_weight())
+    training.state = changed(state, corpus_size=documents.total_weight())
     total_samples = passes.total_samples or training.state.corpus_size
     run.monitor.begin(documents.n_documents * passes.max_iter, evaluate, ("epoch", passes.max_iter))
     for epoch in range(passes.max_iter):
@@ -136,10 +143,10 @@ def fit_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, evalua
             train_on_batch(run, reader, rows, update, earlier=earlier)
             if tasks.end_update():
                 break
-        training.state = replace(training.state, n_passes=epoch + 1)
+        training.state = changed(training.state, n_passes=epoch + 1)
         stop = run.monitor.after_epoch()
         if evaluate is not None:
-            training.state = replace(training.state, validation_scores=np.array(run.monitor.scores))
+            training.state = changed(training.state, validation_scores=np.array(run.monitor.scores))
         if tasks.end_epoch() or stop:
             break
     tasks.end()
@@ -177,13 +184,13 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
     counts = counts_of_batch(method, state, reader, rows, update, workers)
     # Ctrl-C waits for the update; or, where that may take long, stops it, and leaves no trace.
     short = method.work(state, counts, update) < LONG_WORK
-    with training.updating(waits=short):
+    with training.changing(), training.complete_or_undone(waits=short):
         if not short:
-            state = replace(state, words=duplicate(state.words))
+            state = changed(state, words=duplicate(state.words))
         if earlier is not None and earlier.share > 0.0 and counts.n_tokens > 0.0:
             earlier.share *= method.kept(state, update)
         state = method.absorb(state, counts, update, workers)
-        training.state = replace(
+        training.state = changed(
             state,
             n_updates=state.n_updates + 1,
             n_samples_seen=state.n_samples_seen + counts.n_documents,

@@ -1,14 +1,14 @@
 """LDA from mini-batches: what the methods share, as functions of their settings and the state."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from sktopic._inference import InferenceStep, TrainingStep
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import grown
+from sktopic._state._fields import changed, grown
 from sktopic._topics._fitted_topic_prior import (
     TopicWordPrior,
     adopted_prior,
@@ -197,7 +197,7 @@ class MinibatchLDA:
         if prior.entries is not None:
             n_given = 0 if given is None else len(given)
             words.lean(prior.base, prior.entries, self.start_from.leaning, n_given)
-        return replace(state, words=self.rule.started(words, prior.base))
+        return changed(state, words=self.rule.started(words, prior.base))
 
     def _initial_words(self, n_features, seed):
         n, given = self.n_components, self.start_from.components
@@ -211,15 +211,15 @@ class MinibatchLDA:
 
     def adopted(self, state):
         """The state with parameters that were changed since the last call."""
-        state = replace(state, word_prior=self._adopted_word_prior(state))
+        state = changed(state, word_prior=self._adopted_word_prior(state))
         n_topics = len(state.doc_topic_prior)
         if not self.doc_prior.is_learned:
             value = given_doc_topic_prior(self.doc_prior.value, self.n_components, state.word_prior, n_topics)
-            return replace(state, doc_topic_prior=value, prior_rule=None)
+            return changed(state, doc_topic_prior=value, prior_rule=None)
         if state.prior_rule == self.doc_prior.rule:
             return state
         averages = self.doc_prior.learner.initial(state.doc_topic_prior)
-        return replace(state, prior_rule=self.doc_prior.rule, prior_averages=averages, n_prior_updates=0)
+        return changed(state, prior_rule=self.doc_prior.rule, prior_averages=averages, n_prior_updates=0)
 
     def _adopted_word_prior(self, state):
         setting, prior = self.word_prior, state.word_prior
@@ -319,16 +319,16 @@ class MinibatchLDA:
 
     def absorb_counts(self, state, counts, update, workers):
         """The state after a batch, but for what is learned from the rows of all words."""
-        state = replace(state, total_samples=float(update.total_samples))
+        state = changed(state, total_samples=float(update.total_samples))
         if counts.n_tokens == 0.0:  # nothing was said about topics
             return state
-        state = replace(
+        state = changed(
             state,
             words=self._entered(state, state.words, counts, update, workers),
             **self._learned_prior(state, state.doc_topic_prior, counts.expected, update),
         )
         state = self._exchanged(state)
-        return replace(
+        return changed(
             state,
             n_topic_updates=state.n_topic_updates + update.n_updates,
             n_tokens_seen=state.n_tokens_seen + float(counts.n_tokens),
@@ -374,14 +374,14 @@ class MinibatchLDA:
         averages = state.prior_averages
         if state.prior_rule is not None:  # one a topic, and with the Gamma prior one of all behind them
             averages = np.append(averages[order], averages[len(order) :])
-        return replace(state, doc_topic_prior=state.doc_topic_prior[order], prior_averages=averages)
+        return changed(state, doc_topic_prior=state.doc_topic_prior[order], prior_averages=averages)
 
     def learn_word_prior(self, state, mean_log_probability, rho):
         """The state after a step of the prior of topics; the mean is over all words and topics."""
         base = learned_topic_word_prior(
             self.word_prior.rule, mean_log_probability, state.words.n_features, state.word_prior.base, rho
         )
-        return replace(state, word_prior=replace(state.word_prior, base=base))
+        return changed(state, word_prior=changed(state.word_prior, base=base))
 
     def work(self, state, counts, update):
         work, size, rule = counts.expected.work(), state.words.size, self.rule.of(state)
@@ -433,7 +433,7 @@ class MinibatchLDA:
             averages = edit.sums(averages)
         elif state.prior_rule is not None:
             averages = edit.log_means(averages, prior)
-        return replace(
+        return changed(
             state,
             words=edited_topics(state.words, edit),
             word_prior=edited_prior(state.word_prior, edit),
@@ -448,10 +448,10 @@ class MinibatchLDA:
                 "average=True: what is reported is the mean of past topics, and cannot be frozen."
             )
         pseudo_count = self.view.pseudo_count(state.word_prior)
-        return replace(state, words=frozen_topics(state.words, topics, self.unit(state), pseudo_count))
+        return changed(state, words=frozen_topics(state.words, topics, self.unit(state), pseudo_count))
 
     def grown(self, state, n_words):
         """The state with so many words more."""
         prior = prior_of_more_words(state.word_prior, state.words.n_features, n_words)
         words = self.rule.grown(grown(state.words, n_words), n_words, prior.base)
-        return replace(state, words=words, word_prior=prior)
+        return changed(state, words=words, word_prior=prior)
