@@ -20,7 +20,7 @@ def load(name):
         return _docstrings()
     folder = os.environ.get("SKTOPIC_DATA")
     if not folder:
-        raise SystemExit("Set SKTOPIC_DATA to a folder with NAME.npz files (see CONTRIBUTING.md).")
+        raise SystemExit("Set SKTOPIC_DATA to a folder with NAME.npz files (see tests/README.md).")
     path = Path(folder) / f"{name}.npz"
     if not path.exists():
         raise SystemExit(f"There is no {path.name} in the folder named by SKTOPIC_DATA.")

@@ -35,6 +35,7 @@ exclude_patterns = [
     "_build",
     "_templates",
     "llms.md",
+    "README.md",
     "sg_execution_times.rst",
     "auto_examples/**.ipynb",
     "auto_examples/**.py",

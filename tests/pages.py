@@ -3,11 +3,19 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+TEXTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    ".github/RELEASING.md",
+    "benchmarks/README.md",
+    "sktopic/_kernels/README.md",
+    "tests/README.md",
+)
 MADE = {"_build", "_templates", "auto_examples", "generated"}  # folders of doc/ with what is built or no page
 
 
 def written_pages():
-    """README.md and CONTRIBUTING.md, all in doc/ that nobody generates, and the texts between examples."""
+    """All texts of doc/ that nobody generates, those of other folders, and the texts between examples."""
     doc = ROOT / "doc"
     found = [
         page
@@ -15,5 +23,5 @@ def written_pages():
         for page in doc.rglob(f"*.{suffix}")
         if page.name != "sg_execution_times.rst" and not MADE & set(page.relative_to(doc).parts)
     ]
-    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "examples").rglob("README.rst")]
+    texts = [ROOT / name for name in TEXTS] + [*(ROOT / "examples").rglob("README.rst")]
     return sorted([*found, *texts])
