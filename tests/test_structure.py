@@ -1,0 +1,88 @@
+"""What keeps the package readable: short chains of classes, few arguments, attributes behind one module.
+
+That folders import from those below them alone is checked by import-linter (`make lint`).
+"""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import sktopic
+
+from .conftest import ESTIMATORS
+
+PACKAGE = Path(sktopic.__file__).parent
+# Classes of ours, from an estimator on: itself, its family, its kind, TopicModel.
+LONGEST_CHAIN = 4
+MOST_ARGUMENTS, MOST_KERNEL_ARGUMENTS = 7, 10
+LONGEST_CLASS = 250  # lines without the docstring
+MOST_FILES_AT_THE_TOP = 10
+# The module that goes behind attributes, by vars() and object.__new__.
+BEHIND_ATTRIBUTES = "_state/_attributes.py"
+# Public functions whose options users name in calls.
+OPTIONS_OF_USERS = {"explore", "topic_number_curve", "coherence", "relative_score"}
+
+
+def sources(suffix):
+    """Syntax trees of the package by the names of files."""
+    files = sorted(PACKAGE.rglob(f"*{suffix}"))
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in files}
+
+
+def functions(suffix):
+    for name, tree in sources(suffix).items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                given = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+                yield name, node.name, [each.arg for each in given if each.arg not in ("self", "cls")]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_chains_of_classes_are_short(estimator):
+    chain = [each.__name__ for each in inspect.getmro(estimator) if each.__module__.startswith("sktopic")]
+    assert len(chain) <= LONGEST_CHAIN, chain
+
+
+def test_functions_have_few_arguments():
+    wide = {
+        f"{file} {name}: {len(arguments)}"
+        for file, name, arguments in functions(".py")
+        if len(arguments) > MOST_ARGUMENTS and name != "__init__" and name not in OPTIONS_OF_USERS
+    }
+    assert not wide
+
+
+def test_kernels_have_few_arguments():
+    wide = {
+        f"{file} {name}: {len(arguments)}"
+        for file, name, arguments in functions(".pyi")
+        if len(arguments) > MOST_KERNEL_ARGUMENTS
+    }
+    assert not wide
+
+
+def test_one_module_goes_behind_attributes():
+    found = set()
+    for name, tree in sources(".py").items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("vars", "object.__new__"):
+                found.add(name)
+    assert found <= {BEHIND_ATTRIBUTES}
+
+
+def test_classes_are_no_longer_than_a_reader_keeps_in_mind():
+    long = {}
+    for name, tree in sources(".py").items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                documented = len((ast.get_docstring(node, clean=False) or "").splitlines())
+                lines = node.end_lineno - node.lineno - documented
+                if lines > LONGEST_CLASS:
+                    long[f"{name} {node.name}"] = lines
+    assert not long
+
+
+def test_few_files_are_at_the_top():
+    assert len(list(PACKAGE.glob("*.py"))) <= MOST_FILES_AT_THE_TOP
