@@ -130,7 +130,7 @@ def _write_entry(archive, file, name, pieces):
 
 
 def parse_json(text, name=HEADER):
-    """Return the dict that bytes of JSON stand for; ValueError, which names the file, for all else."""
+    """Return the dict that bytes of JSON stand for; ValueError for all else. name : name of the file."""
     try:
         parsed = json.loads(text.decode("utf-8"))
     except RecursionError:
