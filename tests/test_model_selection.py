@@ -123,7 +123,6 @@ OURS = b'{"key": "0"}\n'
         (b"years of work\n", 1),
         (b'{"key": \n', 1),
         (OURS + b"[]\n" + OURS, 2),
-        (OURS + b'{"key": "0", "key": "1"}\n', 2),
         (OURS + b"years of work", 2),
     ],
 )

@@ -28,7 +28,7 @@ from sktopic._documents._block_order import blocks_of
 from sktopic._documents._matrices import MOST_WORDS, check_counts
 from sktopic._runtime._array_archive import (
     HEADER,
-    declared_arrays,
+    described_arrays,
     digest_of,
     dtype_name,
     npy_header,
@@ -358,7 +358,7 @@ def _parsed(text):
         raise ValueError(f"its schema is {schema!r:.40}; this version reads those up to {SCHEMA}")
     if header.keys() != KEYS:
         raise ValueError(f"it lacks, or should not have, {sorted(header.keys() ^ KEYS)[:5]!r:.200}")
-    shape, nnz, declared = header["shape"], header["nnz"], declared_arrays(header["arrays"])
+    shape, nnz, declared = header["shape"], header["nnz"], described_arrays(header["arrays"])
     numbers = type(shape) is list and len(shape) == 2 and all(type(n) is int for n in (*shape, nnz))
     if not numbers or not (0 < shape[0] < 2**63 and 0 < shape[1] <= MOST_WORDS and 0 <= nnz < 2**63):
         raise ValueError(f"its shape {shape!r:.80} or nnz {nnz!r:.40} is not one of a corpus")

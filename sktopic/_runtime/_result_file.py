@@ -78,7 +78,7 @@ def _parsed(line):
     """Key and result of a line."""
     if not line.startswith(START):
         raise ValueError(f"it does not begin with {START.decode()}")
-    result = parse_json(line, "it", not_finite=True)
+    result = parse_json(line, name="it")
     return result.pop("key"), result
 
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sktopic._estimators._lanes import ROUNDING, TOO_LARGE
-from sktopic._runtime._array_archive import ArrayArchive, write_archive
+from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
 from sktopic._runtime._files import open_regular, real_path, write_file
 from sktopic._runtime._optional import import_fsspec
 
@@ -122,7 +122,7 @@ class Folder:
         try:
             with self.open(name) as file:
                 yield ArrayArchive(file)
-        except ValueError as error:
+        except DAMAGED as error:
             reason = str(error).rstrip(".")
             raise ValueError(
                 f"{name} in {self.address} is damaged: {reason:.800}. Delete the files {name[:14]}* to "

@@ -126,6 +126,8 @@ VALUES = (
     {"numpy": ["<f4", 1e300]},
     {"numpy": ["|O", 3]},
     {"numpy": ["<U9999999999", "a"]},
+    {"array": None},
+    {"sparse": ["csr_array", [3, 7]]},
     {"random_state": [[0] * 624, 0, 0, 0.0]},
     {"random_state": [[0] * 624, -1, 2, "x"]},
     {"__class__": "os.system"},
