@@ -6,7 +6,7 @@ import numpy as np
 
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
 from sktopic._runtime._arrays import columns_of, real_numbers, row_blocks, rows_of
-from sktopic._topics._topic_word_prior import PriorEntries
+from sktopic._topics._topic_word_prior import PriorEntries, ScaledEntries
 
 # The part of a document's token that stays in a topic where its own tokens are left out.
 LEAST_LEFT = 1e-6
@@ -80,7 +80,7 @@ class TopicProbabilities:
     store: np.ndarray
     scale: np.ndarray
     offset: np.ndarray
-    entries: PriorEntries | None = None
+    entries: ScaledEntries | None = None
     owner: object = None
     token: np.ndarray | None = None
 

@@ -7,13 +7,14 @@ import scipy.sparse as sp
 
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._runtime._arrays import real_numbers, row_blocks
+from sktopic._state._fields import State, array
 from sktopic._topics._prior import LARGEST, SMALLEST
 
 TOPIC = np.dtype(np.int32)
 
 
-@dataclass
-class PriorEntries:
+@dataclass(frozen=True, eq=False)
+class PriorEntries(State):
     """The entries of a matrix of Dirichlet parameters that have another value than all others, word by word.
 
     Attributes
@@ -22,14 +23,12 @@ class PriorEntries:
     topics : (n_entries,) int32, ascending for each word
     values : (n_entries,) the parameters themselves: differences from others would round those far below
     sums : (2, n_components) how many entries each topic has, and what they sum to, over all words
-    factor : (n_components,) what values are multiplied by where they are asked for; or None: by one
     """
 
-    indptr: np.ndarray
-    topics: np.ndarray
-    values: np.ndarray
-    sums: np.ndarray
-    factor: np.ndarray | None = None
+    indptr: np.ndarray = array(np.int64, None)
+    topics: np.ndarray = array(TOPIC, None)
+    values: np.ndarray = array(np.float64, None)
+    sums: np.ndarray = array(np.float64, 2, "topics")
 
     @classmethod
     def none(cls, n_features, n_components):
@@ -49,6 +48,8 @@ class PriorEntries:
 
     def check(self, n_features):
         """Raise ValueError for arrays that do not fit together: kernels trust them."""
+        if any(each is None for each in (self.indptr, self.topics, self.values, self.sums)):
+            raise ValueError("some of its arrays are missing")
         sizes, n_entries = np.diff(self.indptr), len(self.values)
         if (
             self.indptr.shape != (n_features + 1,)
@@ -64,8 +65,8 @@ class PriorEntries:
             raise ValueError("its entries are no Dirichlet parameters")
 
     def times(self, factor):
-        """The same, each entry times the factor of its topic; but for the sums."""
-        return replace(self, factor=factor)
+        """The same, each entry times the factor of its topic."""
+        return ScaledEntries(self, factor)
 
     def wider(self, n_features):
         """The same for more words, of which the last have no entries."""
@@ -120,8 +121,7 @@ class PriorEntries:
         sizes = self._sizes(words)
         position = np.repeat(np.arange(len(words)), sizes)
         entry = np.arange(len(position)) + np.repeat(self.indptr[words] - np.cumsum(sizes) + sizes, sizes)
-        topics, values = self.topics[entry], self.values[entry]
-        return position, topics, values if self.factor is None else values * self.factor[topics]
+        return position, self.topics[entry], self.values[entry]
 
     def present(self, words):
         """The positions of the words that have entries."""
@@ -134,6 +134,29 @@ class PriorEntries:
 
     def _sizes(self, words):
         return self.indptr[words + 1] - self.indptr[words]
+
+
+@dataclass(frozen=True)
+class ScaledEntries:
+    """PriorEntries times a factor for each topic, multiplied when they are asked for.
+
+    Attributes
+    ----------
+    entries : PriorEntries
+    factor : (n_components,)
+    """
+
+    entries: PriorEntries
+    factor: np.ndarray
+
+    def at(self, words):
+        """As PriorEntries.at."""
+        position, topics, values = self.entries.at(words)
+        return position, topics, values * self.factor[topics]
+
+    def present(self, words):
+        """As PriorEntries.present."""
+        return self.entries.present(words)
 
 
 def prior_totals(n_features, topic_word_prior, entries):
