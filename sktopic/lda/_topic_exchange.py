@@ -21,6 +21,22 @@ def is_due(n_updates, entries, n_components):
     return n_updates % (1 + len(entries.values) * n_components // PAIRS_PER_UPDATE) == 0
 
 
+def may_exchange(word_counts, prior, doc_topic_prior, *, is_learned, n_updates):
+    """Whether topics may change places after so many updates or sweeps.
+
+    They stay if places differ in more than the prior of topics, and once users have edited or frozen some:
+    these know them by their numbers.
+
+    prior : TopicWordPrior
+    is_learned : whether doc_topic_prior is learned, and goes with the topics
+    """
+    if prior.entries is None or prior.topic_of_start is not None or word_counts.frozen is not None:
+        return False
+    if not is_learned and np.any(doc_topic_prior != doc_topic_prior[0]):
+        return False
+    return is_due(n_updates, prior.entries, word_counts.n_topics)
+
+
 def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):
     """What the entries of each prior say about the counts of each topic.
 
