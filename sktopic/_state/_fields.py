@@ -172,11 +172,22 @@ def _parts(state):
     return {name: each for name, each in found.items() if each is not None}
 
 
+@cache
+def _paths(kind, sort):
+    """The fields of one sort, as their names, the names of the parts that lead to each, and its own."""
+    paths = [(name, name.split(".")) for name in _declared(kind, sort)]
+    return tuple((name, tuple(path[:-1]), path[-1]) for name, path in paths)
+
+
 def _found(state, sort):
     """What a state has in fields of one sort, those of parts too, by name."""
-    found = {name: getattr(state, name) for name in _own(type(state), sort)}
-    for name, each in _parts(state).items():
-        found |= {f"{name}.{inner}": value for inner, value in _found(each, sort).items()}
+    found = {}
+    for name, parts, own in _paths(type(state), sort):
+        holder = state
+        for each in parts:
+            holder = None if holder is None else getattr(holder, each)
+        if holder is not None:
+            found[name] = getattr(holder, own)
     return found
 
 
