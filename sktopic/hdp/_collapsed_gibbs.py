@@ -12,7 +12,8 @@ from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._inference import GibbsInference
 from sktopic._runtime._compat import Interval, StrOptions
 from sktopic._typing import FloatArray, IntArray
-from sktopic.hdp._collapsed_method import CollapsedHDP, CollapsedHDPState
+from sktopic.hdp._collapsed_method import CollapsedHDP
+from sktopic.hdp._collapsed_state import CollapsedHDPState
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, check_concentration_priors
 from sktopic.hdp._restaurants import SAMPLERS
 
