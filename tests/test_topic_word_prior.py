@@ -27,6 +27,7 @@ from sktopic.lda import (
     SinglePassLDA,
     StreamingVariationalLDA,
 )
+from sktopic.lda._collapsed_method import log_joint
 from sktopic.seeding import seed_prior
 
 from .reference import topics as reference
@@ -150,9 +151,9 @@ def test_log_likelihood_tells_the_matrix():
     call = method.begin(model._state, model._validate_documents(X[40:], reset=False))
     with Workers(1) as workers:
         state = method.swept(model._state, call, workers)
-    joint, after = method.log_joint(state, call), state.words.store.T
+    joint, after = log_joint(state, call), state.words.store.T
     number = replace(state, prior=replace(state.prior, entries=None))  # 0.1 everywhere
-    other = method.log_joint(number, call)
+    other = log_joint(number, call)
 
     def rising(n, beta):
         sums = beta.sum(axis=1)

@@ -99,6 +99,28 @@ class Call:
         return sum(len(shard.lengths) for shard in self.shards)
 
 
+def log_joint(state, call):
+    """log p(words and topics of the documents | counts of earlier ones)."""
+    words, before, beta, entries = state.words, call.before, state.prior.base, state.prior.entries
+    sums = prior_totals(len(words.store), beta, entries)
+    norm = gammaln(words.totals + sums) - gammaln(before.totals + sums)
+    total = (
+        in_order(
+            log_rising_change(words.store[before.words[some]], before.counts[some], beta)
+            for some in word_blocks(before.words)
+        )
+        - norm.sum()
+    )
+    if entries is not None:
+        counts = words.store[before.words]
+        i, k, value = entries.at(before.words)
+        for change, sign in ((counts[i, k], 1.0), (before.counts[i, k], -1.0)):
+            total += sign * (gammaln(change + value) - gammaln(change + beta)).sum()
+    total += before.log_frozen(words, entries, call.shards)
+    prior = state.doc_topic_prior
+    return in_order((term for shard in call.shards for term in shard.log_proportions(prior)), total)
+
+
 @dataclass(frozen=True)
 class CollapsedLDA:
     """The sampler, a SamplerMethod; its settings are the parameters of `CollapsedGibbsLDA`.
@@ -357,25 +379,4 @@ class CollapsedLDA:
 
     def evaluated(self, state, call):
         """The state with one more log joint probability."""
-        return replace(state, chain=state.chain.evaluated(self.log_joint(state, call)))
-
-    def log_joint(self, state, call):
-        """log p(words and topics of the documents | counts of earlier ones)."""
-        words, before, beta, entries = state.words, call.before, state.prior.base, state.prior.entries
-        sums = prior_totals(len(words.store), beta, entries)
-        norm = gammaln(words.totals + sums) - gammaln(before.totals + sums)
-        total = (
-            in_order(
-                log_rising_change(words.store[before.words[some]], before.counts[some], beta)
-                for some in word_blocks(before.words)
-            )
-            - norm.sum()
-        )
-        if entries is not None:
-            counts = words.store[before.words]
-            i, k, value = entries.at(before.words)
-            for change, sign in ((counts[i, k], 1.0), (before.counts[i, k], -1.0)):
-                total += sign * (gammaln(change + value) - gammaln(change + beta)).sum()
-        total += before.log_frozen(words, entries, call.shards)
-        prior = state.doc_topic_prior
-        return in_order((term for shard in call.shards for term in shard.log_proportions(prior)), total)
+        return replace(state, chain=state.chain.evaluated(log_joint(state, call)))
