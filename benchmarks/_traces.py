@@ -2,9 +2,11 @@
 
 import time
 from contextlib import suppress
+from unittest.mock import patch
 
 import numpy as np
 
+from sktopic._training._sweeps import SweepTrainer
 from sktopic.metrics import document_completion
 
 SEED = 0
@@ -33,8 +35,8 @@ def fit_and_score(model, train, score, passes):
     return noted
 
 
-class Stop(Exception):
-    """The time of a run is over."""
+class Stop(KeyboardInterrupt):
+    """The time of a run is over; `fit` leaves what it has learned, as after Ctrl-C."""
 
 
 class Trace:
@@ -87,6 +89,22 @@ def traced(model, trace, test, hook, noting=note):
         return result
 
     return type(kind.__name__, (kind,), {hook: run, "__init__": kind.__init__})(**model.get_params())
+
+
+def trace_of_sweeps(model, counts, test, seconds, noting=note, **rhythm):
+    """The trace of a fit of a batch sampler that is stopped after some seconds, by its sweeps."""
+    trace, after_sweep = Trace(seconds, **rhythm), SweepTrainer.after_sweep
+
+    def run(trainer, sweep):
+        after_sweep(trainer, sweep)
+        if trace.due():
+            noting(trace, model, test)
+        trace.check()
+
+    with patch.object(SweepTrainer, "after_sweep", run), suppress(Stop):
+        model.fit(counts)
+    noting(trace, model, test)
+    return trace.rows
 
 
 def trace_of(model, hook, counts, test, seconds, noting=note, **rhythm):

@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 from _corpora import N_TEST, load
 from _study import Pool, Study, new_parser, print_estimates
-from _traces import PEER_STARTS, PEER_TRACES, SEED, trace_of
+from _traces import PEER_STARTS, PEER_TRACES, SEED, trace_of, trace_of_sweeps
 
 from sktopic import hdp
 
@@ -80,8 +80,10 @@ def measure(run, short):
     else:
         name, settings = MODELS[method]
         model = getattr(hdp, name)(start, **settings, random_state=seed)
-        hook = "_after_sweep" if name == "CollapsedGibbsHDP" else "_update"
-        trace = trace_of(model, hook, train, test, seconds, first=np.inf)
+        if name == "CollapsedGibbsHDP":
+            trace = trace_of_sweeps(model, train, test, seconds, first=np.inf)
+        else:
+            trace = trace_of(model, "_update", train, test, seconds, first=np.inf)
     return {"run": key_of(run), "seconds": round(time.process_time() - begin, 2), "trace": trace}
 
 

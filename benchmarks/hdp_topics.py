@@ -31,7 +31,7 @@ from itertools import product
 import numpy as np
 from _corpora import N_TEST, load
 from _study import Pool, Study, finish, interval, new_parser, panels, print_estimates, styles
-from _traces import SEED, completion, trace_of
+from _traces import SEED, completion, trace_of_sweeps
 
 from sktopic.hdp import CollapsedGibbsHDP, HybridHDP
 
@@ -119,7 +119,7 @@ def measure_chain(run, short, seconds):
     settings = {**CHAINS[method], **given(corpus), "max_iter": 10**6, "evaluate_every": 0}
     model = CollapsedGibbsHDP(start, **settings, random_state=seed)
     seconds = 10 if short else seconds
-    trace = trace_of(model, "_after_sweep", train, test, seconds, noted_aloud(run), first=1, factor=1.2)
+    trace = trace_of_sweeps(model, train, test, seconds, noted_aloud(run), first=1, factor=1.2)
     return {"trace": trace}
 
 

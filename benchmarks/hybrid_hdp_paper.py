@@ -38,7 +38,7 @@ from itertools import product
 import numpy as np
 from _corpora import N_TEST, load
 from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels, styles
-from _traces import PEER_TRACES, SEED, completion, trace_of
+from _traces import PEER_TRACES, SEED, completion, trace_of, trace_of_sweeps
 
 from sktopic import OnlineEMLDA
 from sktopic._documents._matrices import DocumentReader, canonical_counts
@@ -147,7 +147,7 @@ def measure_time(short, seed, corpus, method, n_components):
         return {"trace": trace_of(model, "_global_step", train, test, seconds)}
     if method in GIBBS:
         model = new_gibbs(method, n_components, seed)
-        return {"trace": trace_of(model, "_after_sweep", train, test, seconds)}
+        return {"trace": trace_of_sweeps(model, train, test, seconds)}
     most = None if corpus == "kos" else seconds
     return {"trace": PEER_TRACES[method](train, test, 10 if short else most, seed)}
 
@@ -162,7 +162,7 @@ def measure_start(short, n_components):
     train, test = documents_of("kos", short)
     seconds = 10 if short else START_SECONDS
     model = new_gibbs("table indicators", n_components)
-    return {"trace": trace_of(model, "_after_sweep", train, test, seconds)}
+    return {"trace": trace_of_sweeps(model, train, test, seconds)}
 
 
 STEPS = {"collapsed": GibbsStep(5, 5), "sparse": TableStep(5, 5, True), "dense": TableStep(5, 5, False)}

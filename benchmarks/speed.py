@@ -113,15 +113,16 @@ def few(X, n_components):
 def few_sweeps(X, n_components):
     """The sweeps of the same."""
     from sktopic._documents._matrices import DocumentReader, as_documents
-    from sktopic.lda._shards import Shard
+    from sktopic.lda._shards import Shard, TopicPrior
 
     counts, prior, piece = np.ones((X.shape[1], n_components)), np.full(n_components, 0.08), pieces(X, 10)
+    topic_prior = TopicPrior.of(*counts.shape, 0.02, None)
 
     def run(i):
         batch = DocumentReader(as_documents(piece(i))).batch(np.arange(10))
         shard, totals = Shard.of(batch, prior, 1e-9), counts.sum(axis=0)
         for sweep in range(200):
-            totals = shard.sweep(counts, True, totals, prior, 0.02, sweep).totals
+            totals = shard.sweep(counts, True, totals, prior, topic_prior, sweep).totals
 
     return 1, run
 
@@ -170,16 +171,17 @@ def train_draws(X, n_components):
 def collapsed(X, n_components):
     """Sweeps of CollapsedGibbsLDA over the documents that tomotopy_draws has, with its priors."""
     from sktopic._documents._matrices import DocumentReader, as_documents
-    from sktopic.lda._shards import Shard
+    from sktopic.lda._shards import Shard, TopicPrior
 
     X = X[: n_before(X)]
     counts, prior = np.zeros((X.shape[1], n_components)), np.full(n_components, 0.1)
+    topic_prior = TopicPrior.of(*counts.shape, 0.01, None)
     shard = Shard.of(DocumentReader(as_documents(X)).batch(np.arange(X.shape[0])), prior, 1e-9)
     shard.assign(np.random.default_rng(0).integers(n_components, size=len(shard.z)).astype(np.int32), counts)
     totals = [counts.sum(axis=0)]
 
     def run(i):
-        totals[0] = shard.sweep(counts, True, totals[0], prior, 0.01, i).totals
+        totals[0] = shard.sweep(counts, True, totals[0], prior, topic_prior, i).totals
 
     for i in range(20):
         run(2**32 + i)

@@ -46,7 +46,7 @@ from unittest import mock
 import numpy as np
 from _corpora import N_TEST, load
 from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels, print_estimates, styles
-from _traces import SEED, Stop, Trace, completion, trace_of, traced
+from _traces import SEED, Stop, Trace, completion, trace_of, trace_of_sweeps, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
 
@@ -131,11 +131,6 @@ def documents_of(corpus, short):
     return train[: 300 if short else None], test[: 50 if short else N_TEST]
 
 
-def hook_of(method):
-    """The method that a trace is taken behind: of an update, or a sweep."""
-    return "_after_sweep" if method == "CGS" else "_update"
-
-
 def note(trace, model, test, **more):
     """Let a trace have score, topics, documents seen, and parameters as they are now."""
     batch = isinstance(model, hdp.CollapsedGibbsHDP)
@@ -191,7 +186,9 @@ def whole_trace(method, n_components, seed, train, test, seconds):
     model = kind(n_components, **settings, max_iter=passes, random_state=seed)
     noting = noting_bound(train) if method == "bHDP" else note
     rhythm = {"factor": 1.4} if method == "bHDP" else SELDOM
-    return trace_of(model, hook_of(method), train, test, seconds, noting, **rhythm)
+    if method == "CGS":
+        return trace_of_sweeps(model, train, test, seconds, noting, **rhythm)
+    return trace_of(model, "_update", train, test, seconds, noting, **rhythm)
 
 
 def measure_nips(short, method, n_components, seed, seconds=SECONDS["nips"]):
@@ -212,7 +209,7 @@ def measure_arxiv(short, method, n_components, seed, seconds=SECONDS["arxiv"]):
     kind, settings = METHODS[method]
     settings = {**settings, "batch_size": 100 if short else 2000, "random_state": seed}
     order, trace = np.random.RandomState(seed), Trace(seconds, **SELDOM)
-    model = traced(kind(n_components, **settings), trace, test, hook_of(method), note)
+    model = traced(kind(n_components, **settings), trace, test, "_update", note)
     with suppress(Stop):
         for name in order.permutation(ARXIV_FILES):
             train, _ = documents_of(name, short)

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from sktopic._documents._matrices import DocumentReader
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import CollapsedGibbsLDA, _document_topics
+from sktopic.lda._collapsed_method import CollapsedLDA
 from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
 from sktopic.metrics import document_completion
 
@@ -46,15 +47,16 @@ def kept(request, monkeypatch):
 
 
 def watched(monkeypatch, look):
-    """The list of look(model, shards) after every sweep, filled as a model samples."""
+    """The list of look(state, shards) after every sweep, filled as a model samples."""
     seen = []
-    original = CollapsedGibbsLDA._sweep
+    original = CollapsedLDA.swept
 
-    def sweep(self, call, workers):
-        original(self, call, workers)
-        seen.append(look(self, call.shards))
+    def swept(self, state, call, workers):
+        state = original(self, state, call, workers)
+        seen.append(look(state, call.shards))
+        return state
 
-    monkeypatch.setattr(CollapsedGibbsLDA, "_sweep", sweep)
+    monkeypatch.setattr(CollapsedLDA, "swept", swept)
     return seen
 
 
@@ -81,12 +83,12 @@ def tokens_of(shards):
 def test_counts_are_those_of_the_assignments(kept, monkeypatch, n_shards):
     """After every sweep: whole, of the words and topics of the tokens, and in the documents' lists."""
 
-    def check(model, shards):
+    def check(state, shards):
         document, word, topic = tokens_of(shards)
         counts = np.zeros((25, 4))
         np.add.at(counts, (word, topic), 1)
-        assert_array_equal(model._statistics.store, counts)
-        assert_array_equal(model._statistics.totals, counts.sum(axis=0))
+        assert_array_equal(state.words.store, counts)
+        assert_array_equal(state.words.totals, counts.sum(axis=0))
         listed, first = np.zeros((60, 4)), 0
         for shard in shards:
             assert isinstance(shard.topics, kept) or not len(shard.words)
@@ -167,26 +169,26 @@ def test_tokens_beside_means_of_draws_round_nothing_in_the_end(monkeypatch, n_sh
     before = model.topic_word_counts_
     assert np.any(before != before.round())
 
-    def counted(model, shards):
+    def counted(state, shards):
         _, word, topic = tokens_of(shards)
         counts = np.zeros_like(before)
         np.add.at(counts, (topic, word), 1)
-        assert model._statistics.store.min() >= 0
-        assert_allclose(model._statistics.store.T, before + counts, rtol=1e-12, atol=1e-12)
-        assert_allclose(model._statistics.totals, model._statistics.store.sum(axis=0), rtol=1e-12)
+        assert state.words.store.min() >= 0
+        assert_allclose(state.words.store.T, before + counts, rtol=1e-12, atol=1e-12)
+        assert_allclose(state.words.totals, state.words.store.sum(axis=0), rtol=1e-12)
         return counts
 
     seen = watched(monkeypatch, counted)
     model.set_params(n_draws=1, max_iter=50).partial_fit(MORE)
     assert_array_equal(model.topic_word_counts_, before + seen[-1])
-    assert_allclose(model._statistics.totals, model._statistics.store.sum(axis=0), rtol=1e-14)
+    assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("most", [2.0**39 - 1, 1e12 / 3, 1e12])
 def test_counts_beside_huge_ones_are_not_below_zero(monkeypatch, most):
     """Shares of huge counts swallow single tokens, which are then taken out of nothing."""
     counts = np.array([[most, 3e-6], [2e-6, most], [most, most], [1e-6, 1e-6]])
-    lowest = watched(monkeypatch, lambda model, shards: model._statistics.store.min())
+    lowest = watched(monkeypatch, lambda state, shards: state.words.store.min())
     model = make_model(max_iter=40).fit(counts)
     assert min(lowest) >= 0
     assert_allclose(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0), rtol=1e-12)
@@ -252,7 +254,7 @@ def test_one_shard_samples_the_exact_posterior(monkeypatch, alpha):
 
     Independent samples would be off by 0.007.
     """
-    seen = watched(monkeypatch, lambda model, shards: model._statistics.store.tobytes())
+    seen = watched(monkeypatch, lambda state, shards: state.words.store.tobytes())
     make_model(2, doc_topic_prior=alpha, topic_word_prior=0.4, max_iter=30_000, evaluate_every=0).fit(TINY)
     law = topic_word_law(np.array(alpha), 0.4)
     assert len(law) == 3 * 3 * 2
@@ -264,7 +266,7 @@ def test_partial_fit_samples_the_posterior_given_earlier_counts(monkeypatch):
     model = make_model(2, doc_topic_prior=[0.2, 1.3], topic_word_prior=0.4, evaluate_every=0, max_iter=5)
     model.fit(np.array([[1, 0, 3], [2, 2, 0]]))
     before = model.topic_word_counts_
-    seen = watched(monkeypatch, lambda model, shards: (model._statistics.store - before.T).tobytes())
+    seen = watched(monkeypatch, lambda state, shards: (state.words.store - before.T).tobytes())
     model.set_params(max_iter=30_000).partial_fit(TINY)
     law = topic_word_law(np.array([0.2, 1.3]), 0.4, before)
     assert total_variation(seen[100:], law) < 0.02
@@ -278,7 +280,7 @@ def test_partial_fit_samples_the_posterior_given_earlier_counts(monkeypatch):
 @pytest.mark.parametrize("alpha", [ALPHA, [0.1, 0.2, 0.5, 1.1]], ids=["symmetric", "asymmetric"])
 def test_log_likelihood_is_the_joint_of_words_and_topics(monkeypatch, alpha, n_shards):
     """By urns, token after token; for later documents given the counts of those before."""
-    seen = watched(monkeypatch, lambda model, shards: tokens_of(shards))
+    seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
     model = make_model(doc_topic_prior=alpha, n_shards=n_shards, max_iter=3).fit(X)
     prior = np.broadcast_to(alpha, 4)
 
@@ -314,7 +316,7 @@ def test_log_likelihood_rises_from_random_topics_to_a_plateau():
 
 
 def test_log_likelihood_is_with_the_priors_learned_so_far(monkeypatch):
-    seen = watched(monkeypatch, lambda model, shards: tokens_of(shards))
+    seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
     model = make_model(
         doc_topic_prior="auto", topic_word_prior="auto", prior_interval=4, max_iter=8, evaluate_every=8
     ).fit(X)
@@ -369,7 +371,7 @@ def test_learned_symmetric_prior_comes_near_the_truth(alpha):
 @pytest.mark.usefixtures("kept")
 def test_learned_prior_solves_its_fixed_point_equation(monkeypatch):
     """Updated in every sweep, it is near the maximum of the likelihood of the last assignments."""
-    seen = watched(monkeypatch, lambda model, shards: tokens_of(shards))
+    seen = watched(monkeypatch, lambda state, shards: tokens_of(shards))
     model = make_model(doc_topic_prior="auto", prior_interval=1, max_iter=200, evaluate_every=0).fit(X)
     document, _, z = seen[-1]
     counts = np.zeros((60, 4))
@@ -443,7 +445,7 @@ def test_real_counts_are_split_into_tokens_and_kept_whole():
     counts = X.toarray() * np.random.RandomState(0).gamma(1.0, 30.0, X.shape)
     model = make_model(max_iter=200, evaluate_every=0).fit(counts)
     assert_allclose(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0), rtol=1e-12)
-    assert_allclose(model._statistics.totals, model._statistics.store.sum(axis=0), rtol=1e-12)
+    assert_allclose(model._state.words.totals, model._state.words.store.sum(axis=0), rtol=1e-12)
 
 
 def test_log_likelihood_of_real_counts_is_finite_and_settles():
@@ -457,16 +459,16 @@ def test_log_likelihood_of_real_counts_is_finite_and_settles():
 
 def test_interrupt_leaves_the_last_complete_sweep(monkeypatch):
     calls = []
-    original = CollapsedGibbsLDA._learn_priors
+    original = CollapsedLDA.learned
 
-    def learn(self, shards):
+    def learned(self, state, call, sweep):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        original(self, shards)
+        return original(self, state, call, sweep)
 
     with monkeypatch.context() as patch:
-        patch.setattr(CollapsedGibbsLDA, "_learn_priors", learn)
+        patch.setattr(CollapsedLDA, "learned", learned)
         model = make_model(prior_interval=1)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
@@ -537,21 +539,21 @@ def test_bars_are_learned_to_near_the_score_of_the_truth(n_shards):
 # Interrupts and callbacks
 
 
-def interrupt(monkeypatch, name, call=1):
-    """Raise KeyboardInterrupt after some call of a method."""
-    original, calls = getattr(CollapsedGibbsLDA, name), []
+def interrupt(monkeypatch, name):
+    """Raise KeyboardInterrupt after the first call of a function of the method."""
+    original, calls = getattr(CollapsedLDA, name), []
 
     def interrupted(self, *arguments):
         result = original(self, *arguments)
         calls.append(1)
-        if len(calls) == call:
+        if len(calls) == 1:
             raise KeyboardInterrupt
         return result
 
-    monkeypatch.setattr(CollapsedGibbsLDA, name, interrupted)
+    monkeypatch.setattr(CollapsedLDA, name, interrupted)
 
 
-@pytest.mark.parametrize("name", ["_start", "_begin_call", "_assign_at_random", "_sweep", "_after_sweep"])
+@pytest.mark.parametrize("name", ["start", "begin", "entered", "swept", "learned"])
 def test_counts_are_those_of_documents_once_after_an_interrupt(monkeypatch, name):
     """Wherever it strikes: going on leaves neither doubled nor missing tokens."""
     model = make_model()
@@ -562,7 +564,7 @@ def test_counts_are_those_of_documents_once_after_an_interrupt(monkeypatch, name
             model.fit(X)
     documents = getattr(model, "n_samples_seen_", 0)
     assert documents in (0, X.shape[0])
-    if name == "_after_sweep":
+    if name == "learned":
         assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
     else:  # nothing has been set
         assert_same_state(state(model), before)

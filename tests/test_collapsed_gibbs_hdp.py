@@ -2,6 +2,7 @@
 
 import pickle
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -12,7 +13,9 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import CollapsedGibbsHDP, _collapsed_gibbs
+from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
+from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
+from sktopic.hdp._collapsed_state import named_topics
 from sktopic.hdp._concentrations import draw_concentration
 from sktopic.hdp._restaurants import Restaurants
 
@@ -31,36 +34,25 @@ MORE = sp.csr_array(
 @pytest.fixture(autouse=True)
 def all_words_are_common(monkeypatch):
     """Alias tables pay where a word is in many documents; here they are to be used all the same."""
-    monkeypatch.setattr(_collapsed_gibbs, "COMMON", 1)
+    monkeypatch.setattr(_collapsed_method, "COMMON", 1)
 
 
 def make_model(**params):
     return CollapsedGibbsHDP(**{"n_components": 4, "max_iter": 20, "random_state": 0, **params})
 
 
-def started(model, counts, z=None):
-    """The model and its call just after the start, at assignments z if these are given."""
-    counts = model._validate_documents(counts, reset=True)
-    model._start(counts.shape[1])
-    call = model._begin_call(counts)
-    model._assign_at_random(call)
-    model._enter(call)
-    if z is not None:
-        settle(model, call, z)
-    return model, call
+def started(model, counts):
+    """The method of a model, with its state and its call just after the start."""
+    counts, method = model._validate_documents(counts, reset=True), model._method()
+    state = method.start(counts.shape[1], seed=1)
+    call = method.begin(state, counts)
+    return method, method.entered(state, call), call
 
 
-def sweep(model, call):
-    """One sweep; the next one has other random numbers."""
-    model._sweep(call, None)
-    model._n_sweeps += 1
-
-
-def settle(model, call, z):
-    call.documents.assign(z)
-    model._recount(call)
-    model._tables[:] = call.documents.tables(len(model._ids))
-    model._name_topics()
+def sweep(method, state, call):
+    """The state after one sweep; the next one has other random numbers."""
+    state = method.swept(state, call, None)
+    return replace(state, chain=state.chain.swept(1))
 
 
 def tokens_of(documents):
@@ -70,15 +62,16 @@ def tokens_of(documents):
 
 
 def watched(monkeypatch, look):
-    """The list of look(model, call) after every sweep, filled as a model samples."""
+    """The list of look(state, call) after every sweep, filled as a model samples."""
     seen = []
-    original = CollapsedGibbsHDP._sweep
+    original = CollapsedHDP.swept
 
-    def sweep(self, call, workers):
-        original(self, call, workers)
-        seen.append(look(self, call))
+    def swept(self, state, call, workers):
+        state = original(self, state, call, workers)
+        seen.append(look(state, call))
+        return state
 
-    monkeypatch.setattr(CollapsedGibbsHDP, "_sweep", sweep)
+    monkeypatch.setattr(CollapsedHDP, "swept", swept)
     return seen
 
 
@@ -90,20 +83,20 @@ def watched(monkeypatch, look):
 def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start):
     """After every sweep: whole, of words, topics and tables; each topic in use has an identity of its own."""
 
-    def check(model, call):
+    def check(state, call):
         document, word = tokens_of(call.documents)
-        counts = np.zeros_like(model._statistics.store)
+        counts = np.zeros_like(state.words.store)
         np.add.at(counts, (word, call.documents.z), 1)
-        assert_array_equal(model._statistics.store, counts)
-        assert_array_equal(model._statistics.totals, counts.sum(axis=0))
-        assert_array_equal(model._tables, call.documents.tables(len(counts[0])))
+        assert_array_equal(state.words.store, counts)
+        assert_array_equal(state.words.totals, counts.sum(axis=0))
+        assert_array_equal(state.tables, call.documents.tables(len(counts[0])))
         in_use = counts.sum(axis=0) > 0
-        assert_array_equal(model._tables > 0, in_use)
-        assert_array_equal(model._ids >= 0, in_use)
-        assert len(set(model.topic_ids_)) == model.n_components_ == in_use.sum()
+        assert_array_equal(state.tables > 0, in_use)
+        assert_array_equal(state.ids >= 0, in_use)
+        assert len(set(state.ids[in_use])) == len(state.columns) == in_use.sum()
         pairs = {(d, k) for d, k in zip(document.tolist(), call.documents.z.tolist())}
-        assert len(pairs) <= model._tables.sum() <= len(document)
-        return model.n_components_
+        assert len(pairs) <= state.tables.sum() <= len(document)
+        return len(state.columns)
 
     seen = watched(monkeypatch, check)
     model = make_model(sampler=sampler, n_components=start, max_iter=60, evaluate_every=1).fit(X)
@@ -111,7 +104,7 @@ def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start):
     assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
     assert np.all(model.topic_word_counts_.sum(axis=1) > 0)
     assert_allclose(model.components_.sum(axis=1), 1)
-    tables = model._tables[model._topic_columns()]
+    tables = model._state.tables[model._state.columns]
     assert_allclose(model.topic_weights_, tables / (tables.sum() + model.topic_concentration_))
     assert_allclose(model.doc_topic_prior_, model.doc_concentration_ * model.topic_weights_)
 
@@ -141,8 +134,8 @@ def test_partial_fit_adds_whole_tokens_and_moves_none(sampler, start):
         added = model.topic_word_counts_.sum(axis=0) - sum(before.values())
         assert_array_equal(added, counts.sum(axis=0))
     assert model.n_samples_seen_ == 60 + 30 + 1 + 30
-    assert_array_equal(model._lengths[1].sum(), model.n_samples_seen_)
-    assert_array_equal(model._lengths.prod(axis=0).sum(), X.sum() + 2 * MORE.sum() + X[:1].sum())
+    assert_array_equal(model._state.lengths[1].sum(), model.n_samples_seen_)
+    assert_array_equal(model._state.lengths.prod(axis=0).sum(), X.sum() + 2 * MORE.sum() + X[:1].sum())
 
 
 @every_sampler
@@ -181,7 +174,7 @@ def test_topics_vanish_and_come_again(sampler):
 # The law of the whole sampler
 
 
-def log_joint(documents, n_topics_size, z, seated, beta, b0, b1, n_features):
+def log_joint_by_seating(documents, n_topics_size, z, seated, beta, b0, b1, n_features):
     """log p(words, topics, tables), one customer after the other; seated (document, topic) -> tables."""
     total, n_tables = 0.0, np.zeros(n_topics_size)
     document, word = tokens_of(documents)
@@ -194,7 +187,7 @@ def log_joint(documents, n_topics_size, z, seated, beta, b0, b1, n_features):
             for i in range(customers):
                 for m in range(i + 2):
                     ways[i + 1, m] = ways.get((i, m - 1), 0) + i * ways.get((i, m), 0)
-            total += np.log(ways[customers, tables]) + tables * np.log(b1)
+            total += np.log(float(ways[customers, tables])) + tables * np.log(b1)
             n_tables[k] += tables
     used = n_tables[n_tables > 0]
     total += len(used) * np.log(b0) + gammaln(used).sum() + gammaln(b0) - gammaln(b0 + used.sum())
@@ -207,15 +200,15 @@ def log_joint(documents, n_topics_size, z, seated, beta, b0, b1, n_features):
 
 @every_sampler
 def test_trace_is_the_joint_probability(sampler):
-    model, call = started(make_model(sampler=sampler, topic_word_prior=0.3), X[:8])
+    method, state, call = started(make_model(sampler=sampler, topic_word_prior=0.3), X[:8])
     for _ in range(3):
-        sweep(model, call)
+        state = sweep(method, state, call)
         document, used = entries_of(call.documents)
         topic, tables = (call.documents.entries[name][used] for name in ("topic", "tables"))
         seated = dict(zip(zip(document.tolist(), topic.tolist()), tables.tolist()))
-        given = 0.3, model.topic_concentration_, model.doc_concentration_, 25
-        expected = log_joint(call.documents, len(model._ids), call.documents.z, seated, *given)
-        assert_allclose(model._log_joint(call), expected, rtol=1e-10)
+        given = 0.3, state.topic_concentration, state.doc_concentration, 25
+        expected = log_joint_by_seating(call.documents, len(state.ids), call.documents.z, seated, *given)
+        assert_allclose(log_joint(state, call), expected, rtol=1e-10)
 
 
 class Prior:
@@ -309,13 +302,13 @@ def test_joint_distribution(sampler, drawn_from_prior):
         counts = np.zeros((3, Prior.N_WORDS))
         np.add.at(counts, (prior.DOCUMENT, words), 1)
         if i == 0:
-            model, call = started(model, sp.csr_array(counts))
-            model.topic_concentration_, model.doc_concentration_ = b0, b1
-        call, places = replaced(model, counts, z, words, None if i == 0 else call)
-        sweep(model, call)
+            method, state, call = started(model, sp.csr_array(counts))
+            state = replace(state, topic_concentration=b0, doc_concentration=b1)
+        state, call, places = replaced(method, state, counts, z, words, None if i == 0 else call)
+        state = sweep(method, state, call)
         z = call.documents.z[places]
-        tables = int(model._tables.sum())
-        chain[i] = prior.summary(model.topic_concentration_, model.doc_concentration_, z, words, tables)
+        tables = int(state.tables.sum())
+        chain[i] = prior.summary(state.topic_concentration, state.doc_concentration, z, words, tables)
         words = prior.draw_words(np.unique(z, return_inverse=True)[1])
     batches = chain.reshape(60, -1, chain.shape[1]).mean(axis=1)
     error = np.hypot(batches.std(axis=0, ddof=1) / np.sqrt(60), direct.std(axis=0, ddof=1) / np.sqrt(n))
@@ -324,16 +317,16 @@ def test_joint_distribution(sampler, drawn_from_prior):
     ) / error
 
 
-def replaced(model, counts, z, words, call):
+def replaced(method, state, counts, z, words, call):
     """The same customers at the same tables, with new words; and the places of our tokens in the call's."""
-    n_tables = np.ones((3, len(model._ids)), dtype=np.int32)
+    n_tables = np.ones((3, len(state.ids)), dtype=np.int32)
     if call is not None:
         document, used = entries_of(call.documents)
         entries = call.documents.entries[used]
         n_tables[document, entries["topic"]] = entries["tables"]
-    for array in (model._statistics.store, model._statistics.totals, model._tables):
+    for array in (state.words.store, state.words.totals, state.tables):
         array[:] = 0.0
-    call = model._begin_call(sp.csr_array(counts))
+    call = method.begin(state, sp.csr_array(counts))
     places = np.empty_like(z)
     theirs, ours = tokens_of(call.documents), (Prior.DOCUMENT, words)
     places[np.lexsort(ours)] = np.lexsort(theirs)
@@ -343,10 +336,9 @@ def replaced(model, counts, z, words, call):
     document, used = entries_of(call.documents)
     entries = call.documents.entries
     entries["tables"][used] = n_tables[document, entries["topic"][used]]
-    model._recount(call)
-    model._tables = call.documents.tables(len(model._ids))
-    model._name_topics()
-    return call, places
+    call.before.recount(state.words, [call.documents])
+    state = replace(state, tables=call.documents.tables(len(state.ids)))
+    return named_topics(state), call, places
 
 
 def entries_of(documents):
@@ -455,14 +447,14 @@ def test_settings_out_of_range_leave_the_model_as_it_was(params):
 @pytest.mark.parametrize("b0", [0.2, 5.0])
 def test_weights_at_the_root_are_drawn_from_their_dirichlet_law(b0):
     """Given tables M, b1 times Dirichlet(M, b0): means and variances."""
-    model, _ = started(make_model(topic_concentration=b0, doc_concentration=3.0), X)
+    _, state, _ = started(make_model(topic_concentration=b0, doc_concentration=3.0), X)
     rng, n = np.random.RandomState(0), 20_000
-    used = model._tables > 0
+    used = state.tables > 0
     draws = np.empty((n, used.sum() + 1))
     for i in range(n):
-        root, rest = model._draw_weights(rng)
+        root, rest = draw_weights(state, rng)
         draws[i] = np.append(root[used], rest) / 3.0
-    parameters = np.append(model._tables[used], b0)
+    parameters = np.append(state.tables[used], b0)
     mean, total = parameters / parameters.sum(), parameters.sum()
     deviation = np.sqrt(mean * (1 - mean) / (total + 1))
     assert_allclose(draws.sum(axis=1), 1.0)
@@ -470,7 +462,7 @@ def test_weights_at_the_root_are_drawn_from_their_dirichlet_law(b0):
     assert_allclose(draws.std(axis=0), deviation, rtol=0.05)
 
 
-@pytest.mark.parametrize("failing", [(Restaurants, "sweep"), (_collapsed_gibbs, "split_merge")])
+@pytest.mark.parametrize("failing", [(Restaurants, "sweep"), (_collapsed_method, "split_merge")])
 def test_first_sweep_that_runs_out_of_memory_leaves_no_trace(monkeypatch, failing):
     model = make_model().fit(X)
     before = pickle.dumps(model)

@@ -103,7 +103,9 @@ def public_functions():
     for name in NAMES:
         for method_name, method in inspect.getmembers(getattr(sktopic, name)):
             function = method.fget if isinstance(method, property) else method
-            if not method_name.startswith("_") and getattr(function, "__module__", "").startswith("sktopic"):
+            if method_name.startswith("_") or not callable(function):
+                continue
+            if getattr(function, "__module__", "").startswith("sktopic"):
                 yield pytest.param(function, id=f"{name}.{method_name}")
     for module in (
         sktopic.datasets,

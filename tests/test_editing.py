@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import sktopic
-from sktopic._estimators import _batch_sampler, _concurrency
+from sktopic._estimators import _concurrency
 from sktopic._estimators._editing import TopicEdit
+from sktopic._training import _swept_counts
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP, TruncationFreeHDP
 from sktopic.hdp._batch_chain import best_sticks, edited_sticks
@@ -28,6 +29,7 @@ from sktopic.lda import (
     SinglePassLDA,
     StreamingGibbsLDA,
 )
+from sktopic.lda._collapsed_method import CollapsedLDA
 
 from .conftest import fingerprint, quick
 
@@ -250,7 +252,8 @@ def test_frozen_topics_stay_to_the_last_bit(estimator):
         model.components_[at], before[[1, 3]], rtol=1e-9 if model.topic_word_prior != "auto" else 0.5
     )
     model.partial_fit(MORE)
-    assert model._statistics.frozen is None
+    counts_now = model._state.words if hasattr(model, "_state") else model._statistics
+    assert counts_now.frozen is None
     assert not np.allclose(masses(model)[at], counts[[1, 3]])
 
 
@@ -285,27 +288,28 @@ def test_frozen_topics_are_not_moved():
     assert set(ids) <= set(model.topic_ids_)
 
 
-class Recording(CollapsedGibbsLDA):
-    def _after_sweep(self, sweep, call):
-        super()._after_sweep(sweep, call)
-        vars(self).setdefault("states", []).append(call.shards[0].z.tolist())
-
-
 @pytest.mark.parametrize("n_topics", [3, 200], ids=["rows", "lists"])
-def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics):
+def test_sampler_with_a_frozen_topic_has_the_law_enumerated(n_topics, monkeypatch):
     """All assignments of three tokens of a document: frozen topics have fixed words, others are collapsed."""
     first = np.array([[1, 0, 1], [0, 1, 0]])
     alpha, beta = np.full(n_topics, 1e-6), 0.1
     alpha[:3] = 0.8, 0.5, 0.6
     given = {"doc_topic_prior": alpha, "topic_word_prior": beta, "n_draws": 1, "random_state": 0}
-    model = Recording(n_topics, max_iter=5, **given).fit(first)
+    model = CollapsedGibbsLDA(n_topics, max_iter=5, **given).fit(first)
     frozen = [0]
     model.freeze_topics(frozen)
-    counts, totals = model._statistics.store.copy(), model._statistics.totals.copy()
-    model.states.clear()
+    counts, totals = model._state.words.store.copy(), model._state.words.totals.copy()
+    original, states = CollapsedLDA.swept, []
+
+    def swept(self, state, call, workers):
+        state = original(self, state, call, workers)
+        states.append(call.shards[0].z.copy())
+        return state
+
+    monkeypatch.setattr(CollapsedLDA, "swept", swept)
     model.set_params(max_iter=4000, evaluate_every=5).partial_fit(np.array([[2, 1, 0]]))
-    words, states = [0, 0, 1], np.array(model.states)
-    assert_array_equal(model._statistics.store[:, 0], counts[:, 0])
+    words, states = [0, 0, 1], np.array(states)
+    assert_array_equal(model._state.words.store[:, 0], counts[:, 0])
     log_joint = {}
     for z in product(range(3), repeat=3):
         n_k = np.bincount(z, minlength=n_topics)
@@ -343,7 +347,7 @@ def test_factor_of_frozen_counts_cancels(estimator, monkeypatch):
     """Samplers read counts as shares alone: another power of two, beyond all tokens, changes no bit."""
     states = []
     for factor in (2.0**200, 2.0**150):
-        monkeypatch.setattr(_batch_sampler, "MANY", factor)
+        monkeypatch.setattr(_swept_counts, "MANY", factor)
         model = quick(estimator).fit(X).freeze_topics([0, 2]).partial_fit(MORE)
         states.append(fingerprint(vars(model)))
     assert states[0] == states[1]
@@ -431,15 +435,14 @@ def test_tokens_start_from_given_topics():
     disjoint = np.kron(np.eye(5), np.ones(5))[[3, 0, 4, 1, 2]]  # a word has one topic
     for cls in (CollapsedGibbsLDA, CollapsedGibbsHDP):
         model = cls(5, components_init=disjoint, random_state=0)
-        model._check_settings()
-        model._begin_anew(X)
-        call = model._begin_call(X)
-        model._assign_at_random(call)
+        method = model._method()
+        state = method.start(X.shape[1], seed=0)
+        state = method.entered(state, method.begin(state, X))
         assert_array_equal(
-            model._statistics.store[:, :5] > 0,
+            state.words.store[:, :5] > 0,
             (disjoint.T > 0) & (np.asarray(X.sum(axis=0)).ravel()[:, None] > 0),
         )
-        assert model._statistics.totals.sum() == X.sum()
+        assert state.words.totals.sum() == X.sum()
 
 
 def test_truncation_free_hdp_has_no_given_topics():

@@ -133,7 +133,8 @@ def test_identities_of_topics_are_those_of_topics_in_use(model):
 
 
 def test_values_that_are_not_finite_raise(model):
-    name = next(iter(required_arrays(model)))  # the statistics of words and topics
+    arrays = required_arrays(model)
+    name = next(name for name, (_, *sizes) in arrays.items() if sizes == ["features", "topics"])
     for value in (np.nan, np.inf):
         damaged = copy.deepcopy(model)
         all_attributes(damaged)[name][:] = value

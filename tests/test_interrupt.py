@@ -19,6 +19,7 @@ from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_counts import WordCounts
+from sktopic._training._sweeps import SweepTrainer
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -26,7 +27,7 @@ from sktopic.hdp import (
     OnlineEMHDP,
     OnlineVariationalHDP,
     TruncationFreeHDP,
-    _collapsed_gibbs,
+    _collapsed_method,
     _corpus_topics,
     _final_moves,
     _restaurants,
@@ -355,7 +356,7 @@ SAMPLERS = {
     "table indicators": (partial(CollapsedGibbsHDP, n_components=40), (_restaurants, "sweep_cells")),
     "direct assignment": (
         partial(CollapsedGibbsHDP, n_components=40, sampler="direct_assignment", n_proposals=2),
-        (_collapsed_gibbs, "draw_tables"),
+        (_collapsed_method, "draw_tables"),
     ),
 }
 
@@ -385,8 +386,8 @@ def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
             assert model.n_samples_seen_ == FEW.shape[0]
             assert model.n_iter_ == 2
             found, wanted = all_attributes(model), all_attributes(expected)
-            for name in ("_statistics.store", "_statistics.totals", "_tables", "_ids", "doc_topic_prior_"):
-                assert_array_equal(found.get(name), wanted.get(name))
+            for name in ("words.store", "words.totals", "tables", "ids", "doc_topic_prior"):
+                assert_array_equal(found.get(f"_state.{name}"), wanted.get(f"_state.{name}"))
         model.set_params(max_iter=2).partial_fit(FEW)
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
 
@@ -400,7 +401,7 @@ def test_ctrl_c_just_before_the_end_of_a_call_does_not_take_the_end_away():
     raised = []
 
     def trace(frame, event, _):
-        if frame.f_code.co_name == "_leave" and not raised:
+        if frame.f_code is SweepTrainer.leave.__code__ and not raised:
             raised.append(1)
             signal.raise_signal(signal.SIGINT)
         return None
@@ -452,19 +453,19 @@ def test_a_first_sweep_counts_with_the_call_or_not_at_all(cls, method, monkeypat
     X, more = random_counts(30, 20, 0.5), random_counts(10, 20, 0.5, seed=1)
     model = cls(n_components=3, max_iter=3, random_state=0).fit(X)
     before = model.__getstate__()
-    counts, totals = model._statistics.store.copy(), model._statistics.totals.copy()
-    complete_sweep = cls._complete_sweep
+    counts, totals = model._state.words.store.copy(), model._state.words.totals.copy()
+    complete_sweep = SweepTrainer.complete_sweep
 
     def interrupted(self, *given):
         complete_sweep(self, *given)
         signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(cls, "_complete_sweep", interrupted)
+        patch.setattr(SweepTrainer, "complete_sweep", interrupted)
         with pytest.raises(KeyboardInterrupt):
             getattr(model, method)(more)
-    assert_array_equal(model._statistics.store, counts)
-    assert_array_equal(model._statistics.totals, totals)
+    assert_array_equal(model._state.words.store, counts)
+    assert_array_equal(model._state.words.totals, totals)
     assert model.__getstate__().keys() == before.keys()
     assert model.n_samples_seen_ == 30
     model.partial_fit(more)

@@ -1,5 +1,6 @@
 """Topics that change places where a matrix of priors tells the places apart."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -150,23 +151,21 @@ def test_tokens_go_with_their_topics(change):
     """The exchange after a sweep leaves documents, counts and priors of topics together."""
     model = CollapsedGibbsLDA(max_iter=30, n_draws=1, **GIVEN, **change).fit(BARS)
     model.set_params(components_init=model.components_)
-    model._statistics = WordCounts.empty(*model._statistics.store.shape)
-    call = model._begin_call(model._validate_documents(BARS, reset=False))
-    model._assign_at_random(call)
-    counts, prior, z = (
-        model._statistics.store.copy(),
-        model.doc_topic_prior_,
-        [shard.z.copy() for shard in call.shards],
-    )
+    method, fitted = model._method(), model._state
+    state = replace(fitted, words=WordCounts.empty(*fitted.words.store.shape))
+    call = method.begin(state, model._validate_documents(BARS, reset=False))
+    method.assign_at_random(state, call)
+    counts, prior = state.words.store.copy(), state.doc_topic_prior
+    z = [shard.z.copy() for shard in call.shards]
     top = np.sort(counts.T.argsort(axis=1)[:, -5:])
-    model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
-    model._exchange_topics(call, 3)
+    method = model.set_params(topic_word_prior=seeds_of(top[7], 2))._method()
+    state = method.exchanged(method.adopted(state), call, 3)
     order = np.array(
-        [np.flatnonzero(np.all(column == counts.T, axis=1))[0] for column in model._statistics.store.T]
+        [np.flatnonzero(np.all(column == counts.T, axis=1))[0] for column in state.words.store.T]
     )
     assert order[2] == 7
-    assert_array_equal(model._statistics.totals, counts.sum(axis=0)[order])
-    assert_array_equal(model.doc_topic_prior_, prior[order])
+    assert_array_equal(state.words.totals, counts.sum(axis=0)[order])
+    assert_array_equal(state.doc_topic_prior, prior[order])
     for shard, before in zip(call.shards, z):
         assert_array_equal(order[shard.z], before)
         documents = [array.copy() for array in shard.topics.used()]

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from sktopic.lda import (
     SinglePassLDA,
     StreamingVariationalLDA,
 )
+from sktopic.lda._collapsed_method import log_joint
 from sktopic.seeding import seed_prior
 
 from .reference import topics as reference
@@ -43,6 +45,11 @@ for_each_class = pytest.mark.parametrize("cls", SEEDABLE)
 
 def default_of(model):
     return min(0.3, 30 / K) if isinstance(model, HybridLDA) else min(0.1, 2 / K)
+
+
+def entries_of(model):
+    """The PriorEntries of a model, or None."""
+    return model._state.prior.entries if isinstance(model, CollapsedGibbsLDA) else model._prior_entries
 
 
 # Models
@@ -89,7 +96,7 @@ def test_topics_are_counts_and_prior(model):
     # A sparse matrix that stores all of its entries is the same.
     sparse = clone(model).set_params(topic_word_prior=sp.coo_array(matrix)).fit(X)
     assert_array_equal(sparse.components_, model.components_)
-    assert 4 * sparse._prior_values.size < matrix.size
+    assert 4 * entries_of(sparse).values.size < matrix.size
 
 
 def test_rows_of_words_are_those_of_the_whole_matrix():
@@ -140,14 +147,13 @@ def test_batch_updates_never_lower_the_bound():
 def test_log_likelihood_tells_the_matrix():
     """Of the same assignments: what documents add to the joint probability does not depend on the prior."""
     model = CollapsedGibbsLDA(topic_word_prior=MATRIX, evaluate_every=0, n_draws=1, **QUICK).fit(X[:40])
-    before, documents = model.topic_word_counts_, model._validate_documents(X[40:], reset=False)
-    call = model._begin_call(documents)
+    before, method = model.topic_word_counts_, model._method()
+    call = method.begin(model._state, model._validate_documents(X[40:], reset=False))
     with Workers(1) as workers:
-        model._sweep(call, workers)
-    (joint,) = model._trace(call)
-    after = model.topic_word_counts_
-    model._prior_entries = None  # 0.1 everywhere
-    (other,) = model._trace(call)
+        state = method.swept(model._state, call, workers)
+    joint, after = log_joint(state, call), state.words.store.T
+    number = replace(state, prior=replace(state.prior, entries=None))  # 0.1 everywhere
+    other = log_joint(number, call)
 
     def rising(n, beta):
         sums = beta.sum(axis=1)
@@ -163,7 +169,7 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     sparse = sp.csc_matrix(np.where(MATRIX > 1.0, MATRIX, 0.0))
     model = cls(topic_word_prior=sparse, **QUICK).fit(X)
     assert model.topic_word_prior_ == default_of(model)
-    assert_array_equal(model._prior_values, sparse.data)
+    assert_array_equal(entries_of(model).values, sparse.data)
     copies = clone(model).fit(X), pickle.loads(pickle.dumps(model)), saved(model, tmp_path / "model.zip")
     for copy in copies:
         assert_array_equal(
@@ -172,9 +178,9 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
         )
     assert type(copies[2].topic_word_prior) is sp.csc_matrix
     model.set_params(topic_word_prior=0.2).partial_fit(X[:9])
-    assert model.topic_word_prior_ == 0.2 and model._prior_entries is None
+    assert model.topic_word_prior_ == 0.2 and entries_of(model) is None
     model.set_params(topic_word_prior=MATRIX).partial_fit(X[:9])
-    assert model._prior_entries is not None
+    assert entries_of(model) is not None
     model.set_params(topic_word_prior=None).fit(X)
     assert_array_equal(model.components_, cls(**QUICK).fit(X).components_)
 
@@ -184,7 +190,7 @@ def test_learning_goes_on_from_the_number_alone(cls):
     model = cls(topic_word_prior=MATRIX, **QUICK).fit(X)
     model.set_params(topic_word_prior="auto", **{"prior_interval": 1} if cls is CollapsedGibbsLDA else {})
     model.partial_fit(X)
-    assert model._prior_entries is None and model.topic_word_prior_ != 0.1
+    assert entries_of(model) is None and model.topic_word_prior_ != 0.1
 
 
 def saved(model, path):
@@ -228,10 +234,10 @@ def forged(path, change):
         lambda header, arrays: arrays["parameters/topic_word_prior/indices"].__setitem__(0, V),
         lambda header, arrays: arrays["parameters/topic_word_prior/indptr"].__setitem__(1, 99),
         lambda header, arrays: arrays["parameters/topic_word_prior/data"].__setitem__(0, -1.0),
-        lambda header, arrays: arrays["fitted/_prior_topics"].__setitem__(0, K),
-        lambda header, arrays: arrays["fitted/_prior_indptr"].__setitem__(0, 1),
-        lambda header, arrays: arrays["fitted/_prior_values"].__setitem__(0, np.nan),
-        lambda header, arrays: arrays.pop("fitted/_prior_values"),
+        lambda header, arrays: arrays["fitted/_state.prior.entries.topics"].__setitem__(0, K),
+        lambda header, arrays: arrays["fitted/_state.prior.entries.indptr"].__setitem__(0, 1),
+        lambda header, arrays: arrays["fitted/_state.prior.entries.values"].__setitem__(0, np.nan),
+        lambda header, arrays: arrays.pop("fitted/_state.prior.entries.values"),
     ],
 )
 def test_forged_matrices_are_refused(change, tmp_path):
@@ -390,7 +396,7 @@ def test_transform_does_not_look_through_the_matrix_again(monkeypatch):
 def parameters_of(model):
     """The Dirichlet parameters of all words in all topics."""
     parameters = np.full((model.n_components_, model.n_features_in_), model.topic_word_prior_)
-    word, topic, values = model._prior_entries.at(np.arange(model.n_features_in_))
+    word, topic, values = entries_of(model).at(np.arange(model.n_features_in_))
     parameters[topic, word] = values
     return parameters
 

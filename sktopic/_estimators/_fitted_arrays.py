@@ -50,13 +50,19 @@ def check_fitted_arrays(model):
 
 def _layout(model, name, kind, state):
     """The `_kind_of` each array that a class of states declares; None for those that need not be there."""
-    optional = optional_arrays(type(model))
     found = arrays_of(state)
     for field, value in sizes_of(state).items():
         if value != getattr(model, "n_features_in_", None):
             raise damaged(model, f"{name}.{field} is {value!r:.40}")
-    absent = [f"{name}.{field}" in optional and field not in found for field in array_fields(kind)]
-    return [None if gone else _kind_of(found.get(field)) for field, gone in zip(array_fields(kind), absent)]
+    fields = _fields_of(type(model), name, kind)
+    return [_kind_of(found.get(field)) if field in found or needed else None for field, needed in fields]
+
+
+@cache
+def _fields_of(owner, name, kind):
+    """The names of the arrays of a class of states, and whether each has to be there."""
+    optional = optional_arrays(owner)
+    return [(field, f"{name}.{field}" not in optional) for field in array_fields(kind)]
 
 
 def _kind_of(array):

@@ -8,7 +8,6 @@ fields, here; a class of states adds no method for it.
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -170,30 +169,28 @@ def optional_fields(kind):
 # What a state has
 
 
-@cache
-def _reader(kind, sort):
-    """The names of the fields of one sort of a class, and a function that reads their values."""
-    names = tuple(_own(kind, sort))
-    if len(names) > 1:
-        return names, attrgetter(*names)
-    return names, lambda state: [getattr(state, name) for name in names]
-
-
-def _values(state, sort):
-    names, read = _reader(type(state), sort)
-    return dict(zip(names, read(state)))
-
-
 def _parts(state):
     """The parts that a state has, by name."""
-    return {name: each for name, each in _values(state, PartField).items() if each is not None}
+    found = {name: getattr(state, name) for name in _own(type(state), PartField)}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+@cache
+def _paths(kind, sort):
+    """The fields of one sort, as their names, the names of the parts that lead to each, and its own."""
+    paths = [(name, name.split(".")) for name in _declared(kind, sort)]
+    return tuple((name, tuple(path[:-1]), path[-1]) for name, path in paths)
 
 
 def _found(state, sort):
     """What a state has in fields of one sort, those of parts too, by name."""
-    found = _values(state, sort)
-    for name, each in _parts(state).items():
-        found.update({f"{name}.{inner}": value for inner, value in _found(each, sort).items()})
+    found = {}
+    for name, parts, own in _paths(type(state), sort):
+        holder = state
+        for each in parts:
+            holder = None if holder is None else getattr(holder, each)
+        if holder is not None:
+            found[name] = getattr(holder, own)
     return found
 
 

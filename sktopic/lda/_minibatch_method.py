@@ -33,7 +33,7 @@ from sktopic._training._statistics_updates import BatchCounts
 from sktopic._training._step_size import combined_step
 from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._minibatch_state import LDAState
-from sktopic.lda._topic_exchange import best_order, new_order
+from sktopic.lda._topic_exchange import best_order, evidence_gains, may_exchange
 
 # Passes over all entries that learning the prior of topics takes, in operations on each.
 WORD_PRIOR_PASSES = 8
@@ -357,18 +357,18 @@ class MinibatchLDA:
 
     def _exchanged(self, state):
         """The state after topics have changed places where their priors then fit them better."""
-        if self.keeps_places:
-            return state
-        order = new_order(
+        prior = state.word_prior
+        if self.keeps_places or not may_exchange(
             state.words,
-            self.unit(state),
-            state.word_prior,
-            prior=None if self.doc_prior.is_learned else state.doc_topic_prior,
+            prior,
+            state.doc_topic_prior,
+            is_learned=self.doc_prior.is_learned,
             n_updates=state.n_topic_updates,
-            choose=best_order,
-            equal_sizes=True,
-        )
-        if order is None:
+        ):
+            return state
+        gains = evidence_gains(state.words, self.unit(state), prior.base, prior.entries, equal_sizes=True)
+        order = best_order(*gains)
+        if np.array_equal(order, np.arange(len(order))):
             return state
         state.words.rearrange(order)
         averages = state.prior_averages

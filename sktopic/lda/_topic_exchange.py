@@ -21,30 +21,20 @@ def is_due(n_updates, entries, n_components):
     return n_updates % (1 + len(entries.values) * n_components // PAIRS_PER_UPDATE) == 0
 
 
-def new_order(words, unit, word_prior, *, prior, n_updates, choose, equal_sizes=False):
-    """The topic that goes to each place now, or None if all stay.
+def may_exchange(word_counts, prior, doc_topic_prior, *, is_learned, n_updates):
+    """Whether topics may change places after so many updates or sweeps.
 
-    They stay where places differ in more than the prior of topics, and once users have edited or frozen some:
+    They stay if places differ in more than the prior of topics, and once users have edited or frozen some:
     these know them by their numbers.
 
-    Parameters
-    ----------
-    words : WordCounts
-    unit : what one unit of these stands for, in tokens
-    word_prior : TopicWordPrior
-    prior : Dirichlet parameters of proportions; None if they are learned, and go with the topics
-    n_updates : how many updates or sweeps there were before
-    choose : function of what evidence_gains returns
-    equal_sizes : as evidence_gains has it
+    prior : TopicWordPrior
+    is_learned : whether doc_topic_prior is learned, and goes with the topics
     """
-    entries = word_prior.entries
-    known = word_prior.topic_of_start is not None or words.frozen is not None
-    if entries is None or known or not is_due(n_updates, entries, words.n_topics):
-        return None
-    if prior is not None and np.any(prior != prior[0]):
-        return None
-    order = choose(*evidence_gains(words, unit, word_prior.base, entries, equal_sizes))
-    return None if np.array_equal(order, np.arange(len(order))) else order
+    if prior.entries is None or prior.topic_of_start is not None or word_counts.frozen is not None:
+        return False
+    if not is_learned and np.any(doc_topic_prior != doc_topic_prior[0]):
+        return False
+    return is_due(n_updates, prior.entries, word_counts.n_topics)
 
 
 def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):

@@ -1,0 +1,174 @@
+"""The scikit-learn side of batch samplers: fit and partial_fit, fitted attributes and edits of topics."""
+
+from abc import abstractmethod
+from functools import partial
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from sktopic._estimators._concurrency import changing, fits, trains
+from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
+from sktopic._estimators._fitted_arrays import COUNT
+from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._topic_model import TopicModel
+from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
+from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import writable
+from sktopic._training._monitor import FitMonitor, FitTasks
+from sktopic._training._sweeps import Schedule, SweepTrainer
+from sktopic._typing import DocumentsLike, FloatArray
+
+
+class SamplerEstimator(CallbackSupportMixin, TopicModel):
+    """Base class of the Gibbs samplers of a corpus.
+
+    Documents of one call are swept ``max_iter`` times; those of earlier calls are in the counts, and never
+    sampled again. A call is all or nothing up to its first complete sweep: if it fails before, the state is
+    that before the call; after it, the state is that of the last complete sweep. `fit` leaves that only where
+    it was interrupted.
+
+    A subclass declares the class of ``_state``, and defines `_method` and `_columns`.
+    """
+
+    max_iter: int
+    evaluate_every: int
+    components_init: ArrayLike | None
+
+    _state: Any
+    _fitted_values = {"n_features_in_": COUNT}  # noqa: RUF012
+
+    n_iter_: int = fitted("chain.n_iter")
+    n_samples_seen_: int = fitted("chain.n_samples_seen")
+    log_likelihood_: FloatArray = fitted("chain.log_likelihood")
+    _seed: int = fitted("chain.seed")
+
+    @abstractmethod
+    def _method(self) -> Any:
+        """Return the SamplerMethod (see _training._sweeps) that the parameters describe."""
+
+    def _check_continuation(self):
+        """Raise ValueError for parameters that cannot change once sampling has begun."""
+
+    @fits
+    @with_callbacks
+    def fit(self, X: DocumentsLike, y: object = None) -> Self:
+        """Sample the topics of a corpus, from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. All of them are held in memory, with the topics of
+            their tokens, at 50 to 84 bytes a token (see :doc:`/guide/large_corpora`): a corpus on disk, or
+            blocks, save but the memory of the matrix.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
+            raises this or any other error, the estimator keeps its earlier fit.
+        RuntimeError
+            If another thread is training this object, or a parameter is set during the call.
+        KeyboardInterrupt
+            Is passed on. The state is that of the last complete sweep, or the mean of the draws collected so
+            far; before the first complete sweep, that before the call.
+        """
+        self._check_settings()
+        self._train(X, y, self._begin_anew, reporting=True)
+        return self
+
+    @trains
+    def partial_fit(self, X: DocumentsLike, y: object = None) -> Self:
+        """Add documents: sample their topics given the counts of all earlier ones, which stay as they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. All of them are held in memory, with the topics of
+            their tokens, at 50 to 84 bytes a token (see :doc:`/guide/large_corpora`): a corpus on disk, or
+            blocks, save but the memory of the matrix.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError, RuntimeError, KeyboardInterrupt
+            As in `fit`; ValueError also for a parameter that cannot change once sampling has begun. After an
+            error the state is that of the last complete sweep; before the first one, that before the call.
+        """
+        self._check_settings()
+        is_first = not hasattr(self, "n_samples_seen_")
+        begin = partial(self._begin_anew, streamed=True) if is_first else self._go_on
+        self._train(X, y, begin, reporting=False)
+        return self
+
+    def _start(self, n_features):
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._state = self._method().start(n_features, seed)
+
+    def _go_on(self, X):
+        """Let the state go on with the present parameters; returns the Documents of X."""
+        self._checked()._check_continuation()
+        documents = self._documents(X)
+        # Sweeps change arrays that a memory map may protect.
+        self._state = self._method().adopted(writable(self._state))
+        return documents
+
+    def _train(self, X, y, begin, *, reporting):
+        """All sweeps over the documents of a call.
+
+        begin : function of X that lets the state be that before the first sweep, and returns its documents
+        reporting : whether callbacks are told
+        """
+
+        def begin_sweeps():
+            documents = begin(X).matrix()
+            self._check_undisturbed()  # by an iterator that has given them
+            return documents
+
+        with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
+            SweepTrainer(self, changing, workers).run(
+                begin_sweeps,
+                monitor,
+                begin_tasks=partial(FitTasks, self, X, y, self.max_iter, 1, reporting),
+            )
+
+    def _schedule(self, draws=range(0)):
+        return Schedule(int(self.max_iter), int(self.evaluate_every), draws)
+
+    def _topic_probabilities(self):
+        return self._method().topics(self._state)
+
+    # Edits of topics
+
+    merge_topics = merge_topics
+    drop_topics = drop_topics
+    freeze_topics = freeze_topics
+
+    @abstractmethod
+    def _columns(self):
+        """Return the columns of the topics that are reported."""
+
+    def _frozen_columns(self):
+        return self._state.words.frozen_columns
+
+    def _has_topics(self):
+        return bool(self._state.words.totals.any())
+
+    def _edit_topics(self, edit):
+        self._state = self._method().edited(self._state, edit)
+
+    def _freeze_columns(self, columns):
+        self._state = self._method().frozen(self._state, columns)

@@ -1,0 +1,316 @@
+"""Collapsed Gibbs sampling for the HDP: what a sweep does with the state of a chain."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from sktopic._documents._matrices import DocumentReader
+from sktopic._inference._token_counts import counts_exactly, log_rising_change
+from sktopic._kernels._gibbs_split_merge import split_merge
+from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._state._fields import edited
+from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_topics
+from sktopic._topics._word_count_views import probabilities
+from sktopic._topics._word_counts import WordCounts
+from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
+from sktopic._training._swept_counts import CountsBefore, initial_topics
+from sktopic.hdp._collapsed_state import Call, CollapsedHDPState, arranged, named_topics
+from sktopic.hdp._concentrations import NAMES, draw_concentration
+from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
+from sktopic.hdp._root import log_root
+
+# Tell the streams of one seed apart.
+CONCENTRATION_KEY = 0x636F6E63
+SPLIT_MERGE_KEY = 0x73706C6974
+# Words in fewer documents do not gain from alias tables.
+COMMON = 64
+DEFAULT_TOPIC_WORD_PRIOR = 0.05
+# Restricted sweeps before a split is proposed.
+LAUNCH_SWEEPS = 4
+# Weights of topics at the root are no less: tiny concentrations make gamma variates that underflow.
+SMALLEST_WEIGHT = 1e-290
+
+
+def draw_weights(state, generator):
+    """b1 times the weights of topics at the root given the tables, and b1 times their rest."""
+    used = state.tables > 0
+    root = np.zeros(len(used))
+    root[used] = np.maximum(generator.gamma(state.tables[used]), SMALLEST_WEIGHT)
+    rest = max(generator.gamma(state.topic_concentration), SMALLEST_WEIGHT)
+    factor = state.doc_concentration / (root.sum() + rest)
+    return root * factor, rest * factor
+
+
+def seated(state, call, root, key):
+    """The state with tables drawn anew for all documents of the call, given weights of topics."""
+    tables = np.zeros(len(root))
+    key = combine_keys(key, TABLE_KEY)
+    draw_tables(weight=root, tables=tables, key=key, **call.documents.lists)
+    return replace(state, tables=padded(call.tables_before, len(root)) + tables)
+
+
+def log_joint(state, call):
+    """log p(words, topics and tables of the documents | counts and tables of earlier ones)."""
+    words, before, documents = state.words, call.before, call.documents
+    beta, size = state.topic_word_prior, len(words.store)
+    b0, b1 = state.topic_concentration, state.doc_concentration
+    norm = gammaln(words.totals + size * beta) - gammaln(before.totals + size * beta)
+    total = log_rising_change(words.store[before.words], before.counts, beta) - norm.sum()
+    total += before.log_frozen(words, None, [documents])
+    total += log_root(state.tables, b0) - log_root(call.tables_before, b0)
+    total += log_seatings(**documents.lists) + (state.tables - call.tables_before).sum() * np.log(b1)
+    return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()
+
+
+@dataclass(frozen=True)
+class CollapsedHDP:
+    """The sampler, a SamplerMethod; its settings are the parameters of `CollapsedGibbsHDP`.
+
+    n_proposals : 0 without split_merge
+    """
+
+    n_components: int
+    sampler: str
+    topic_concentration: Any
+    doc_concentration: Any
+    topic_concentration_prior: tuple
+    doc_concentration_prior: tuple
+    topic_word_prior: float | None
+    n_proposals: int
+    components_init: Any
+    schedule: Schedule
+
+    # The state
+
+    def start(self, n_features, seed):
+        """The state before the first document."""
+        size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
+        (topic_shape, topic_rate), (doc_shape, doc_rate) = (
+            self.topic_concentration_prior,
+            self.doc_concentration_prior,
+        )
+        return self.adopted(
+            CollapsedHDPState(
+                words=WordCounts.empty(n_features, size),
+                tables=np.zeros(size),
+                ids=np.full(size, -1, dtype=np.int64),
+                next_id=0,
+                lengths=np.zeros((2, 0), dtype=np.int64),
+                dropped_tables=0.0,
+                topic_concentration=topic_shape / topic_rate,
+                doc_concentration=doc_shape / doc_rate,
+                topic_word_prior=DEFAULT_TOPIC_WORD_PRIOR,
+                chain=Chain.begun(seed),
+                n_components_trace=np.empty(0, dtype=np.int64),
+            )
+        )
+
+    def adopted(self, state):
+        """The state with the present parameters; concentrations that are sampled stay what they are."""
+        given = self.topic_word_prior
+        concentrations = {name: getattr(self, name) for name in NAMES}
+        return replace(
+            state,
+            topic_word_prior=DEFAULT_TOPIC_WORD_PRIOR if given is None else float(given),
+            **{name: float(value) for name, value in concentrations.items() if value != "auto"},
+        )
+
+    def topics(self, state):
+        """TopicProbabilities."""
+        return probabilities(of_topics(state.words, state.columns), 1.0, state.topic_word_prior)
+
+    def entries(self, state):
+        """None: the prior of topics is a number."""
+        return None
+
+    def edited(self, state, edit):
+        """The state after a TopicEdit."""
+        edit = edit.of_columns(state.columns, len(state.ids), keeps_columns=True)
+        after = edited(state, edit)
+        dropped = max(float(state.tables.sum() - after.tables.sum()), 0.0)
+        words = edited_topics(state.words, edit)
+        return replace(after, words=words, dropped_tables=state.dropped_tables + dropped)
+
+    def frozen(self, state, columns):
+        """The state with the topics of these columns frozen, and no others."""
+        return replace(state, words=frozen_topics(state.words, columns, 1.0, state.topic_word_prior))
+
+    # A call
+
+    def begin(self, state, X):
+        """The Call for documents X."""
+        batch = DocumentReader(X).batch(np.arange(X.shape[0]))
+        documents = Restaurants.of(batch)
+        before = CountsBefore.of(state.words, np.sort(documents.words))
+        exact = counts_exactly(batch.cell_count, before.counts)
+        return Call(documents, before, tables_before=state.tables.copy(), exact=exact)
+
+    def entered(self, state, call):
+        """The state with the documents of the call; tokens of the first ones get random topics."""
+        if state.chain.n_samples_seen == 0:
+            self._assign_at_random(state, call)
+        lengths = call.documents.n_customers
+        values, inverse = np.unique(np.append(state.lengths[0], lengths), return_inverse=True)
+        weights = np.append(state.lengths[1], np.ones_like(lengths))
+        return replace(
+            state,
+            lengths=np.array([values, np.bincount(inverse, weights=weights)], dtype=np.int64),
+            chain=state.chain.entered(call.n_documents),
+            n_components_trace=np.empty(0, dtype=np.int64),
+        )
+
+    def _assign_at_random(self, state, call):
+        documents = call.documents
+        z = initial_topics(
+            documents,
+            uniforms(combine_keys(state.chain.seed, ASSIGNMENT_KEY), len(documents.z)),
+            n_topics=min(max(int(self.n_components), 1), len(state.ids) - 1),
+            n_features=len(state.words.store),
+            components_init=self.components_init,
+        )
+        documents.assign(z)
+        call.before.recount(state.words, [documents])
+        state.tables[:] = documents.tables(len(state.ids))
+
+    def undo(self, state, call):
+        """A function that undoes, in arrays, what a sweep from now on has done."""
+        documents, before, z = call.documents, call.before, call.documents.z.copy()
+        small = [(each, each.copy()) for each in (state.words.totals, state.tables, state.ids)]
+
+        def undo():
+            documents.z[:] = z
+            before.add_documents(state.words, [documents])
+            before.hold(state.words)
+            for each, values in small:
+                each[:] = values
+
+        return undo
+
+    # A sweep
+
+    def swept(self, state, call, workers):
+        """The state after a sweep, with proposals to split and merge topics behind it."""
+        used = np.flatnonzero(state.tables)
+        if len(state.ids) > 4 * (len(used) + SPARE):
+            state = arranged(state, call, used, -(-(len(used) + SPARE) // SPARE) * SPARE)
+        key = state.chain.sweep_key()
+        if self.sampler == "direct_assignment":
+            state = self._swept_by_weights(state, call, key)
+        else:
+            call.documents.weigh(indicators=True)
+            state, tables = self._swept_cells(
+                state, call, state.tables.copy(), state.topic_concentration, key
+            )
+            state = replace(state, tables=tables)
+        if self.n_proposals:
+            state = self._split_and_merged(state, call, combine_keys(key, SPLIT_MERGE_KEY))
+        if not call.exact:  # count anew what adding and removing has rounded
+            call.before.recount(state.words, [call.documents])
+        state = named_topics(state)
+        return self._with_concentrations(state, generator_of(key, CONCENTRATION_KEY))
+
+    def _swept_by_weights(self, state, call, key):
+        """Direct assignment: weights of topics, then topics of tokens, then tables."""
+        call.documents.weigh(indicators=False)
+        root, rest = draw_weights(state, generator_of(key, WEIGHT_KEY))
+        state, root = self._swept_cells(state, call, root, rest, key)
+        return seated(state, call, root, key)
+
+    def _swept_cells(self, state, call, root, rest, key):
+        """The state with topics of all tokens drawn, in columns that are added if none is free; and the root.
+
+        root, rest : what the root tells of topics and of new ones, not normalised: tables and b0, or b1 times
+            their weights under direct assignment
+        """
+        settings = {
+            "sampler": SAMPLERS[self.sampler],
+            "common": COMMON,
+            "topic_concentration": state.topic_concentration,
+            "doc_concentration": state.doc_concentration,
+            "topic_word_prior": state.topic_word_prior,
+            "n_features": len(state.words.store),
+        }
+
+        def arrays():
+            return {"counts": state.words.store, "totals": state.words.totals, "ids": state.ids}
+
+        def extend(size):
+            nonlocal state
+            state = arranged(state, call, np.arange(len(state.ids)), size)
+
+        root, _ = call.documents.sweep(arrays, root, rest, settings, key, extend)
+        return state, root
+
+    def _split_and_merged(self, state, call, key):
+        """The state after proposals to split and merge topics that no earlier document has."""
+        documents, free = call.documents, np.count_nonzero(state.tables == 0)
+        if not len(documents.z):
+            return state
+        if free < self.n_proposals:
+            state = arranged(state, call, np.arange(len(state.ids)), len(state.ids) + self.n_proposals)
+        root, _ = draw_weights(state, generator_of(key, WEIGHT_KEY))
+        split_merge(
+            counts=state.words.store,
+            totals=state.words.totals,
+            weight=root,
+            fixed=(call.tables_before > 0).astype(np.uint8),
+            ids=state.ids,
+            topic_concentration=state.topic_concentration,
+            topic_word_prior=state.topic_word_prior,
+            z=documents.z,
+            n_proposals=self.n_proposals,
+            n_scans=LAUNCH_SWEEPS,
+            key=key,
+            **documents.cells,
+            **documents.lists,
+        )
+        return seated(state, call, root, key)
+
+    def _with_concentrations(self, state, generator):
+        """The state with concentrations drawn given the tables, where asked for."""
+        n_tables, n_topics = state.tables.sum(), np.count_nonzero(state.tables)
+        if n_tables == 0:
+            return state
+        if self.topic_concentration == "auto":
+            drawn = draw_concentration(
+                state.topic_concentration,
+                self.topic_concentration_prior,
+                n_tables=n_topics,
+                sizes=np.array([n_tables]),
+                times=np.ones(1),
+                generator=generator,
+            )
+            state = replace(state, topic_concentration=drawn)
+        if self.doc_concentration == "auto":
+            sizes, times = state.lengths
+            drawn = draw_concentration(
+                state.doc_concentration,
+                self.doc_concentration_prior,
+                n_tables=n_tables + state.dropped_tables,  # those of documents with these lengths
+                sizes=sizes,
+                times=times,
+                generator=generator,
+            )
+            state = replace(state, doc_concentration=drawn)
+        return state
+
+    # Between sweeps
+
+    def learned(self, state, call, sweep):
+        """The state as it is: concentrations are drawn within sweeps."""
+        return state
+
+    def evaluated(self, state, call):
+        """The state with one more entry of both traces."""
+        return replace(
+            state,
+            chain=state.chain.evaluated(log_joint(state, call)),
+            n_components_trace=np.append(state.n_components_trace, len(state.columns)),
+        )
+
+    def ended(self, state, call, mean):
+        """The state as it is: the model is that of the last draw."""
+        return state

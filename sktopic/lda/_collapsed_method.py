@@ -1,0 +1,382 @@
+"""Collapsed Gibbs sampling for LDA: the state of a chain, and what a sweep does with it."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from sktopic._documents._matrices import DocumentReader
+from sktopic._inference._token_counts import (
+    column_sums,
+    counts_exactly,
+    in_order,
+    leaves_none_negative,
+    log_rising_change,
+    prior_gains,
+    word_blocks,
+)
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._state._fields import State, array, edited, part, total
+from sktopic._topics._fitted_topic_prior import (
+    TopicWordPrior,
+    adopted_prior,
+    edited_prior,
+    given_doc_topic_prior,
+)
+from sktopic._topics._prior import (
+    LARGEST_LEARNED,
+    SMALLEST_LEARNED,
+    PriorLearner,
+    check_prior,
+    default_topic_word_prior,
+)
+from sktopic._topics._topic_word_prior import prior_totals
+from sktopic._topics._word_count_edits import edited_topics, frozen_topics
+from sktopic._topics._word_count_views import probabilities
+from sktopic._topics._word_counts import WordCounts
+from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
+from sktopic._training._swept_counts import CountsBefore, initial_topics
+from sktopic.lda._shards import Shard, TopicPrior
+from sktopic.lda._topic_exchange import evidence_gains, may_exchange, sampled_order
+
+# Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
+PRIOR_ITERATIONS = 5
+# Tells the stream of exchanges from those of the shards in a sweep.
+EXCHANGE_KEY = 0x65786368616E6765
+
+
+def _total_but_last(edit, array):
+    return np.append(edit.sums(array[:-1]), array[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class CollapsedState(State):
+    """Counts of words in topics, and what is known of the priors.
+
+    Attributes
+    ----------
+    words : WordCounts, in tokens
+    prior : TopicWordPrior
+    doc_topic_prior : (n_topics,)
+    gains : (n_topics + 1,) sums of Minka's fixed point for doc_topic_prior over the documents of calls that
+        learned it: the numerators of all topics, and the denominator
+    chain : Chain
+    """
+
+    words: WordCounts = part(WordCounts)
+    prior: TopicWordPrior = part(TopicWordPrior)
+    doc_topic_prior: np.ndarray = array(np.float64, "topics", merge=total)
+    gains: np.ndarray = array(np.float64, None, merge=_total_but_last)
+    chain: Chain = part(Chain)
+
+    def check(self):
+        """Raise ValueError for arrays that do not fit together."""
+        self.prior.check(self.words.n_features, self.words.n_topics)
+        if len(self.gains) != self.words.n_topics + 1:
+            raise ValueError(f"gains has {len(self.gains)} numbers")
+
+
+@dataclass
+class Call:
+    """The documents of one call of fit or partial_fit.
+
+    Attributes
+    ----------
+    shards : list of Shard
+    before : CountsBefore
+    none_negative : whether no count can be below zero where tokens were added and removed
+    exact : whether that rounds nothing
+    """
+
+    shards: list
+    before: CountsBefore
+    none_negative: bool
+    exact: bool
+
+    @property
+    def n_documents(self):
+        return sum(len(shard.lengths) for shard in self.shards)
+
+
+def log_joint(state, call):
+    """log p(words and topics of the documents | counts of earlier ones)."""
+    words, before, beta, entries = state.words, call.before, state.prior.base, state.prior.entries
+    sums = prior_totals(len(words.store), beta, entries)
+    norm = gammaln(words.totals + sums) - gammaln(before.totals + sums)
+    total = (
+        in_order(
+            log_rising_change(words.store[before.words[some]], before.counts[some], beta)
+            for some in word_blocks(before.words)
+        )
+        - norm.sum()
+    )
+    if entries is not None:
+        counts = words.store[before.words]
+        i, k, value = entries.at(before.words)
+        for change, sign in ((counts[i, k], 1.0), (before.counts[i, k], -1.0)):
+            total += sign * (gammaln(change + value) - gammaln(change + beta)).sum()
+    total += before.log_frozen(words, entries, call.shards)
+    prior = state.doc_topic_prior
+    return in_order((term for shard in call.shards for term in shard.log_proportions(prior)), total)
+
+
+@dataclass(frozen=True)
+class CollapsedLDA:
+    """The sampler, a SamplerMethod; its settings are the parameters of `CollapsedGibbsLDA`.
+
+    topics_are_named : whether users have named topics, which then stay in their places
+    """
+
+    n_components: int
+    doc_topic_prior: Any
+    topic_word_prior: Any
+    components_init: Any
+    n_shards: int
+    prior_interval: int
+    schedule: Schedule
+    topics_are_named: bool
+
+    @property
+    def learns_doc_topic_prior(self):
+        return isinstance(self.doc_topic_prior, str)
+
+    @property
+    def learns_topic_word_prior(self):
+        return isinstance(self.topic_word_prior, str)
+
+    # The state
+
+    def start(self, n_features, seed):
+        """The state before the first document."""
+        return self.adopted(
+            CollapsedState(
+                words=WordCounts.empty(n_features, self.n_components),
+                prior=TopicWordPrior(base=default_topic_word_prior(self.n_components)),
+                doc_topic_prior=check_prior(self.doc_topic_prior, self.n_components),
+                gains=np.zeros(self.n_components + 1),
+                chain=Chain.begun(seed),
+            )
+        )
+
+    def adopted(self, state):
+        """The state with the present parameters; priors that are learned go on from what they are."""
+        learns = self.learns_topic_word_prior
+        prior = adopted_prior(
+            state.prior,
+            value=None if learns else self.topic_word_prior,
+            default=state.prior.base if learns else default_topic_word_prior(self.n_components),
+            n_components=self.n_components,
+            word_counts=state.words,
+        )
+        doc_topic_prior = state.doc_topic_prior
+        if not self.learns_doc_topic_prior:
+            doc_topic_prior = given_doc_topic_prior(
+                self.doc_topic_prior, self.n_components, prior, state.words.n_topics
+            )
+        return replace(state, prior=prior, doc_topic_prior=doc_topic_prior)
+
+    def topics(self, state):
+        """TopicProbabilities."""
+        return probabilities(state.words, 1.0, state.prior.base, state.prior.entries)
+
+    def entries(self, state):
+        """PriorEntries of topics, or None."""
+        return state.prior.entries
+
+    def edited(self, state, edit):
+        """The state after a TopicEdit."""
+        words, prior = edited_topics(state.words, edit), edited_prior(state.prior, edit)
+        return replace(edited(state, edit), words=words, prior=prior)
+
+    def frozen(self, state, columns):
+        """The state with these topics frozen, and no others."""
+        return replace(state, words=frozen_topics(state.words, columns, 1.0, state.prior.base))
+
+    # A call
+
+    def begin(self, state, X):
+        """The Call for documents X."""
+        reader = DocumentReader(X)
+        batch = reader.batch(np.arange(X.shape[0]))
+        if self.n_shards == 1:
+            batches = [batch]
+        else:  # of about equally many tokens
+            batches = [reader.batch(np.arange(first, last)) for first, last in batch.chunks(self.n_shards)]
+        beta, entries = state.prior.base, state.prior.entries
+        most_tokens = state.words.totals.max() + batch.lengths.sum()
+        sums = prior_totals(len(state.words.store), beta, entries)
+        smallest = beta if entries is None else min(beta, entries.values.min())
+        smallest_ratio = smallest / (most_tokens + np.max(sums))
+        shards = [Shard.of(each, state.doc_topic_prior, smallest_ratio) for each in batches]
+        before = CountsBefore.of(state.words, np.unique(np.concatenate([shard.words for shard in shards])))
+        return Call(
+            shards=shards,
+            before=before,
+            none_negative=leaves_none_negative(batch.cell_count),
+            exact=counts_exactly(batch.cell_count, before.counts),
+        )
+
+    def entered(self, state, call):
+        """The state with the documents of the call; tokens of the first ones get random topics."""
+        if state.chain.n_samples_seen == 0:
+            self.assign_at_random(state, call)
+        return replace(state, chain=state.chain.entered(call.n_documents))
+
+    def assign_at_random(self, state, call):
+        """Let the tokens have random topics, and the counts be those of these tokens alone."""
+        store = state.words.store
+        store[:] = 0.0
+        for i, shard in enumerate(call.shards):
+            draws = uniforms(combine_keys(state.chain.seed, ASSIGNMENT_KEY, i), len(shard.z))
+            z = initial_topics(
+                shard,
+                draws,
+                n_topics=state.words.n_topics,
+                n_features=len(store),
+                components_init=self.components_init,
+            )
+            shard.assign(z, store)
+        state.words.totals[:] = column_sums(store)
+
+    def undo(self, state, call):
+        """A function that undoes, in arrays, what a sweep from now on has done."""
+        words, totals = state.words, state.words.totals.copy()
+        before = [shard.z.copy() for shard in call.shards]
+
+        def undo():
+            words.totals[:] = totals
+            for shard, z in zip(call.shards, before):
+                shard.z[:] = z
+                if self.learns_doc_topic_prior and z.min(initial=0) >= 0:  # from the documents' topics
+                    shard.list_topics()
+            call.before.add_documents(words, call.shards)
+            call.before.hold(words)
+
+        return undo
+
+    # A sweep
+
+    def swept(self, state, call, workers):
+        """The state after a sweep; with several shards, against counts that are merged after it."""
+        words, before = state.words, call.before
+        key, one_shard = state.chain.sweep_key(), len(call.shards) == 1
+        topic_prior = TopicPrior.of(*words.store.shape, state.prior.base, state.prior.entries)
+
+        def sweep(i, shard):
+            return shard.sweep(
+                counts=words.store,
+                update_counts=one_shard,
+                totals=words.totals,
+                prior=state.doc_topic_prior,
+                topic_prior=topic_prior,
+                key=combine_keys(key, i),
+            )
+
+        results = workers.map_here(sweep, list(enumerate(call.shards)))
+        if not one_shard:
+            for shard, found in zip(call.shards, results):
+                shard.transfer(found.before, words.store)
+        if not call.none_negative:
+            self._recount(state, call)
+        elif one_shard:
+            words.totals[:] = results[0].totals
+        else:
+            before.sum_totals(words)
+        if before.totals.any():  # topics have documents that are not there any more
+            return state
+        return self.exchanged(state, call, combine_keys(key, EXCHANGE_KEY))
+
+    def exchanged(self, state, call, key):
+        """The state after Metropolis-Hastings steps that let topics change places, with their priors."""
+        words, prior = state.words, state.doc_topic_prior
+        if self.topics_are_named or not may_exchange(
+            words,
+            state.prior,
+            prior,
+            is_learned=self.learns_doc_topic_prior,
+            n_updates=state.chain.n_sweeps,
+        ):
+            return state
+        places, gains = evidence_gains(words, 1.0, state.prior.base, state.prior.entries, equal_sizes=False)
+        order = sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
+        if np.array_equal(order, np.arange(len(order))):
+            return state
+        words.rearrange(order)
+        place = np.argsort(order).astype(np.int32)
+        for shard in call.shards:
+            shard.z[:] = place[shard.z]
+            shard.list_topics()
+        return replace(state, doc_topic_prior=prior[order])
+
+    def _recount(self, state, call):
+        """Count anew what adding and removing tokens has rounded."""
+        call.before.recount(state.words, call.shards)
+        for shard in call.shards:
+            shard.list_topics()
+
+    def ended(self, state, call, mean):
+        """The state after the last sweep; mean: the counts of the words, if draws are averaged."""
+        words, before = state.words, call.before
+        if mean is not None:
+            words.store[before.words] = mean
+            words.totals[:] = words.store.sum(axis=0)
+            before.hold(words)
+        elif call.none_negative and not call.exact:  # else there is nothing to recount, or it is done
+            rows = words.store[before.words]
+            try:
+                self._recount(state, call)
+            except BaseException:
+                words.store[before.words] = rows
+                raise
+        if not self.learns_doc_topic_prior:
+            return state
+        return replace(state, gains=state.gains + self._gains_of(state, call.shards))
+
+    # Priors
+
+    def _gains_of(self, state, shards):
+        """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
+        prior = state.doc_topic_prior
+        return np.append(prior, 1.0) * in_order(shard.prior_gains(prior) for shard in shards)
+
+    def learned(self, state, call, sweep):
+        """The state with learned priors, if it is their turn after this sweep."""
+        if sweep % self.prior_interval:
+            return state
+        if self.learns_doc_topic_prior:
+            state = self._with_learned_doc_topic_prior(state, call.shards)
+        if self.learns_topic_word_prior:
+            state = self._with_learned_topic_word_prior(state)
+        return state
+
+    def _with_learned_doc_topic_prior(self, state, shards):
+        """The state after some of Minka's fixed point iterations for the prior of proportions."""
+        learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
+        for _ in range(PRIOR_ITERATIONS):
+            gains = state.gains + self._gains_of(state, shards)
+            if gains[-1] == 0.0:  # there are no words
+                break
+            state = replace(state, doc_topic_prior=learner.mode(gains, 1.0))
+        return state
+
+    def _with_learned_topic_word_prior(self, state):
+        """The same for the prior of topics, from those that are not frozen."""
+        counts, totals, held = state.words.store, state.words.totals, state.words.frozen_columns
+        if len(held):
+            counts, totals = np.delete(counts, held, axis=-1), np.delete(totals, held)
+        beta, n_features = state.prior.base, len(counts)
+        blocks = word_blocks(np.arange(n_features))
+        for _ in range(PRIOR_ITERATIONS):
+            below = n_features * (digamma(totals + n_features * beta) - digamma(n_features * beta)).sum()
+            if not below > 0.0:  # the counts are too small to tell
+                break
+            above = beta * in_order(prior_gains(counts[words], beta) for words in blocks)
+            beta = float(np.clip(above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
+        return replace(state, prior=replace(state.prior, base=beta))
+
+    # The trace
+
+    def evaluated(self, state, call):
+        """The state with one more log joint probability."""
+        return replace(state, chain=state.chain.evaluated(log_joint(state, call)))
