@@ -51,7 +51,7 @@ from sktopic._runtime._arrays import rows_and_more
 from sktopic._runtime._compat import Interval, make_constraint, outside_container, validate_params
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN, Progress
-from sktopic._state._fields import State, grown
+from sktopic._state._fields import State, arrays_of, grown
 from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 
 # Tells the streams of transform from those of fit.
@@ -699,4 +699,7 @@ class Inference:
 
 
 def _arrays_of(model):
-    return [value for value in vars(model).values() if isinstance(value, np.ndarray)]
+    found = list(vars(model).values())
+    for state in [value for value in found if isinstance(value, State)]:
+        found += arrays_of(state).values()
+    return [value for value in found if isinstance(value, np.ndarray)]
