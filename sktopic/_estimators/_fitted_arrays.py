@@ -55,8 +55,10 @@ def _layout(model, name, kind, state):
     for field, value in sizes_of(state).items():
         if value != getattr(model, "n_features_in_", None):
             raise damaged(model, f"{name}.{field} is {value!r:.40}")
-    absent = [f"{name}.{field}" in optional and field not in found for field in array_fields(kind)]
-    return [None if gone else _kind_of(found.get(field)) for field, gone in zip(array_fields(kind), absent)]
+    return [
+        None if field not in found and f"{name}.{field}" in optional else _kind_of(found.get(field))
+        for field in array_fields(kind)
+    ]
 
 
 def _kind_of(array):

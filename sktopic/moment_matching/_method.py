@@ -95,10 +95,10 @@ class FilterMethod:
 
     def adopted(self, state):
         """The state from which training continues with parameters that may have changed."""
-        state = writable(state)
+        prior = state.doc_topic_prior
         if not self.learns_prior:
             prior = check_prior(self.doc_topic_prior, state.topics.n_topics)
-            state = replace(state, doc_topic_prior=prior)
+        state = replace(state, topics=writable(state.topics), doc_topic_prior=prior)
         if self.learns_prior != (len(state.moments.averages) > 0):
             state = self._learning_anew(state)
         return state
@@ -113,24 +113,25 @@ class FilterMethod:
 
     def absorb(self, state, tokens, alpha):
         """The state after more tokens; the topics and alpha, their documents' parameters, change in place."""
-        return self._filtered(state, tokens, alpha, gamma=np.ones(1), lag=np.zeros(1))
-
-    def _filtered(self, state, tokens, alpha, gamma, lag):
         marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
+        start = self.form.start(state.doc_topic_prior)
+        self._filter(tokens, state.topics, start, alpha, np.ones(1), np.zeros(1), marginal)
+        return replace(state, log_marginal_likelihood=float(marginal[0]), n_tokens_seen=float(marginal[1]))
+
+    def _filter(self, tokens, topics, start, alpha, gamma, lag, marginal):
+        """Change topics, alpha, gamma, lag and marginal by tokens (see _kernels._moment_matching)."""
         filter_tokens(
             model=self.form.model,
             match=self.match,
             tokens=tokens,
-            topics=state.topics,
-            start=self.form.start(state.doc_topic_prior),
+            topics=topics,
+            start=start,
             alpha=alpha,
             gamma=gamma,
             lag=lag,
             marginal=marginal,
             predictive=np.empty(0),  # not wanted
         )
-        log_marginal_likelihood, n_tokens_seen = marginal.tolist()
-        return replace(state, log_marginal_likelihood=log_marginal_likelihood, n_tokens_seen=n_tokens_seen)
 
     # The prior of the proportions
 

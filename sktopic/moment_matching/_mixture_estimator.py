@@ -1,7 +1,6 @@
 """What the estimators with a posterior of the number of topics share."""
 
 import warnings
-from abc import abstractmethod
 from numbers import Real
 
 from sktopic._documents._sources import joined
@@ -15,7 +14,6 @@ from sktopic._runtime._progress import NOT_SHOWN
 from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
 from sktopic.moment_matching._estimator import FilterEstimator
-from sktopic.moment_matching._mixture_method import MixtureMethod
 from sktopic.moment_matching._numbers import RATES, check_number_prior
 from sktopic.moment_matching._state import MixtureState
 
@@ -38,9 +36,6 @@ class MixtureEstimator(FilterEstimator):
     n_components_prior_ = fitted("numbers.prior")
     n_tokens_trace_ = fitted("numbers.tokens_trace")
     n_components_trace_ = fitted("numbers.topics_trace")
-
-    @abstractmethod
-    def _method(self) -> MixtureMethod: ...
 
     def predict_mixture(self, X: DocumentsLike) -> FloatingArray:
         """Infer the topic proportions of documents, averaged over the number of topics.

@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic.moment_matching._method import NOISE, FilterMethod
-from sktopic.moment_matching._numbers import as_gamma, check_number_prior, logarithms, probabilities
+from sktopic.moment_matching._numbers import (
+    as_gamma,
+    check_number_prior,
+    logarithms,
+    most_probable,
+    probabilities,
+)
 from sktopic.moment_matching._state import MixtureState, NumberPosterior
 
 # Notes of the number of topics: one at each of the first 64 tokens, then about 64 each time that the number
@@ -65,18 +71,33 @@ class MixtureMethod(FilterMethod):
 
     def absorb(self, state, tokens, alpha):
         """As in FilterMethod; the number of topics is noted when it is time for it."""
-        first = 0
+        numbers, start, first = state.numbers, self.form.start(state.doc_topic_prior), 0
+        gamma, lag, next_note = numbers.gamma.copy(), numbers.lag.copy(), numbers.next_note
+        marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
+        noted_tokens, noted_topics = [], []
         while first < len(tokens):
-            numbers = state.numbers
-            last = min(len(tokens), first + numbers.next_note - numbers.n_tokens)
-            gamma, lag = numbers.gamma.copy(), numbers.lag.copy()
-            state = self._filtered(state, tokens.part(slice(first, last)), alpha, gamma=gamma, lag=lag)
-            numbers = replace(numbers, gamma=gamma, lag=lag, n_tokens=numbers.n_tokens + last - first)
-            if numbers.n_tokens == numbers.next_note:
-                numbers = numbers.with_note(state.n_tokens_seen)
-                numbers = replace(numbers, next_note=numbers.next_note + max(1, numbers.next_note // NOTES))
-            state, first = replace(state, numbers=numbers), last
-        return state
+            last = min(len(tokens), next_note - numbers.n_tokens)
+            self._filter(tokens.part(slice(first, last)), state.topics, start, alpha, gamma, lag, marginal)
+            if numbers.n_tokens + last == next_note:
+                noted_tokens.append(marginal[1])
+                noted_topics.append(most_probable(gamma, lag))
+                next_note += max(1, next_note // NOTES)
+            first = last
+        numbers = NumberPosterior(
+            gamma=gamma,
+            lag=lag,
+            prior=numbers.prior,
+            n_tokens=numbers.n_tokens + len(tokens),
+            next_note=next_note,
+            tokens_trace=np.append(numbers.tokens_trace, noted_tokens),
+            topics_trace=np.append(numbers.topics_trace, np.array(noted_topics, dtype=np.int64)),
+        )
+        return replace(
+            state,
+            numbers=numbers,
+            log_marginal_likelihood=float(marginal[0]),
+            n_tokens_seen=float(marginal[1]),
+        )
 
     def mixture_step(self, state):
         """The document step that averages over the number of topics."""

@@ -60,6 +60,7 @@ def logarithms(gamma, lag):
     return np.log(gamma) - lag * LAG * np.log(2.0)
 
 
-def most_probable(posterior):
+def most_probable(gamma, lag):
     """The most probable number of topics; the smallest of those that are equally probable."""
+    posterior = probabilities(gamma, lag)
     return int(np.argmax(posterior >= (1.0 - TIE) * posterior.max())) + 1

@@ -1,6 +1,7 @@
 """What a filter has learned: posteriors of the topics and, in a mixture, of their number."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -90,17 +91,10 @@ class NumberPosterior(State):
         """The probabilities of 1 to n_topics topics, ndarray of shape (n_topics,)."""
         return probabilities(self.gamma, self.lag)
 
-    @property
+    @cached_property
     def most_probable(self):
-        return most_probable(self.posterior)
-
-    def with_note(self, n_tokens_seen):
-        """The same with an entry in the trace."""
-        return replace(
-            self,
-            tokens_trace=np.append(self.tokens_trace, n_tokens_seen),
-            topics_trace=np.append(self.topics_trace, self.most_probable),
-        )
+        """The most probable number of topics. No array changes in place: it is computed once."""
+        return most_probable(self.gamma, self.lag)
 
 
 @dataclass(frozen=True, eq=False)
