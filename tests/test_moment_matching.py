@@ -613,16 +613,6 @@ def test_one_topic_is_the_posterior_of_the_word_frequencies(estimator, match, or
 # Counts that are not one token each
 
 
-def listing_weights(weights):
-    """FilterMethod._filtered that only lists the weights of the tokens."""
-
-    def filtered(method, state, tokens, *arguments, **named):
-        weights.extend(tokens.weight)
-        return state
-
-    return filtered
-
-
 @every_estimator
 def test_a_count_becomes_at_most_1024_tokens(estimator, monkeypatch):
     """Of equal weights where it is more; else of weight one, and one of the rest."""
@@ -631,7 +621,8 @@ def test_a_count_becomes_at_most_1024_tokens(estimator, monkeypatch):
         tokens = []
         model = make_model(estimator, shuffle=None)
         with monkeypatch.context() as patch:
-            patch.setattr(FilterMethod, "_filtered", listing_weights(tokens))
+            listing = lambda method, some, *arguments, tokens=tokens: tokens.extend(some.weight)  # noqa: E731
+            patch.setattr(FilterMethod, "_filter", listing)
             model.partial_fit(count * np.eye(1, 16, 3))
         assert_allclose(sorted(tokens, reverse=True), expected, rtol=1e-12)
 
