@@ -18,6 +18,7 @@ median beside it tells how much else the machine had to do.
 
 import time
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 from _corpora import load
@@ -54,26 +55,23 @@ class State:
         self.spread = 1.0 - (self.store**2).sum(axis=0)
         self.gamma, self.lag = np.full(K, 1.0 / K), np.zeros(K)
         self.start = np.full(K * (K + 1) // 2 if model == TRIANGULAR else K, ALPHA)
-        self.alpha, self.marginal = self.start[None].copy(), np.zeros(1)
+        self.alpha, self.marginal = self.start[None].copy(), np.zeros(2)
 
     def filter(self, sum_match, tokens):
         """One document's alpha is all there is: documents come one after the other."""
         word, begins = tokens
+        tokens = SimpleNamespace(
+            document=np.zeros(len(word), dtype=np.int32), word=word, weight=np.ones(len(word)), begins=begins
+        )
         filter_tokens(
             model=self.model,
             match=SUM if sum_match else FIRST,
-            document=np.zeros(len(word), dtype=np.int32),
-            word=word,
-            weight=np.ones(len(word)),
-            begins=begins,
+            tokens=tokens,
+            topics=self,
             start=self.start,
             alpha=self.alpha,
             gamma=self.gamma,
             lag=self.lag,
-            store=self.store,
-            scale=self.scale,
-            sums=self.sums,
-            spread=self.spread,
             marginal=self.marginal,
             predictive=np.empty(0),  # not wanted
         )

@@ -249,7 +249,8 @@ def scores_of(model, test):
 def own_completion(model, test):
     """The same halves by the inference of the model."""
     mixture = hasattr(model, "predict_mixture")
-    topics = model._leading_topics(model.n_components) if mixture else model._topic_probabilities()
+    n_topics = model.n_components if mixture else model.n_components_
+    topics = model._state.topics.leading(n_topics)
     proportions = model.predict_mixture if mixture else model.transform
     counts = canonical_counts(sp.csr_array(test, dtype=np.float64))
     with Workers(1) as workers:

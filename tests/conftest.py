@@ -4,7 +4,7 @@ import hashlib
 import os
 import pickle
 import signal
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +173,7 @@ def _enter(value, update):
     elif isinstance(value, np.random.RandomState):
         _enter(value.get_state(), update)
     elif isinstance(value, State):
-        _enter(vars(value), update)
+        _enter({field.name: getattr(value, field.name) for field in fields(value)}, update)
     elif isinstance(value, dict):
         for name in sorted(value):
             update(name.encode())

@@ -1112,7 +1112,7 @@ def test_no_memory_for_the_topics_leaves_an_earlier_fit(estimator, monkeypatch):
         return shape == (12, 3) or (estimator in UNBOUNDED and np.ndim(shape) == 1 and shape[0] == 12)
 
     monkeypatch.setattr("sktopic._topics._word_counts.WordCounts.random", refuse)
-    monkeypatch.setattr("sktopic.moment_matching._filter.uniforms", refuse)
+    monkeypatch.setattr("sktopic.moment_matching._method.uniforms", refuse)
     for name in ("zeros", "empty"):
         make = getattr(np, name)
         monkeypatch.setattr(

@@ -49,7 +49,7 @@ from sktopic.lda import (
     _ope,
 )
 from sktopic.lda._shards import Shard
-from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
+from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _method, _tokens
 
 from .conftest import all_attributes, assert_same, press_ctrl_c
 
@@ -434,7 +434,7 @@ def test_long_document_stops_soon(monkeypatch):
     counts = sp.csr_array(np.full((1, 5000), 10.0))
     model = MomentMatchingLDA(n_components=1000, random_state=0)
     with monkeypatch.context() as patch:
-        assert_stops_soon(interrupt(patch, _filter, "filter_tokens"), lambda: model.fit(counts))
+        assert_stops_soon(interrupt(patch, _method, "filter_tokens"), lambda: model.fit(counts))
     # The state is the posterior given the tokens seen so far.
     assert 0 < model.n_tokens_seen_ < counts.sum()
     assert np.isfinite(model.partial_fit(counts[:, :] * 0.01).log_marginal_likelihood_)
@@ -442,7 +442,7 @@ def test_long_document_stops_soon(monkeypatch):
 
 def test_pieces_of_a_document_are_filtered_as_the_whole(monkeypatch):
     expected = TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW)
-    monkeypatch.setattr(_filter, "LONGEST_WORK", 100)
+    monkeypatch.setattr(_tokens, "LONGEST_WORK", 100)
     assert_same_state(TriangularDirichletLDA(n_components=5, random_state=0).fit(FEW), state_of(expected))
 
 

@@ -4,6 +4,7 @@ import inspect
 import re
 import signal
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from sktopic._inference._completion import hide
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
+from sktopic.moment_matching._method import FilterMethod
+from sktopic.moment_matching._state import FilteredTopics
 
 from .conftest import assert_same_state, state
 from .reference import moment_matching as reference
@@ -65,7 +68,7 @@ def number_posterior(model):
 
 def all_topics(model):
     """components_ of all topics that there may be."""
-    return model._leading_topics(model.n_components).components()
+    return model._state.topics.leading(model.n_components).components()
 
 
 def mixture(model, counts):
@@ -125,7 +128,7 @@ def test_arrays_of_the_attributes_are_copies(estimator):
     model.topic_word_posterior_[:] = -1.0
     assert_same_state(state(model), before)
     model.doc_topic_prior_[:] = 7.0
-    assert_array_equal(model._prior, np.full(5, 5**-0.55))
+    assert_array_equal(model._state.doc_topic_prior, np.full(5, 5**-0.55))
 
 
 @every_match
@@ -151,7 +154,7 @@ def test_posterior_and_evidence_are_those_of_the_twin(estimator, match):
     counts = canonical_counts(sp.csr_array(counts))
     settings = {"second_moment": match, "shuffle": None, "doc_topic_prior": PRIOR}
     zeros = make_model(estimator, **settings).fit(0 * X)
-    start = all_topics(zeros) * zeros._sums[:, None]
+    start = all_topics(zeros) * zeros._state.topics.sums[:, None]
     model = make_model(estimator, **settings).fit(counts)
     kind, alpha = twin_model(estimator, PRIOR)
     document, word, weight, begins = tokens_in_order(counts)
@@ -342,7 +345,7 @@ def test_golden_posterior_from_the_start_of_the_paper(golden, monkeypatch, estim
     listed = np.lexsort((word, document))
     order = np.empty_like(listed)
     order[listed] = np.arange(len(listed))
-    monkeypatch.setattr("sktopic.moment_matching._filter.permutation", lambda key, n: order)
+    monkeypatch.setattr("sktopic.moment_matching._tokens.permutation", lambda key, n: order)
     counts = np.zeros((int(golden["n_docs"]), int(golden["n_words"])))
     np.add.at(counts, (document, word), 1.0)
     settings = {"second_moment": "first", "shuffle": "corpus", "doc_topic_prior": 1.0}
@@ -363,10 +366,12 @@ def test_golden_proportions_of_held_out_documents(golden, estimator):
     counts[document, np.arange(len(word))] = 1.0
     settings = {"doc_topic_prior": 1.0, "second_moment": "first", "shuffle": None}
     model = make_model(estimator, len(beta), **settings).fit(counts)
-    model._store = np.ascontiguousarray((beta / beta.sum(axis=1, keepdims=True))[:, word].T)
-    model._scale = np.ones(len(beta))
+    store = np.ascontiguousarray((beta / beta.sum(axis=1, keepdims=True))[:, word].T)
+    model._state = replace(model._state, topics=FilteredTopics.of_means(store, model._state.topics.sums))
     if estimator is not MomentMatchingLDA:
-        model.n_components_posterior_ = golden[f"{name}_one_mix_gamma"]
+        gamma = golden[f"{name}_one_mix_gamma"]
+        numbers = replace(model._state.numbers, gamma=gamma, lag=np.zeros_like(gamma))
+        model._state = replace(model._state, numbers=numbers)
     assert_allclose(mixture(model, counts), golden[f"{name}_held_theta"], rtol=1e-5, atol=1e-8)
 
 
@@ -394,7 +399,7 @@ def test_before_any_token_the_posterior_is_the_prior(estimator):
         assert model.n_components_ == expected.argmax() + 1
         assert len(model.n_tokens_trace_) == 0
     ones, uniform = (make_model(estimator, n_components_prior=prior).fit(X) for prior in (np.ones(5), 0))
-    assert_array_equal(ones._gamma, uniform._gamma)
+    assert_array_equal(ones._state.numbers.gamma, uniform._state.numbers.gamma)
 
 
 @every_mixture
@@ -468,14 +473,14 @@ def test_exponential_prior_of_thousands_of_topics_does_not_underflow():
     )
     few.fit(X[:10])
     assert_allclose(few.n_components_posterior_[:20], gamma[:20], rtol=1e-7)
-    assert np.all(model._gamma > 0)
+    assert np.all(model._state.numbers.gamma > 0)
 
 
 def test_exponential_prior_of_hundreds_of_topics_of_the_triangular_model():
     model = make_model(TriangularDirichletLDA, 800, n_components_prior="exponential", shuffle="document")
     model.fit(X[:1])
     assert model.n_components_posterior_.sum() == pytest.approx(1.0)
-    assert np.all(model._gamma > 0)
+    assert np.all(model._state.numbers.gamma > 0)
 
 
 RECOVERY = {"doc_topic_prior": 1.0, "second_moment": "first", "shuffle": "corpus"}
@@ -561,10 +566,10 @@ def test_sum_of_second_moments_does_not_depend_on_the_order_of_columns(estimator
 def started(estimator, n_components, topics, **params):
     """An estimator that has seen a document without words, and starts from these topics."""
     model = make_model(estimator, n_components, **params).partial_fit(np.zeros((1, topics.shape[1])))
-    model._store[:, : len(topics)] = topics.T
-    model._sums[: len(topics)] = 4.0
-    spread = 1.0 - (topics**2).sum(axis=1)
-    model._spread[: len(topics)] = spread
+    posteriors = model._state.topics
+    posteriors.store[:, : len(topics)] = topics.T
+    posteriors.sums[: len(topics)] = 4.0
+    posteriors.spread[: len(topics)] = 1.0 - (topics**2).sum(axis=1)
     return model
 
 
@@ -609,14 +614,16 @@ def test_one_topic_is_the_posterior_of_the_word_frequencies(estimator, match, or
 
 
 @every_estimator
-def test_a_count_becomes_at_most_1024_tokens(estimator):
+def test_a_count_becomes_at_most_1024_tokens(estimator, monkeypatch):
     """Of equal weights where it is more; else of weight one, and one of the rest."""
     weights = {0.5: [0.5], 2.3: [1.0, 1.0, 0.3], 1024: [1.0] * 1024, 1e9: [1e9 / 1024] * 1024}
     for count, expected in weights.items():
         tokens = []
         model = make_model(estimator, shuffle=None)
-        model._filter = lambda document, word, weight, *rest, tokens=tokens: tokens.extend(weight)
-        model.partial_fit(count * np.eye(1, 16, 3))
+        with monkeypatch.context() as patch:
+            listing = lambda method, some, *arguments, tokens=tokens: tokens.extend(some.weight)  # noqa: E731
+            patch.setattr(FilterMethod, "_filter", listing)
+            model.partial_fit(count * np.eye(1, 16, 3))
         assert_allclose(sorted(tokens, reverse=True), expected, rtol=1e-12)
 
 
@@ -690,9 +697,9 @@ def test_topics_out_of_use_keep_a_fair_prior(estimator, order, prior):
     """The mean of those in use: should they come into use, they start from there."""
     settings = {"doc_topic_prior": prior, "shuffle": order, "n_components_prior": only(3, 30)}
     model = started(estimator, 30, SOFT, **settings).partial_fit(SEPARATED)
-    assert_array_equal(model.doc_topic_prior_, model._prior[:3])
+    assert_array_equal(model.doc_topic_prior_, model._state.doc_topic_prior[:3])
     assert np.all(model.doc_topic_prior_ != 30**-0.55)
-    assert_allclose(model._prior[3:], model._prior[:3].mean(), rtol=1e-12)
+    assert_allclose(model._state.doc_topic_prior[3:], model._state.doc_topic_prior[:3].mean(), rtol=1e-12)
 
 
 @every_mixture
@@ -738,10 +745,11 @@ def test_second_moment_may_be_set_between_calls(estimator):
     settings = {"shuffle": None, "doc_topic_prior": PRIOR, "second_moment": "sum"}
     model = make_model(estimator, **{**settings, "second_moment": "first"}).partial_fit(X[:60])
     other = make_model(estimator, **settings).partial_fit(0 * X)
-    other._store = model._store * model._scale
-    for name in ("_sums", "_gamma", "_lag"):
-        setattr(other, name, getattr(model, name).copy())
-    other._spread = 1.0 - (other._store**2).sum(axis=0)
+    topics = model._state.topics
+    own = FilteredTopics.of_means(topics.store * topics.scale, topics.sums.copy())
+    other._state = replace(other._state, topics=own)
+    if estimator is not MomentMatchingLDA:
+        other._state = replace(other._state, numbers=model._state.numbers)
     model.set_params(second_moment="sum").partial_fit(X[60:])
     assert_allclose(model.topic_word_posterior_, other.partial_fit(X[60:]).topic_word_posterior_, rtol=1e-6)
 
@@ -757,7 +765,7 @@ def test_fit_without_memory_for_the_topics_changes_nothing(estimator, monkeypatc
     def refuse(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr("sktopic.moment_matching._filter.uniforms", refuse)
+    monkeypatch.setattr("sktopic.moment_matching._method.uniforms", refuse)
     monkeypatch.setattr(np, "empty", lambda shape, **kw: refuse() if shape == (16, 5) else empty(shape, **kw))
     with pytest.raises(MemoryError):
         model.fit(X[:10])
@@ -789,15 +797,16 @@ def _interruptible():
 
 def interrupt(patch, estimator, call):
     """Send ourselves SIGINT while some slice of the tokens, counted from 1, is being filtered."""
-    original, calls = estimator._filter, []
+    method = type(estimator()._method())
+    original, calls = method.absorb, []
 
-    def filter_and_interrupt(self, *arguments):
+    def absorb_and_interrupt(self, *arguments):
         calls.append(1)
         if len(calls) == call:
             signal.raise_signal(signal.SIGINT)
-        original(self, *arguments)
+        return original(self, *arguments)
 
-    patch.setattr(estimator, "_filter", filter_and_interrupt)
+    patch.setattr(method, "absorb", absorb_and_interrupt)
 
 
 @pytest.mark.usefixtures("_interruptible")
@@ -825,7 +834,7 @@ def test_interrupt_keeps_the_documents_seen(monkeypatch, estimator, method, orde
 @every_estimator
 def test_interrupt_between_slices_keeps_the_tokens_seen(monkeypatch, estimator, order):
     with monkeypatch.context() as patch:
-        patch.setattr("sktopic.moment_matching._filter.SLICE_WORK", 1000)
+        patch.setattr("sktopic.moment_matching._tokens.SLICE_WORK", 1000)
         expected = make_model(estimator, shuffle=order).fit(X)
         assert_same_state(state(expected), state(make_model(estimator, shuffle=order).fit(X)))
         interrupt(patch, estimator, 3)
@@ -835,7 +844,9 @@ def test_interrupt_between_slices_keeps_the_tokens_seen(monkeypatch, estimator, 
     n = int(model.n_tokens_seen_)
     assert 0 < n < X.sum()
     assert model.log_marginal_likelihood_ < 0 and model.n_components_ == number_posterior(model).argmax() + 1
-    assert_allclose(model.topic_word_posterior_.sum(), model._sums[: model.n_components_].sum(), rtol=1e-12)
+    assert_allclose(
+        model.topic_word_posterior_.sum(), model._state.topics.sums[: model.n_components_].sum(), rtol=1e-12
+    )
     if estimator is not MomentMatchingLDA:
         assert_array_equal(model.n_tokens_trace_, expected.n_tokens_trace_[: len(model.n_tokens_trace_)])
         assert_array_equal(
@@ -951,8 +962,8 @@ def test_documented_names_are_those_of_parameters_and_attributes(estimator):
         named.append(set(entries))
     model = make_model(estimator).fit(X)
     assert named[0] == set(model.get_params())
-    public = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
-    assert public - {"n_samples_seen_"} <= named[1]
+    public = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+    assert public <= named[1] | {"topic_names_"}
     assert all(hasattr(model, name) for name in named[1] - {"feature_names_in_", "topic_names_"})
 
 

@@ -1,9 +1,29 @@
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
+
+class _Tokens(Protocol):
+    @property
+    def document(self) -> NDArray[np.int32]: ...  # (n_tokens,)
+    @property
+    def word(self) -> NDArray[np.int32]: ...  # (n_tokens,)
+    @property
+    def weight(self) -> NDArray[np.float64]: ...  # (n_tokens,)
+    @property
+    def begins(self) -> NDArray[np.uint8]: ...  # (n_tokens,)
+
+class _Topics(Protocol):
+    @property
+    def store(self) -> NDArray[np.float64]: ...  # (n_features, n_topics)
+    @property
+    def scale(self) -> NDArray[np.float64]: ...  # (n_topics,)
+    @property
+    def sums(self) -> NDArray[np.float64]: ...  # (n_topics,)
+    @property
+    def spread(self) -> NDArray[np.float64]: ...  # (n_topics,)
 
 FIXED: int
 DEGENERATE: int
@@ -31,22 +51,16 @@ def permutation(key: int, n: int) -> NDArray[np.int64]:
 def filter_tokens(
     model: int,
     match: int,
-    document: NDArray[np.int32],  # (n_tokens,)
-    word: NDArray[np.int32],  # (n_tokens,)
-    weight: NDArray[np.float64],  # (n_tokens,)
-    begins: NDArray[np.uint8],  # (n_tokens,)
+    tokens: _Tokens,
+    topics: _Topics,
     start: NDArray[np.float64],  # (size,)
     alpha: NDArray[np.float64],  # (n_documents, size)
     gamma: NDArray[np.float64],  # (n_topics,)
     lag: NDArray[np.float64],  # (n_topics,)
-    store: NDArray[np.float64],  # (n_features, n_topics)
-    scale: NDArray[np.float64],  # (n_topics,)
-    sums: NDArray[np.float64],  # (n_topics,)
-    spread: NDArray[np.float64],  # (n_topics,)
     marginal: NDArray[np.float64],  # (2,)
     predictive: NDArray[np.float64],  # (n_tokens,) or (0,)
 ) -> None:
-    """Changes alpha, gamma, lag, store, scale, sums, spread, marginal and predictive."""
+    """Changes the arrays of topics, alpha, gamma, lag, marginal and predictive."""
 
 def infer_documents(
     model: int,

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._kernels._moment_matching import DEGENERATE
-from sktopic.moment_matching._number_of_topics import NumberOfTopics
+from sktopic.moment_matching._document_step import SharedDirichlet
+from sktopic.moment_matching._mixture_estimator import MixtureEstimator
+from sktopic.moment_matching._mixture_method import MixtureMethod
 
 
-class DegenerateDirichletLDA(NumberOfTopics):
+class DegenerateDirichletLDA(MixtureEstimator):
     """A posterior over the number of topics, in one pass: the degenerate Dirichlet model (DDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has one Dirichlet
@@ -126,8 +128,6 @@ class DegenerateDirichletLDA(NumberOfTopics):
     True
     """
 
-    _model = DEGENERATE
-
     def __init__(
         self,
         n_components: int = 100,
@@ -151,5 +151,13 @@ class DegenerateDirichletLDA(NumberOfTopics):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _alpha_under(self, alpha, n_topics):
-        return alpha[:, :n_topics]
+    def _method(self):
+        return MixtureMethod(
+            n_components=self.n_components,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            second_moment=self.second_moment,
+            shuffle=self.shuffle,
+            form=SharedDirichlet(DEGENERATE),
+            n_components_prior=self.n_components_prior,
+        )

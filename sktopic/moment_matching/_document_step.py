@@ -8,7 +8,7 @@ import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference import CellwiseStep, document_pieces, joined
-from sktopic._kernels._moment_matching import TRIANGULAR, infer_documents, list_tokens
+from sktopic._kernels._moment_matching import FIXED, TRIANGULAR, infer_documents, list_tokens
 from sktopic._topics._topic_rows import GatheredTopics
 
 
@@ -28,37 +28,79 @@ class FilteredProportions:
         return self.theta[document] * self.topics.rows[self.batch.cell_word[self.batch.cells_of(document)]]
 
 
+@dataclass(frozen=True)
+class SharedDirichlet:
+    """One Dirichlet distribution of the proportions of a document, whatever the number of topics.
+
+    Attributes
+    ----------
+    model : FIXED or DEGENERATE, for the kernels
+    """
+
+    model: int
+
+    def size(self, n_topics):
+        """Parameters of a document."""
+        return n_topics
+
+    def start(self, prior):
+        """The parameters of a document without tokens."""
+        return prior
+
+    def under(self, alpha, n_topics):
+        """The parameters of documents under a number of topics, ndarray of shape (n_documents, n_topics)."""
+        return alpha[:, :n_topics]
+
+
+@dataclass(frozen=True)
+class DirichletForEachNumber:
+    """A Dirichlet distribution of the proportions of a document for each number of topics."""
+
+    model: int = TRIANGULAR
+
+    def size(self, n_topics):
+        """Parameters of a document."""
+        return n_topics * (n_topics + 1) // 2
+
+    def start(self, prior):
+        """The parameters of a document without tokens."""
+        return np.concatenate([prior[: k + 1] for k in range(len(prior))])
+
+    def under(self, alpha, n_topics):
+        """The parameters of documents under a number of topics, ndarray of shape (n_documents, n_topics)."""
+        first = n_topics * (n_topics - 1) // 2
+        return alpha[:, first : first + n_topics]
+
+
+ProportionsForm = SharedDirichlet | DirichletForEachNumber
+FIXED_NUMBER = SharedDirichlet(FIXED)
+
+
 @dataclass
 class MomentMatchingStep(CellwiseStep):
     """Bayesian moment matching with topics held fixed (see _kernels._moment_matching).
 
     Attributes
     ----------
-    model : FIXED, DEGENERATE or TRIANGULAR
+    form : how proportions are represented
     match : FIRST, SUM or SECOND, the second moment that is matched
     shuffled : whether tokens come in random order, not in that of the words
-    gamma : (n_components,) the probability of each number of topics; not FIXED
+    gamma : (n_components,) the probability of each number of topics; not used if it is FIXED_NUMBER
     """
 
-    model: int
+    form: ProportionsForm
     match: int
     shuffled: bool
     gamma: np.ndarray
 
-    def start(self, prior):
-        """The parameters of the proportions of a document without tokens: those of each number of topics."""
-        if self.model != TRIANGULAR:
-            return prior
-        return np.concatenate([prior[: k + 1] for k in range(len(prior))])
-
     def __call__(self, batch, topics, prior, keys, workers, with_parameters=False):
         """with_parameters: keep the Dirichlet parameters of all documents."""
         settings = {
-            "model": self.model,
+            "model": self.form.model,
             "match": self.match,
             "rows": topics.rows,
             "gamma": self.gamma,
-            "start": self.start(prior),
+            "start": self.form.start(prior),
         }
         pieces = [
             (batch.cells(a, b), keys[a:b] if self.shuffled else keys[:0], with_parameters, settings)

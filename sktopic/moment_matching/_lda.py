@@ -5,10 +5,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic.moment_matching._filter import MomentMatchingModel
+from sktopic.moment_matching._estimator import FilterEstimator
+from sktopic.moment_matching._method import FilterMethod
 
 
-class MomentMatchingLDA(MomentMatchingModel):
+class MomentMatchingLDA(FilterEstimator):
     """LDA in one cheap pass over a stream, with posteriors at any time: online Bayesian moment matching.
 
     The posterior over topics is updated by one token at a time (assumed density filtering): after each,
@@ -137,3 +138,12 @@ class MomentMatchingLDA(MomentMatchingModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _method(self):
+        return FilterMethod(
+            n_components=self.n_components,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            second_moment=self.second_moment,
+            shuffle=self.shuffle,
+        )

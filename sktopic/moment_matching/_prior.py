@@ -1,16 +1,19 @@
 """Learning the prior of topic proportions from the documents that a filter has finished."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED
+from sktopic.moment_matching._state import PriorMoments
 
-# Groups of documents that the start counts for, of which those long past are forgotten.
+# Weight of the start, in groups of documents, and the decay of the step size.
 START_WEIGHT = 10
 DECAY = 0.65
 
 
 def document_moments(alpha):
-    """What each document tells of the prior, ndarray of shape (n_documents, n_topics + 2).
+    """Return what each document says about the prior, ndarray of shape (n_documents, n_topics + 2).
 
     E[theta_k] of each topic, the sum over topics of E[theta_k^2], and 1. alpha : ndarray of shape
     (n_documents, n_topics), the Dirichlet posteriors of theta.
@@ -21,26 +24,32 @@ def document_moments(alpha):
     return np.column_stack([mean, square, np.ones(len(alpha))])
 
 
-def prior_moments(prior):
-    """The same of a document of which nothing is known, without the 1."""
-    return document_moments(prior[None])[0, :-1]
+def moments_at_start(prior):
+    """The PriorMoments of topics with this prior before any document; () if the prior is not learned."""
+    averages = document_moments(prior[None])[0, :-1] if len(prior) else np.empty(0)
+    return PriorMoments(averages=averages, group=np.zeros(len(averages) + 1), n_updates=0)
 
 
-def added(sums, moments):
-    """sums plus the rows of moments, one after the other, so that cuts between the rows leave no trace."""
-    return np.cumsum(np.vstack([sums, moments]), axis=0)[-1]
+def with_documents(moments, alpha):
+    """The PriorMoments with more documents in the present group; alpha as in `document_moments`."""
+    # Row after row, so that it does not matter where a group is cut.
+    group = np.cumsum(np.vstack([moments.group, document_moments(alpha)]), axis=0)[-1]
+    return replace(moments, group=group)
 
 
-def moved(averages, sums, n_updates):
-    """Averages of the moments after one more group of documents with these sums."""
-    rho = (START_WEIGHT + n_updates + 1.0) ** -DECAY
-    return (1.0 - rho) * averages + rho * sums[:-1] / sums[-1]
+def with_group(moments):
+    """The PriorMoments with the present group in the averages; the next group is empty."""
+    rho = (START_WEIGHT + moments.n_updates + 1.0) ** -DECAY
+    averages = (1.0 - rho) * moments.averages + rho * moments.group[:-1] / moments.group[-1]
+    return PriorMoments(
+        averages=averages, group=np.zeros_like(moments.group), n_updates=moments.n_updates + 1
+    )
 
 
 def matched_prior(averages, kind, prior):
-    """The prior whose first topics, as many as there are averages of, have these moments (the second in sum).
+    """The prior whose first topics have these moments (the second in sum).
 
-    Topics beyond get the mean of these. Of one topic there is nothing to learn: the prior stays.
+    Topics without averages get the mean of the others. With one topic, the prior does not change.
     """
     n_topics = len(averages) - 1
     mean = averages[:-1] / averages[:-1].sum()

@@ -5,11 +5,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._kernels._moment_matching import TRIANGULAR
-from sktopic.moment_matching._number_of_topics import NumberOfTopics
+from sktopic.moment_matching._document_step import DirichletForEachNumber
+from sktopic.moment_matching._mixture_estimator import MixtureEstimator
+from sktopic.moment_matching._mixture_method import MixtureMethod
 
 
-class TriangularDirichletLDA(NumberOfTopics):
+class TriangularDirichletLDA(MixtureEstimator):
     """A posterior over the number of topics, with fewer approximations: the triangular Dirichlet model (TDM).
 
     Each number of topics T from 1 to n_components has a probability, and a document has a Dirichlet
@@ -122,8 +123,6 @@ class TriangularDirichletLDA(NumberOfTopics):
     (200, 20)
     """
 
-    _model = TRIANGULAR
-
     def __init__(
         self,
         n_components: int = 100,
@@ -147,12 +146,13 @@ class TriangularDirichletLDA(NumberOfTopics):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _start_of_document(self):
-        return self._step(TRIANGULAR, self._gamma).start(self._prior)
-
-    def _document_size(self, n_topics):
-        return n_topics * (n_topics + 1) // 2
-
-    def _alpha_under(self, alpha, n_topics):
-        first = n_topics * (n_topics - 1) // 2
-        return alpha[:, first : first + n_topics]
+    def _method(self):
+        return MixtureMethod(
+            n_components=self.n_components,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            second_moment=self.second_moment,
+            shuffle=self.shuffle,
+            form=DirichletForEachNumber(),
+            n_components_prior=self.n_components_prior,
+        )

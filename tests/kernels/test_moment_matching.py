@@ -2,6 +2,7 @@
 
 from decimal import Context, Decimal, localcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -55,23 +56,23 @@ class Posterior:
         """The probability of each token; tokens of weight one of a document that goes on, unless told."""
         n = len(word)
         predictive = np.empty(n if with_predictive else 0)
+        tokens = SimpleNamespace(
+            document=np.zeros(n, dtype=np.int32) if document is None else np.asarray(document, np.int32),
+            word=np.asarray(word, dtype=np.int32),
+            weight=np.ones(n) if weight is None else np.asarray(weight, dtype=float),
+            begins=np.zeros(n, dtype=np.uint8) if begins is None else np.asarray(begins, dtype=np.uint8),
+        )
         filter_tokens(
-            self.model,
-            self.match,
-            np.zeros(n, dtype=np.int32) if document is None else np.asarray(document, dtype=np.int32),
-            np.asarray(word, dtype=np.int32),
-            np.ones(n) if weight is None else np.asarray(weight, dtype=float),
-            np.zeros(n, dtype=np.uint8) if begins is None else np.asarray(begins, dtype=np.uint8),
-            self.start,
-            self.alpha,
-            self.gamma,
-            self.lag,
-            self.store,
-            self.scale,
-            self.sums,
-            self.spread,
-            self.marginal,
-            predictive,
+            model=self.model,
+            match=self.match,
+            tokens=tokens,
+            topics=self,
+            start=self.start,
+            alpha=self.alpha,
+            gamma=self.gamma,
+            lag=self.lag,
+            marginal=self.marginal,
+            predictive=predictive,
         )
         return predictive
 

@@ -1,0 +1,166 @@
+"""What the moment-matching estimators share."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Self
+
+from sklearn.utils import check_random_state
+
+from sktopic._estimators._concurrency import changing, fits, trains
+from sktopic._estimators._constraints import PRIOR, SHARED
+from sktopic._estimators._fitted_arrays import COUNT
+from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._topic_model import TopicModel
+from sktopic._runtime._compat import CallbackSupportMixin, StrOptions, with_callbacks
+from sktopic._runtime._interrupt import complete_or_undone
+from sktopic._topics._prior import check_prior
+from sktopic._training._monitor import FitTasks
+from sktopic._typing import DocumentsLike, FloatArray
+from sktopic.moment_matching._method import MATCHES, FilterMethod
+from sktopic.moment_matching._state import FilterState
+from sktopic.moment_matching._trainer import filter_stream, stream_of
+
+
+class FilterEstimator(CallbackSupportMixin, TopicModel):
+    """Base class: one pass over the tokens updates a FilterState as `_method` says."""
+
+    _state: FilterState
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **SHARED,
+        "topic_word_prior": [PRIOR, None],
+        "second_moment": [StrOptions(set(MATCHES))],
+        "shuffle": [StrOptions({"corpus", "document"}), None],
+    }
+
+    _fitted_states = {"_state": FilterState}  # noqa: RUF012
+    _fitted_values = {"n_features_in_": COUNT}  # noqa: RUF012
+
+    n_components_ = fitted("n_in_use")
+    doc_topic_prior_ = fitted("prior_in_use")
+    topic_word_prior_ = fitted("topic_word_prior")
+    log_marginal_likelihood_ = fitted("log_marginal_likelihood")
+    n_tokens_seen_ = fitted("n_tokens_seen")
+    n_samples_seen_ = fitted("n_documents")
+    _seed = fitted("seed")
+
+    @abstractmethod
+    def _method(self) -> FilterMethod:
+        """Return the method that the parameters, which are valid, ask for."""
+
+    @fits
+    @with_callbacks
+    def fit(self, X: DocumentsLike, y: object = None) -> Self:
+        """Learn the topics of a corpus from scratch, by one pass over its tokens.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. A corpus on disk, or blocks, are read bit by bit,
+            unless ``shuffle='corpus'`` mixes all tokens.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
+            raises this or any other error, the estimator keeps its earlier fit.
+        RuntimeError
+            If another thread is training this object, or a parameter is set during the call.
+        KeyboardInterrupt
+            Is passed on; the state is the posterior given the tokens seen so far.
+        """
+        self._check_settings()
+        method = self._method()
+        stream = self._begin(X, method)
+        filter_stream(self, method, stream, FitTasks(self, X, y, 1, stream.n_updates()))
+        self._warn_at_limit()
+        return self
+
+    @trains
+    def partial_fit(self, X: DocumentsLike, y: object = None) -> Self:
+        """Update the posterior by the tokens of more documents.
+
+        With ``shuffle='document'`` or None, several calls are the same, bit for bit, as one with all the
+        documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative, real values allowed. A row is a whole document.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            As in `fit`, or if n_components or one of the priors that the first call began with was changed.
+            After an error the state is the posterior given the tokens seen so far.
+        """
+        self._check_settings()
+        method = self._method()
+        if not hasattr(self, "_state"):
+            stream = self._begin(X, method, streamed=True)
+        else:
+            stream = self._continue(X, method)
+        filter_stream(self, method, stream, FitTasks(self, X, y, 1, 1, reporting=False))
+        return self
+
+    def _begin(self, X, method, *, streamed=False):
+        """Set the state before the first token, all or nothing; return the Stream of X."""
+        streams = []
+
+        def select(begun, documents):
+            streams.append(stream_of(documents, method))  # which may raise
+            return streams[0].documents
+
+        documents = self._begin_anew(X, select, streamed=streamed)
+        return replace(streams[0], documents=documents)
+
+    def _start(self, n_features):
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._state = self._method().start(n_features, seed)
+
+    def _continue(self, X, method):
+        """Adopt parameters that have changed, and return the Stream of X."""
+        state = self._checked()._state
+        self._check_same_number(state.topics.n_topics)
+        method.check_continuation(state)
+        stream = stream_of(self._documents(X), method)
+        self._check_undisturbed()
+        with changing(self), complete_or_undone(self, waits=True):
+            self._state = method.adopted(self._state)
+        return stream
+
+    def _warn_at_limit(self):
+        """Warn if the inferred number of topics is the largest that n_components allows."""
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_prior(self.doc_topic_prior, self.n_components)
+
+    def _add_words(self, n):
+        self._state = self._method().grown(self._state, n)
+
+    def _topic_probabilities(self):
+        return self._state.topics_in_use()
+
+    def _transform_step(self):
+        return self._method().prediction()
+
+    @property
+    def topic_word_posterior_(self) -> FloatArray:
+        model = self._read()
+        state = model._state
+        return model.components_ * state.topics.sums[: state.n_in_use, None]

@@ -1,0 +1,177 @@
+"""Bayesian moment matching with a given number of topics, as functions of the state."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sktopic._kernels._moment_matching import FIRST, SECOND, SUM, filter_tokens
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._runtime._arrays import row_blocks
+from sktopic._state._fields import writable
+from sktopic._topics._prior import check_prior
+from sktopic.moment_matching._document_step import FIXED_NUMBER, MomentMatchingStep, ProportionsForm
+from sktopic.moment_matching._prior import matched_prior, moments_at_start, with_documents, with_group
+from sktopic.moment_matching._state import FilteredTopics, FilterState
+
+MATCHES = {"first": FIRST, "second": SECOND, "sum": SUM}
+# Tells the noise at the start from other streams of the seed.
+TOPICS_KEY = 0x746F70696373
+# Documents between two updates of a prior that is learned.
+GROUP_SIZE = 64
+# Half the width of the uniform noise around one that the initial topics are multiplied by. Equal topics would
+# stay equal, unless the number of topics tells them apart.
+NOISE = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterMethod:
+    """Bayesian moment matching.
+
+    Attributes
+    ----------
+    n_components, doc_topic_prior, topic_word_prior, second_moment, shuffle : the parameters
+    form : how the proportions of a document are represented
+    """
+
+    n_components: int
+    doc_topic_prior: float | ArrayLike | str | None
+    topic_word_prior: float | None
+    second_moment: str
+    shuffle: str | None
+    form: ProportionsForm = FIXED_NUMBER
+
+    @property
+    def match(self):
+        """The second moment that is matched, for the kernels."""
+        return MATCHES[self.second_moment]
+
+    @property
+    def learns_prior(self):
+        return isinstance(self.doc_topic_prior, str)
+
+    def word_prior(self, n_features):
+        return n_features**-0.5 if self.topic_word_prior is None else float(self.topic_word_prior)
+
+    # The state before the first token, and before more of them
+
+    def start(self, n_features, seed):
+        return self._first_state(FilterState, self._first_topics(n_features, seed, NOISE), seed)
+
+    def _first_state(self, kind, topics, seed, **parts):
+        """The state, of a class of states with these further parts, before the first token."""
+        state = kind(
+            topics=topics,
+            doc_topic_prior=check_prior(self.doc_topic_prior, topics.n_topics),
+            topic_word_prior=self.word_prior(topics.n_features),
+            moments=moments_at_start(np.empty(0)),
+            log_marginal_likelihood=0.0,
+            n_tokens_seen=0.0,
+            n_documents=0,
+            seed=seed,
+            **parts,
+        )
+        return self._learning_anew(state)
+
+    def _first_topics(self, n_features, seed, noise):
+        shape = n_features, int(self.n_components)
+        store = uniforms(combine_keys(seed, TOPICS_KEY), math.prod(shape)) if noise else np.empty(shape)
+        store = store.reshape(shape)
+        for rows in row_blocks(store):
+            store[rows] = 1.0 + noise * (2.0 * store[rows] - 1.0) if noise else 1.0
+        masses = store.sum(axis=0)
+        for rows in row_blocks(store):
+            store[rows] /= masses
+        return FilteredTopics.of_means(store, self.word_prior(n_features) * masses)
+
+    def check_continuation(self, state):
+        """Raise ValueError for a prior that cannot change once there is a posterior."""
+        if self.word_prior(state.topics.n_features) != state.topic_word_prior:
+            raise ValueError(
+                f"topic_word_prior={self.topic_word_prior!r} differs from {state.topic_word_prior:g}, with "
+                "which training began; set it back, or call fit to start anew."
+            )
+
+    def adopted(self, state):
+        """The state from which training continues with parameters that may have changed."""
+        prior = state.doc_topic_prior
+        if not self.learns_prior:
+            prior = check_prior(self.doc_topic_prior, state.topics.n_topics)
+        state = replace(state, topics=writable(state.topics), doc_topic_prior=prior)
+        if self.learns_prior != (len(state.moments.averages) > 0):
+            state = self._learning_anew(state)
+        return state
+
+    def grown(self, state, n_words):
+        """The state with more words, which weigh the prior; no array is changed in place."""
+        # The default depends on the number of words.
+        prior = self.word_prior(state.topics.n_features + n_words)
+        return replace(state, topics=state.topics.with_words(n_words, prior), topic_word_prior=prior)
+
+    # Tokens
+
+    def absorb(self, state, tokens, alpha):
+        """The state after more tokens; the topics and alpha, their documents' parameters, change in place."""
+        marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
+        start = self.form.start(state.doc_topic_prior)
+        self._filter(tokens, state.topics, start, alpha, np.ones(1), np.zeros(1), marginal)
+        return replace(state, log_marginal_likelihood=float(marginal[0]), n_tokens_seen=float(marginal[1]))
+
+    def _filter(self, tokens, topics, start, alpha, gamma, lag, marginal):
+        """Change topics, alpha, gamma, lag and marginal by tokens (see _kernels._moment_matching)."""
+        filter_tokens(
+            model=self.form.model,
+            match=self.match,
+            tokens=tokens,
+            topics=topics,
+            start=start,
+            alpha=alpha,
+            gamma=gamma,
+            lag=lag,
+            marginal=marginal,
+            predictive=np.empty(0),  # not wanted
+        )
+
+    # The prior of the proportions
+
+    def end_documents(self, state, alpha, lengths):
+        """The state after documents that were read in order and end here; alpha : their parameters."""
+        state = replace(state, n_documents=state.n_documents + len(lengths))
+        if self.learns_prior:
+            state = self.with_proportions(state, self.form.under(alpha[lengths > 0], state.moments.n_topics))
+            if state.n_documents % GROUP_SIZE == 0:
+                state = self.with_learned_prior(state)
+        return state
+
+    def with_proportions(self, state, alpha):
+        """The state with more documents in the present group; alpha : their parameters."""
+        return replace(state, moments=with_documents(state.moments, alpha))
+
+    def with_learned_prior(self, state):
+        """The state after the present group; learning starts anew if the topics in use have changed."""
+        if state.moments.n_topics != state.n_in_use:
+            return self._learning_anew(state)
+        if state.moments.group[-1] == 0.0:
+            return state
+        moments = with_group(state.moments)
+        prior = matched_prior(moments.averages, self.doc_topic_prior, state.doc_topic_prior)
+        return replace(state, moments=moments, doc_topic_prior=prior)
+
+    def for_topics_in_use(self, state):
+        """The state whose moments are those of the topics in use."""
+        return state if state.moments.n_topics == state.n_in_use else self._learning_anew(state)
+
+    def _learning_anew(self, state):
+        """The state in which learning starts from the present prior of the topics in use."""
+        prior = state.prior_in_use if self.learns_prior else np.empty(0)
+        return replace(state, moments=moments_at_start(prior))
+
+    # New documents
+
+    def prediction(self):
+        """The document step with the topics in use, whose number is then fixed."""
+        return self.step(FIXED_NUMBER, np.ones(1))
+
+    def step(self, form, gamma):
+        return MomentMatchingStep(form, self.match, self.shuffle is not None, gamma)

@@ -1,0 +1,97 @@
+"""What the estimators with a posterior of the number of topics share."""
+
+import warnings
+from numbers import Real
+
+from sktopic._documents._sources import joined
+from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._topic_model import TRANSFORM_KEY
+from sktopic._inference import infer_proportions
+from sktopic._inference._completion import mean_log_predictive
+from sktopic._kernels._rng import combine_keys
+from sktopic._runtime._compat import Interval, StrOptions
+from sktopic._runtime._progress import NOT_SHOWN
+from sktopic._typing import DocumentsLike, FloatingArray
+from sktopic.exceptions import TopicLimitWarning
+from sktopic.moment_matching._estimator import FilterEstimator
+from sktopic.moment_matching._numbers import RATES, check_number_prior
+from sktopic.moment_matching._state import MixtureState
+
+RATE = Interval(Real, 0, 1000, closed="both")
+
+
+class MixtureEstimator(FilterEstimator):
+    """Base class of the models with a posterior of the number of topics, 1 to n_components."""
+
+    _state: MixtureState
+
+    _infers_number_of_topics = True
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
+        **FilterEstimator._parameter_constraints,
+        "n_components_prior": [StrOptions(set(RATES)), None, RATE, "array-like"],
+    }
+    _fitted_states = {"_state": MixtureState}  # noqa: RUF012
+
+    n_components_posterior_ = fitted("numbers.posterior")
+    n_components_prior_ = fitted("numbers.prior")
+    n_tokens_trace_ = fitted("numbers.tokens_trace")
+    n_components_trace_ = fitted("numbers.topics_trace")
+
+    def predict_mixture(self, X: DocumentsLike) -> FloatingArray:
+        """Infer the topic proportions of documents, averaged over the number of topics.
+
+        Where `transform` answers under the most probable number of topics, this is the mean of the answers
+        under each number, weighted by ``n_components_posterior_``. `score` predicts with it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+            Word counts, non-negative.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_samples, n_components)
+            Expected proportions of all topics that there may be; rows sum to one. float32 where X is, else
+            float64.
+        """
+
+        def mixture(inference, documents, workers, progress):
+            model = inference.model
+            return joined([model._mixture(block, workers, progress) for block in documents.blocks()])
+
+        return self._answer(X, mixture, "predict_mixture")
+
+    def _mixture(self, X, workers, progress):
+        """Proportions of all topics, with the fitted topics and posterior of their number."""
+        state = self._state
+        return infer_proportions(
+            X,
+            state.topics.leading(state.topics.n_topics),
+            state.doc_topic_prior,
+            self._method().mixture_step(state),
+            combine_keys(state.seed, TRANSFORM_KEY),
+            workers,
+            progress,
+        )
+
+    def _completion(self, documents, workers, progress=NOT_SHOWN):
+        return mean_log_predictive(
+            documents.groups(),
+            self._state.topics.leading(self._state.topics.n_topics),
+            lambda observed: self._mixture(observed, workers, progress),
+            workers,
+        )
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_number_prior(self.n_components_prior, self.n_components)
+
+    def _warn_at_limit(self):
+        if 1 < self.n_components <= self.n_components_:
+            warnings.warn(
+                f"{type(self).__name__} finds that n_components={self.n_components} topics, the largest "
+                "number it may choose, are the most probable: the corpus may support more. Fit again with a "
+                "larger n_components.",
+                TopicLimitWarning,
+                stacklevel=2,
+            )

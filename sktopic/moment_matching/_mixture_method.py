@@ -1,0 +1,104 @@
+"""Bayesian moment matching with a posterior of the number of topics, as functions of the state."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sktopic.moment_matching._method import NOISE, FilterMethod
+from sktopic.moment_matching._numbers import (
+    as_gamma,
+    check_number_prior,
+    logarithms,
+    most_probable,
+    probabilities,
+)
+from sktopic.moment_matching._state import MixtureState, NumberPosterior
+
+# Notes of the number of topics: one at each of the first 64 tokens, then about 64 each time that the number
+# of tokens doubles.
+NOTES = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixtureMethod(FilterMethod):
+    """Bayesian moment matching under each number of topics, 1 to n_components, and of their number.
+
+    Attributes
+    ----------
+    n_components_prior : the parameter
+    """
+
+    n_components_prior: float | ArrayLike | str | None
+
+    def start(self, n_features, seed):
+        gamma, lag = as_gamma(self._log_prior(self.n_components, n_features))
+        # The number of topics tells topics apart, but those up to the smallest possible number.
+        topics = self._first_topics(n_features, seed, 0.0 if gamma[0] > 0.0 else NOISE)
+        numbers = NumberPosterior(
+            gamma=gamma,
+            lag=lag,
+            prior=probabilities(gamma, lag),
+            n_tokens=0,
+            next_note=1,
+            tokens_trace=np.empty(0),
+            topics_trace=np.empty(0, dtype=np.int64),
+        )
+        return self._first_state(MixtureState, topics, seed, numbers=numbers)
+
+    def _log_prior(self, n_topics, n_features):
+        return check_number_prior(self.n_components_prior, n_topics, n_features)
+
+    def check_continuation(self, state):
+        super().check_continuation(state)
+        prior = probabilities(*as_gamma(self._log_prior(self.n_components, state.topics.n_features)))
+        if not np.array_equal(prior, state.numbers.prior):
+            raise ValueError(
+                f"n_components_prior={self.n_components_prior!r} differs from that with which training "
+                "began; set it back, or call fit to start anew."
+            )
+
+    def grown(self, state, n_words):
+        """If the prior of the number depends on the number of words, the posterior follows it."""
+        n_topics, n_before = state.topics.n_topics, state.topics.n_features
+        state, numbers = super().grown(state, n_words), state.numbers
+        before, after = (self._log_prior(n_topics, n) for n in (n_before, n_before + n_words))
+        if np.array_equal(before, after):
+            return state
+        gamma, lag = as_gamma(logarithms(numbers.gamma, numbers.lag) + after - before)
+        prior = probabilities(*as_gamma(after))
+        return replace(state, numbers=replace(numbers, gamma=gamma, lag=lag, prior=prior))
+
+    def absorb(self, state, tokens, alpha):
+        """As in FilterMethod; the number of topics is noted when it is time for it."""
+        numbers, start, first = state.numbers, self.form.start(state.doc_topic_prior), 0
+        gamma, lag, next_note = numbers.gamma.copy(), numbers.lag.copy(), numbers.next_note
+        marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
+        noted_tokens, noted_topics = [], []
+        while first < len(tokens):
+            last = min(len(tokens), next_note - numbers.n_tokens)
+            self._filter(tokens.part(slice(first, last)), state.topics, start, alpha, gamma, lag, marginal)
+            if numbers.n_tokens + last == next_note:
+                noted_tokens.append(marginal[1])
+                noted_topics.append(most_probable(gamma, lag))
+                next_note += max(1, next_note // NOTES)
+            first = last
+        numbers = NumberPosterior(
+            gamma=gamma,
+            lag=lag,
+            prior=numbers.prior,
+            n_tokens=numbers.n_tokens + len(tokens),
+            next_note=next_note,
+            tokens_trace=np.append(numbers.tokens_trace, noted_tokens),
+            topics_trace=np.append(numbers.topics_trace, np.array(noted_topics, dtype=np.int64)),
+        )
+        return replace(
+            state,
+            numbers=numbers,
+            log_marginal_likelihood=float(marginal[0]),
+            n_tokens_seen=float(marginal[1]),
+        )
+
+    def mixture_step(self, state):
+        """The document step that averages over the number of topics."""
+        return self.step(self.form, state.numbers.posterior)

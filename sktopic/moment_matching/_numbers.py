@@ -1,0 +1,66 @@
+"""Distributions over the number of topics, 1 to n_components."""
+
+from numbers import Real
+
+import numpy as np
+
+from sktopic._runtime._arrays import real_numbers
+
+# The prior decays by exp(-rate) a topic. The rate of None was chosen on synthetic data: topics of few words
+# are told apart later, and a steep prior would leave only one of them.
+STEEPEST, WORDS_OF_ONE = 2.0, 100
+RATES = {"uniform": 0.0, "exponential": 1.0}
+# The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
+LAG = 512.0
+# Probabilities that differ by less (relatively) are taken to be equal.
+TIE = 1e-9
+
+
+def check_number_prior(value, n_components, n_features=WORDS_OF_ONE):
+    """Return the logarithms of the prior of 1 ... n_components topics, up to a constant."""
+    rate = RATES[value] if isinstance(value, str) else value
+    if rate is None:
+        rate = min(STEEPEST, n_features / WORDS_OF_ONE)
+    if isinstance(rate, Real):
+        return -np.arange(n_components) * float(rate)
+    try:
+        prior = real_numbers(value)
+    except (TypeError, ValueError):
+        prior = np.empty(0)
+    if prior.shape != (n_components,):
+        raise ValueError(
+            f"n_components_prior={value!r}: 'uniform', 'exponential', a number or {n_components} numbers "
+            "(one for each number of topics from 1 to n_components) are allowed."
+        )
+    if not (np.all(prior >= 0) and np.all(np.isfinite(prior)) and prior.max() > 0):
+        raise ValueError(
+            f"n_components_prior={value!r}: entries must be non-negative and finite, one positive."
+        )
+    with np.errstate(divide="ignore"):
+        return np.log(prior)
+
+
+def as_gamma(log_prior):
+    """gamma and lag of a distribution with these logarithms, up to a constant."""
+    with np.errstate(under="ignore"):  # improbable numbers of topics add nothing to the sum
+        exponent = (log_prior - np.logaddexp.reduce(log_prior)) / np.log(2.0)
+    lag = np.where(np.isfinite(exponent), np.floor(-exponent / LAG), 0.0)
+    return 2.0 ** (exponent + LAG * lag), lag
+
+
+def probabilities(gamma, lag):
+    """The distribution that gamma and lag stand for."""
+    with np.errstate(under="ignore"):  # most numbers of topics are so improbable that they have zero
+        gamma = gamma * 2.0 ** (-LAG * lag)
+        return gamma / gamma.sum()
+
+
+def logarithms(gamma, lag):
+    """The logarithms of the distribution that gamma and lag stand for, up to a constant."""
+    return np.log(gamma) - lag * LAG * np.log(2.0)
+
+
+def most_probable(gamma, lag):
+    """The most probable number of topics; the smallest of those that are equally probable."""
+    posterior = probabilities(gamma, lag)
+    return int(np.argmax(posterior >= (1.0 - TIE) * posterior.max())) + 1

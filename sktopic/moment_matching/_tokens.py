@@ -1,0 +1,96 @@
+"""The tokens of documents, in the order in which a filter sees them."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sktopic._kernels._moment_matching import MAX_TOKENS, list_tokens, permutation
+from sktopic._runtime._arrays import BLOCK_ENTRIES
+
+NO_KEYS = np.empty(0, dtype=np.uint64)
+# Tokens times parameters of a document between two checks for Ctrl-C: some milliseconds.
+SLICE_WORK = 5_000_000
+# The same inside a document.
+LONGEST_WORK = 2 * SLICE_WORK
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens of some documents.
+
+    Attributes
+    ----------
+    document, word : ndarray of shape (n_tokens,), int32
+    weight : ndarray of shape (n_tokens,), float64
+    begins : ndarray of shape (n_tokens,), uint8
+        Whether each token is the first of its document.
+    """
+
+    document: np.ndarray
+    word: np.ndarray
+    weight: np.ndarray
+    begins: np.ndarray
+
+    @classmethod
+    def in_order(cls, batch, keys=NO_KEYS):
+        """The tokens of one document after the other; keys shuffle those of each document."""
+        document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, keys)
+        return cls(document, batch.words[word], weight, _begins(document))
+
+    @classmethod
+    def mixed(cls, batch, key):
+        """The tokens of all documents in one random order."""
+        document, word, weight = list_tokens(batch.indptr, batch.cell_word, batch.cell_count, NO_KEYS)
+        order = permutation(key, len(word))
+        document = document[order]
+        return cls(document, batch.words[word[order]], weight[order], _begins(document))
+
+    def __len__(self):
+        return len(self.word)
+
+    def part(self, some):
+        """Those of a slice."""
+        return Tokens(self.document[some], self.word[some], self.weight[some], self.begins[some])
+
+    def parts(self, size):
+        """Yield parts between which to check for Ctrl-C; size : parameters of a document."""
+        length = max(1, SLICE_WORK // size)
+        for first in range(0, len(self), length):
+            yield self.part(slice(first, first + length))
+
+    def document_parts(self, n_documents, size):
+        """Yield parts between which to check for Ctrl-C, and a slice of the documents that end with each.
+
+        The tokens are in order. The slice is None for parts of a document that is long by itself, except the
+        last of these.
+        """
+        most = max(1, LONGEST_WORK // size)
+        for documents in _slices(self.document, n_documents, size):
+            begin, end = np.searchsorted(self.document, (documents.start, documents.stop))
+            for first in range(begin, max(end, begin + 1), most):
+                last = min(first + most, end)
+                yield self.part(slice(first, last)), documents if last == end else None
+
+
+def count_tokens(X):
+    """The number of tokens of documents X, at least."""
+    n_tokens = 0.0
+    for first in range(0, len(X.data), BLOCK_ENTRIES):
+        tokens = np.ceil(X.data[first : first + BLOCK_ENTRIES], dtype=np.float64)
+        n_tokens += np.minimum(tokens, MAX_TOKENS).sum()
+    return n_tokens
+
+
+def _begins(document):
+    """Whether each token is the first of its document, uint8."""
+    begins = np.zeros(len(document), dtype=np.uint8)
+    begins[np.unique(document, return_index=True)[1]] = 1
+    return begins
+
+
+def _slices(document, n_documents, size):
+    """Slices of documents between two checks for Ctrl-C; document : that of each token, in order."""
+    work = np.cumsum(np.bincount(document, minlength=n_documents)) * size // SLICE_WORK
+    bounds = [0, *(np.flatnonzero(np.diff(work)) + 1).tolist(), n_documents]
+    return [slice(first, last) for first, last in pairwise(bounds)]

@@ -1,0 +1,160 @@
+"""The pass of a filter over the tokens of a call."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sktopic._documents._matrices import DocumentReader
+from sktopic._documents._sources import Documents, MatrixDocuments
+from sktopic._estimators._concurrency import updating
+from sktopic._estimators._topic_model import TopicModel
+from sktopic._kernels._rng import combine_keys, position_keys
+from sktopic._runtime._parallel import Workers
+from sktopic._training._monitor import FitMonitor, FitTasks
+from sktopic.moment_matching._method import GROUP_SIZE, FilterMethod
+from sktopic.moment_matching._tokens import NO_KEYS, Tokens, count_tokens
+
+# Tell the streams of one seed apart.
+DOCUMENT_KEY = 0x646F63
+CORPUS_KEY = 0x636F72707573
+# Tokens that one random order can have.
+MOST_MIXED = 2**32
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The documents of a call, in the way their tokens are visited.
+
+    Attributes
+    ----------
+    documents : Documents, a matrix if is_mixed
+    alpha : (n, size) float64, space for the proportions of the n documents that are read at once: a group,
+        or all documents if is_mixed
+    is_mixed : whether the tokens of all documents come in one random order
+    """
+
+    documents: Documents
+    alpha: np.ndarray
+    is_mixed: bool
+
+    def n_updates(self):
+        """Updates that a call reports to callbacks."""
+        return 1 if self.is_mixed else max(1, -(-self.documents.n_documents // GROUP_SIZE))
+
+
+def stream_of(documents, method):
+    """The Stream of Documents."""
+    size = method.form.size(int(method.n_components))
+    if method.shuffle != "corpus":
+        return Stream(documents, np.empty((GROUP_SIZE, size)), is_mixed=False)
+    documents = MatrixDocuments(documents.matrix())
+    n_tokens = count_tokens(documents.matrix())
+    if n_tokens >= MOST_MIXED:
+        raise ValueError(
+            f"shuffle='corpus' with {n_tokens:.0f} tokens in X: fewer than {MOST_MIXED} are allowed; "
+            "call partial_fit with parts of X, or take shuffle='document'."
+        )
+    return Stream(documents, np.empty((documents.n_documents, size)), is_mixed=True)
+
+
+def filter_stream(model, method, stream, tasks):
+    """Update the state of a model by the tokens of a Stream; an interrupted call keeps what it has seen.
+
+    tasks : FitTasks
+    """
+    tasks.begin_epoch()
+    with FitMonitor(model) as monitor:
+        monitor.begin(stream.documents.n_documents)
+        call = _Call(model, method, tasks, monitor)
+        if stream.is_mixed:
+            call.filter_mixed(stream.documents.matrix(), stream.alpha)
+        else:
+            call.filter_in_order(stream.documents, stream.alpha)
+    tasks.end_epoch()
+    tasks.end()
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that trains a model. Each step of it is complete when Ctrl-C or a reader sees the state.
+
+    Attributes
+    ----------
+    model : the estimator, whose ``_state`` is the FilterState
+    method : FilterMethod
+    tasks : FitTasks
+    monitor : FitMonitor
+    """
+
+    model: TopicModel
+    method: FilterMethod
+    tasks: FitTasks
+    monitor: FitMonitor
+
+    def filter_in_order(self, documents, alpha):
+        """Document by document, until a callback asks to end."""
+        for X in documents.blocks():
+            reader, first = DocumentReader(X), 0
+            while first < X.shape[0]:
+                # Groups end at the same documents whatever the number of calls and blocks.
+                n_left = GROUP_SIZE - self.model._state.n_documents % GROUP_SIZE
+                last = min(first + n_left, X.shape[0])
+                self.tasks.begin_update()
+                self.model._check_undisturbed()
+                self._filter_group(reader.batch(np.arange(first, last)), alpha)
+                self.monitor.after_update(last - first)
+                first = last
+                if self.tasks.end_update():
+                    return
+
+    def _filter_group(self, batch, alpha):
+        model, method = self.model, self.method
+        keys = NO_KEYS
+        if method.shuffle is not None:
+            key = combine_keys(model._state.seed, DOCUMENT_KEY)
+            keys = position_keys(key, model._state.n_documents, batch.n_documents)
+        tokens = Tokens.in_order(batch, keys)
+        for some, ended in tokens.document_parts(batch.n_documents, alpha.shape[1]):
+            with updating(model):
+                state = method.absorb(model._state, some, alpha)
+                if ended is not None:
+                    state = method.end_documents(state, alpha[ended], batch.lengths[ended])
+                model._state = state
+
+    def filter_mixed(self, X, alpha):
+        """The tokens of all documents X in one random order."""
+        model, method, n_documents = self.model, self.method, X.shape[0]
+        self.tasks.begin_update()
+        model._check_undisturbed()
+        reader = DocumentReader(X)
+        key = combine_keys(model._state.seed, CORPUS_KEY, model._state.n_documents)
+        tokens = Tokens.mixed(reader.batch(np.arange(n_documents)), key)
+        for some in tokens.parts(alpha.shape[1]):
+            with updating(model):
+                model._state = method.absorb(model._state, some, alpha)
+            self.monitor.after_update(n_documents * len(some) / len(tokens))
+        with updating(model):
+            model._state = replace(model._state, n_documents=model._state.n_documents + n_documents)
+        if method.learns_prior:
+            self._learn_prior(reader, n_documents)
+        self.tasks.end_update()
+
+    def _learn_prior(self, reader, n_documents):
+        """Infer all documents again, with topics held fixed, and learn the prior group by group."""
+        model, method = self.model, self.method
+        with updating(model):
+            model._state = method.for_topics_in_use(model._state)
+        topics, step = model._state.topics_in_use(), method.prediction()
+        key = combine_keys(model._state.seed, DOCUMENT_KEY)
+        with Workers(1) as workers:
+            for first in range(0, n_documents, GROUP_SIZE):
+                batch = reader.batch(np.arange(first, min(first + GROUP_SIZE, n_documents)))
+                prior = model._state.prior_in_use
+                gathered = topics.gather(batch.words, prior, workers)
+                keys = position_keys(key, first, batch.n_documents)
+                alpha = step(batch, gathered, prior, keys, workers, with_parameters=True).alpha
+                with updating(model):
+                    state = method.with_proportions(model._state, alpha[batch.lengths > 0])
+                    if state.moments.group[-1] >= GROUP_SIZE:
+                        state = method.with_learned_prior(state)
+                    model._state = state
