@@ -24,6 +24,7 @@ from _corpora import load
 from _study import Study, new_parser, one_thread
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
+from sktopic._kernels._groups import MatchedTopics, TokenStream
 from sktopic._kernels._moment_matching import (
     DEGENERATE,
     FIRST,
@@ -62,18 +63,12 @@ class State:
         filter_tokens(
             model=self.model,
             match=SUM if sum_match else FIRST,
-            document=np.zeros(len(word), dtype=np.int32),
-            word=word,
-            weight=np.ones(len(word)),
-            begins=begins,
+            tokens=TokenStream(np.zeros(len(word), dtype=np.int32), word, np.ones(len(word)), begins),
             start=self.start,
             alpha=self.alpha,
             gamma=self.gamma,
             lag=self.lag,
-            store=self.store,
-            scale=self.scale,
-            sums=self.sums,
-            spread=self.spread,
+            topics=MatchedTopics(self.store, self.scale, self.sums, self.spread),
             marginal=self.marginal,
             predictive=np.empty(0),  # not wanted
         )

@@ -3,6 +3,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import MatchedTopics, TokenStream
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 FIXED: int
@@ -31,18 +33,12 @@ def permutation(key: int, n: int) -> NDArray[np.int64]:
 def filter_tokens(
     model: int,
     match: int,
-    document: NDArray[np.int32],  # (n_tokens,)
-    word: NDArray[np.int32],  # (n_tokens,)
-    weight: NDArray[np.float64],  # (n_tokens,)
-    begins: NDArray[np.uint8],  # (n_tokens,)
+    tokens: TokenStream,
     start: NDArray[np.float64],  # (size,)
     alpha: NDArray[np.float64],  # (n_documents, size)
     gamma: NDArray[np.float64],  # (n_topics,)
     lag: NDArray[np.float64],  # (n_topics,)
-    store: NDArray[np.float64],  # (n_features, n_topics)
-    scale: NDArray[np.float64],  # (n_topics,)
-    sums: NDArray[np.float64],  # (n_topics,)
-    spread: NDArray[np.float64],  # (n_topics,)
+    topics: MatchedTopics,
     marginal: NDArray[np.float64],  # (2,)
     predictive: NDArray[np.float64],  # (n_tokens,) or (0,)
 ) -> None:

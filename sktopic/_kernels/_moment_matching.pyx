@@ -150,18 +150,12 @@ cdef void fold_scales(double[:, ::1] store, double[::1] scale) noexcept nogil:
 def filter_tokens(
     int model,
     int match,
-    const int32_t[::1] document,
-    const int32_t[::1] word,
-    const double[::1] weight,
-    const uint8_t[::1] begins,
+    tokens,
     const double[::1] start,
     double[:, ::1] alpha,
     double[::1] gamma,
     double[::1] lag,
-    double[:, ::1] store,
-    double[::1] scale,
-    double[::1] sums,
-    double[::1] spread,
+    topics,
     double[::1] marginal,
     double[::1] predictive,
 ):
@@ -172,19 +166,24 @@ def filter_tokens(
     model : FIXED, DEGENERATE or TRIANGULAR
     match : which second moment is matched. FIRST: that of the first topic or word; SUM: the sum of all;
         SECOND: that of the second topic, and of the first word                                      IN
-    document : (n_tokens,) row of alpha                                                              IN
-    word, weight : (n_tokens,)                                                                       IN
-    begins : (n_tokens,) whether the token is the first of its document, whose alpha begins as start IN
-    start : (size,) n_topics entries, or those of all numbers of topics (TRIANGULAR)                 IN
+    tokens : TokenStream                                                                             IN
+    start : (size,) what alpha of a document begins as: n_topics entries, or those of all numbers of
+        topics (TRIANGULAR)                                                                          IN
     alpha : (n_documents, size)                                                                      IN, OUT
     gamma, lag : (n_topics,) the probability of T topics is gamma * 2 ** (-512 * lag); not FIXED     IN, OUT
-    store, scale : (n_features, n_topics) and (n_topics,) means of the topics: store * scale         IN, OUT
-    sums : (n_topics,) of the topics' Dirichlet parameters                                           IN, OUT
-    spread : (n_topics,) one less the sums of the squared means                                      IN, OUT
+    topics : MatchedTopics                                                                           IN, OUT
     marginal : (2,) to which is added for each token: weight times the log of its probability given all
         before, and weight                                                                           IN, OUT
     predictive : (n_tokens,) these probabilities, or ()                                              OUT
     """
+    cdef const int32_t[::1] document = tokens.document
+    cdef const int32_t[::1] word = tokens.word
+    cdef const double[::1] weight = tokens.weight
+    cdef const uint8_t[::1] begins = tokens.begins
+    cdef double[:, ::1] store = topics.store
+    cdef double[::1] scale = topics.scale
+    cdef double[::1] sums = topics.sums
+    cdef double[::1] spread = topics.spread
     cdef Py_ssize_t n_tokens = word.shape[0], n_topics = store.shape[1], i, t
     cdef double probability, smallest
     cdef double* row

@@ -15,6 +15,7 @@ from sktopic._estimators._fitted_arrays import COUNT, FLOAT, INT, NUMBER
 from sktopic._inference import GibbsInference
 from sktopic._inference._token_counts import counts_exactly, log_rising_change
 from sktopic._kernels._gibbs_split_merge import split_merge
+from sktopic._kernels._groups import RootTopics
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import columns_of, rows_of
@@ -472,19 +473,16 @@ class CollapsedGibbsHDP(BatchSampler):
             self._arrange(call, np.arange(len(self._ids)), len(self._ids) + n_proposals)
         root, _ = self._draw_weights(generator_of(key, WEIGHT_KEY))
         split_merge(
-            counts=self._statistics.store,
-            totals=self._statistics.totals,
-            weight=root,
+            cells=documents.cells,
+            topics=RootTopics(self._statistics.store, self._statistics.totals, root, self._ids),
             fixed=(call.tables_before > 0).astype(np.uint8),
-            ids=self._ids,
             topic_concentration=self.topic_concentration_,
             topic_word_prior=self.topic_word_prior_,
+            lists=documents.lists,
             z=documents.z,
             n_proposals=n_proposals,
             n_scans=LAUNCH_SWEEPS,
             key=key,
-            **documents.cells,
-            **documents.lists,
         )
         self._seat(call, root, key)
 
@@ -502,7 +500,7 @@ class CollapsedGibbsHDP(BatchSampler):
         """Draw the tables of all documents of the call, given weights of topics."""
         tables = np.zeros(len(root))
         key = combine_keys(key, TABLE_KEY)
-        draw_tables(weight=root, tables=tables, key=key, **call.documents.lists)
+        draw_tables(lists=call.documents.lists, weight=root, tables=tables, key=key)
         self._tables = padded(call.tables_before, len(root)) + tables
 
     def _sweep_cells(self, call, root, rest, key):
@@ -573,5 +571,5 @@ class CollapsedGibbsHDP(BatchSampler):
         total = log_rising_change(self._statistics.store[call.words], call.counts_before, beta) - norm.sum()
         total += self._log_frozen(call, [documents])
         total += log_root(self._tables, b0) - log_root(call.tables_before, b0)
-        total += log_seatings(**documents.lists) + (self._tables - call.tables_before).sum() * np.log(b1)
+        total += log_seatings(documents.lists) + (self._tables - call.tables_before).sum() * np.log(b1)
         return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
+from sktopic._kernels._groups import DocumentCells, WholeTopic
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from sktopic._runtime._parallel import one_blas_thread
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
@@ -230,9 +231,7 @@ def documents_mixing(topics, pairs, first, last):
     """
     counts, batch = topics.counts, topics.batch
     return pairs_mixing(
-        indptr=batch.indptr,
-        cell_word=batch.cell_word,
-        cell_count=batch.cell_count,
+        cells=DocumentCells(batch.indptr, batch.cell_word, batch.cell_count),
         share=counts.share,
         expectation=counts.expectation,
         rows=counts.topics.rows,
@@ -399,8 +398,9 @@ def divide(topics, k, weight, column, rho, key):
     bound, log_whole, _ = topics.posterior(whole.column)
     if whole.words.sum() < FEWEST_TOKENS:
         return None
-    given = cells, n, log_whole, weight, alpha, eta, len(column), 2, key
-    parts = propose_parts(*given, sample_weight=batch.sample_weight)
+    topic = WholeTopic(log_whole, weight, alpha, eta, len(column))
+    weights = np.ones(n) if batch.sample_weight is None else batch.sample_weight
+    parts = propose_parts(cells, weights, topic, n_parts=2, key=key)
     columns = divided_columns(whole.column, batch.words, parts.columns, eta)
     posteriors = [topics.posterior(part) for part in columns]
     log_words = np.array([log for _, log, _ in posteriors])

@@ -38,7 +38,7 @@ from sktopic._topics._word_count_edits import edited_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic._typing import FloatArray, MatrixLike
-from sktopic.lda._shards import Shard, TopicPrior
+from sktopic.lda._shards import Shard, topic_prior_of
 from sktopic.lda._topic_exchange import sampled_order
 from sktopic.lda._topic_word_prior import ENTRIES, TopicWordPriorLDA
 
@@ -366,7 +366,7 @@ class CollapsedGibbsLDA(TopicWordPriorLDA, BatchSampler):
     def _sweep(self, call, workers):
         """With several shards, against counts that are merged after the sweep."""
         key, one_shard = self._sweep_key(), len(call.shards) == 1
-        topic_prior = TopicPrior.of(*self._statistics.store.shape, *self._topic_prior)
+        topic_prior = topic_prior_of(*self._statistics.store.shape, *self._topic_prior)
         given = self._statistics.store, one_shard, self._statistics.totals, self.doc_topic_prior_, topic_prior
         results = workers.map_here(
             lambda i, shard: shard.sweep(*given, combine_keys(key, i)), list(enumerate(call.shards))

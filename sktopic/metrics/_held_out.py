@@ -328,7 +328,7 @@ def left_to_right(
             keys = batch.content_keys(key)
             given = gathered.rows, gathered.cumulative, gathered.log_norm, prior
             pieces = [
-                (*batch.cells(first, last), *given, keys[first:last], *settings)
+                (batch.cells(first, last), *given, keys[first:last], *settings)
                 for first, last in document_pieces(batch, workers)
             ]
             log_likelihood = np.concatenate(workers.map(left_to_right_kernel, pieces))

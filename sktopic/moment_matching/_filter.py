@@ -14,6 +14,7 @@ from sktopic._estimators._concurrency import changing, fits, trains, updating
 from sktopic._estimators._constraints import PRIOR, SHARED
 from sktopic._estimators._fitted_arrays import COUNT, FLOAT, NUMBER
 from sktopic._estimators._topic_posteriors import TopicPosteriors
+from sktopic._kernels._groups import MatchedTopics, TokenStream
 from sktopic._kernels._moment_matching import (
     FIRST,
     FIXED,
@@ -404,18 +405,12 @@ class MomentMatchingModel(CallbackSupportMixin, TopicPosteriors):
         filter_tokens(
             model=self._model,
             match=MATCHES[self.second_moment],
-            document=document,
-            word=word,
-            weight=weight,
-            begins=begins,
+            tokens=TokenStream(document, word, weight, begins),
             start=self._start_of_document(),
             alpha=alpha,
             gamma=self._gamma,
             lag=self._lag,
-            store=self._store,
-            scale=self._scale,
-            sums=self._sums,
-            spread=self._spread,
+            topics=MatchedTopics(self._store, self._scale, self._sums, self._spread),
             marginal=self._marginal,
             predictive=np.empty(0),  # not wanted
         )

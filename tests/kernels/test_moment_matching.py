@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sktopic._kernels._groups import MatchedTopics, TokenStream
 from sktopic._kernels._moment_matching import (
     DEGENERATE,
     FIRST,
@@ -55,21 +56,21 @@ class Posterior:
         """The probability of each token; tokens of weight one of a document that goes on, unless told."""
         n = len(word)
         predictive = np.empty(n if with_predictive else 0)
-        filter_tokens(
-            self.model,
-            self.match,
+        tokens = TokenStream(
             np.zeros(n, dtype=np.int32) if document is None else np.asarray(document, dtype=np.int32),
             np.asarray(word, dtype=np.int32),
             np.ones(n) if weight is None else np.asarray(weight, dtype=float),
             np.zeros(n, dtype=np.uint8) if begins is None else np.asarray(begins, dtype=np.uint8),
+        )
+        filter_tokens(
+            self.model,
+            self.match,
+            tokens,
             self.start,
             self.alpha,
             self.gamma,
             self.lag,
-            self.store,
-            self.scale,
-            self.sums,
-            self.spread,
+            MatchedTopics(self.store, self.scale, self.sums, self.spread),
             self.marginal,
             predictive,
         )
