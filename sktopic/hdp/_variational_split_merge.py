@@ -341,18 +341,16 @@ def products(x):
     return np.triu(out)
 
 
-def propose_splits(topics, weights, column, rho, due, most, keys, workers):
+def propose_splits(topics, weights, divided, due, most, workers):
     """Topics whose division raises the bound, and those that were tried in vain.
 
     Parameters
     ----------
     topics : BatchTopics, before the update by the batch
     weights : (n_topics,) beta after it
-    column : function that gives the expected tokens of topic k in the corpus before it, (n_features,)
-    rho : its step size
+    divided : function that divides topic k: a Split, or None
     due : (n_topics,) bool, topics to try; of more than TRIED the largest
     most : splits to return, > 0
-    keys : function that gives the key of the random numbers for topic k
     workers : Workers
 
     Returns
@@ -363,10 +361,6 @@ def propose_splits(topics, weights, column, rho, due, most, keys, workers):
     splits, refused = [], []
     order = np.argsort(-weights, kind="stable")
     tried = order[due[order]][:TRIED].tolist()
-
-    def divided(k):
-        return divide(topics, k, float(weights[k]), column(k), rho, keys(k))
-
     for first in range(0, len(tried), SIDE_BY_SIDE):
         some = tried[first : first + SIDE_BY_SIDE]
         for k, split in zip(some, workers.map_here(divided, [(k,) for k in some])):
@@ -387,7 +381,9 @@ def divide(topics, k, weight, column, rho, key):
 
     Parameters
     ----------
-    topics, rho, key : as in propose_splits
+    topics : as in propose_splits
+    rho : step size of the update
+    key : of the random numbers
     weight : of the topic after the update
     column : (n_features,) its expected tokens before it
     """
