@@ -10,11 +10,12 @@ from sklearn.base import clone
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._estimators._minibatch_model import FIT_KEY
 from sktopic._inference import GibbsStep
+from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels._rng import combine_each, combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import MAX_ITER, TOL
 from sktopic._topics._topic_rows import TopicProbabilities
-from sktopic._topics._word_counts import N_PARTS, CountsTarget, no_average
+from sktopic._topics._word_counts import N_PARTS, no_average
 from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA, _minibatch
 

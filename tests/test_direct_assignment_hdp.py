@@ -118,7 +118,7 @@ def test_concentration_is_where_the_bound_is_highest(value):
     rng = np.random.default_rng(1)
     tokens, weights = rng.gamma(0.3, 10.0, (50, 4)), np.array([0.5, 0.3, 0.1, 0.05])
     lengths = tokens.sum(axis=1)
-    found = fit_concentration(tokens, weights, value, lengths, 2.0, 1.5, 0.5)
+    found = fit_concentration(tokens, weights, value, lengths=lengths, scale=2.0, prior=(1.5, 0.5))
 
     def objective(a):
         prior = a * weights

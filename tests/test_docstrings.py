@@ -8,7 +8,6 @@ from collections import defaultdict
 import pytest
 
 import sktopic
-from sktopic._estimators._fitted_attributes import FittedAttribute
 
 NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")

@@ -327,14 +327,14 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     tokens, weights = rng.gamma(0.1, size=(50, 9)), np.full(9, 0.1)
     given = tokens, weights, 1.0, 1.0, 2.0
-    settings = weights, 1.0, tokens.sum(axis=1), 2.0, 1.0, 1.0
+    settings = {"lengths": tokens.sum(axis=1), "scale": 2.0, "prior": (1.0, 1.0)}
     expected = _corpus_topics.fit_weights(*given)
-    alpha = _corpus_topics.fit_concentration(tokens, *settings)
+    alpha = _corpus_topics.fit_concentration(tokens, weights, 1.0, **settings)
     models = [OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)]
     monkeypatch.setattr("sktopic._runtime._arrays.BLOCK_ENTRIES", 40)
     models.append(OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW))
     assert_array_equal(_corpus_topics.fit_weights(*given), expected)
-    assert _corpus_topics.fit_concentration(tokens, *settings) == alpha
+    assert _corpus_topics.fit_concentration(tokens, weights, 1.0, **settings) == alpha
     assert_same_state(models[1], state_of(models[0]))
     statistics = models[1]._statistics
     assert_array_equal(of_topics(statistics, [3, 0]).store, statistics.store[:, [3, 0]])

@@ -11,11 +11,12 @@ from scipy.stats import kstest
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._estimators import _minibatch_model
+from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels._rng import position_keys, uniforms
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import PRIOR_INERTIA
 from sktopic._topics._word_count_edits import of_topics
-from sktopic._topics._word_counts import N_PARTS, CountsTarget, no_average
+from sktopic._topics._word_counts import N_PARTS, no_average
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em
 from tests.kernels.tools import assert_within, for_each_seed

@@ -9,6 +9,7 @@ from scipy.special import digamma, gammaln
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._estimators import _minibatch_model
 from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
+from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import duplicate
@@ -26,7 +27,6 @@ from sktopic._topics._word_counts import (
     N_PARTS,
     SMALLEST_SCALE,
     SMALLEST_SCALE_AVERAGING,
-    CountsTarget,
     WordCounts,
     no_average,
 )

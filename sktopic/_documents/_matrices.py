@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from sktopic._documents._sample_weight import NO_WEIGHTS, weighted_sum
 from sktopic._kernels import _documents as kernels
+from sktopic._kernels._groups import DocumentCells
 from sktopic._kernels._rng import content_keys
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
@@ -410,9 +411,11 @@ class DocumentBatch:
         return document, kernels.clump_weights(self.cell_count, self.n_clumps)
 
     def cells(self, first, last):
-        """indptr, cell_word and cell_count of documents first to last."""
+        """The cells of documents first to last."""
         start, stop = self.indptr[first], self.indptr[last]
-        return self.indptr[first : last + 1], self.cell_word[start:stop], self.cell_count[start:stop]
+        return DocumentCells(
+            self.indptr[first : last + 1], self.cell_word[start:stop], self.cell_count[start:stop]
+        )
 
     def chunks(self, n_chunks):
         """Cut the documents into ranges (first, last) with about equally many clumps."""

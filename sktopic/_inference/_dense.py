@@ -4,9 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels._statistics import add_rows
 from sktopic._topics._prior import PriorStatistics
-from sktopic._topics._word_counts import N_PARTS, CountsTarget, no_average
+from sktopic._topics._word_counts import N_PARTS, no_average
 
 
 class DenseCounts:

@@ -1,15 +1,16 @@
 """Gibbs sampling of documents by draws that go over all topics."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._kernels._dense_gibbs import PADDING, sweep_documents
+from sktopic._kernels._groups import Chains, DenseSums
 from sktopic._kernels._statistics import add_cell_counts
 from sktopic._topics._prior import PriorStatistics
-from sktopic._topics._word_counts import part_bounds
+from sktopic._topics._topic_rows import part_of
+from sktopic._topics._word_counts import word_cells
 
 
 @dataclass
@@ -33,17 +34,10 @@ class CellCounts:
 
     def add_to(self, target, words, factor, workers):
         add_cell_counts(
-            part_bounds=part_bounds(self.batch.n_words),
-            word_indptr=self.batch.word_indptr,
-            word_cell=self.batch.word_cell,
+            words=word_cells(self.batch, words),
             counts=self.counts,
-            cell_weight=self.batch.cell_weight(),
             factor=factor / self.n_sweeps,
-            target_row=words,
-            target=target.store,
-            totals=target.totals,
-            averaged=target.averaged,
-            average_weight=target.average_weight,
+            target=target,
             team=workers.team,
         )
 
@@ -74,70 +68,53 @@ class DocumentSums:
         return theta
 
 
-class Swept(NamedTuple):
-    """What the kernel writes to: assignments, and what it sums."""
+def sweep_densely(batch, topics, prior, chains, sweeps, workers, *, by_cell=False):
+    """DenseSums of all documents; writes to z of the chains.
 
-    assignments: np.ndarray
-    counts: np.ndarray
-    sums: np.ndarray
-    log_theta: np.ndarray
-
-
-def sweep_densely(batch, topics, prior, keys, assignments, burn_in, sweeps, by_cell, with_log_theta, workers):
-    """Swept of all documents: counts (by_cell) or sums, and log_theta (n_documents or 0, n_topics)."""
-    settings = {
-        "rows": topics.rows,
-        "prior": prior,
-        **topics.own_settings(),
-        "n_burn_in": burn_in,
-        "n_sweeps": sweeps,
-        "team": workers.team,
-    }
+    by_cell : whether cells have sums, the counts, instead of documents
+    """
     n_documents, n_topics = batch.n_documents, len(prior)
     n_padded = -(-n_topics // PADDING) * PADDING
-    swept = Swept(
-        assignments,
+    found = DenseSums(
         np.empty((len(batch.cell_word) if by_cell else 0, n_padded), dtype=topics.rows.dtype),
         np.empty((0 if by_cell else n_documents, n_topics)),
-        np.empty((n_documents if with_log_theta else 0, n_topics)),
+        np.empty((n_documents if sweeps.with_log_theta else 0, n_topics)),
     )
-    pieces = []
+    settings = {"rows": topics.rows, "prior": prior, "sweeps": sweeps, "team": workers.team}
+    left_out, pieces = topics.left_out(), []
     for first, last in batch.chunks(workers.n_processes):
         bounds, documents = batch.clump_indptr[first : last + 1], slice(first, last)
         clumps, cells = slice(bounds[0], bounds[-1]), slice(batch.indptr[first], batch.indptr[last])
-        piece = Swept(
-            assignments[clumps], swept.counts[cells], swept.sums[documents], swept.log_theta[documents]
+        pieces.append(
+            {
+                "cells": batch.cells(first, last),
+                "clump_indptr": bounds,
+                "chains": Chains(chains.keys[documents], chains.z[clumps]),
+                "found": DenseSums(found.counts[cells], found.sums[documents], found.log_theta[documents]),
+                "left_out": part_of(left_out, documents),
+                **settings,
+            }
         )
-        own = topics.own_of(documents)
-        pieces.append((batch.cells(first, last), bounds, keys[documents], own, piece, settings))
     if workers.share_memory:
-        workers.map(_sweep, pieces)
-        return swept
+        workers.map(_sweep, [(piece,) for piece in pieces])
+        return found
     # Arrays that are empty yet are made in the other process, and not sent to it.
-    sent = [(*given, [(a.shape, a.dtype) for a in piece[1:]], piece[0], x) for *given, piece, x in pieces]
-    for (*_, piece, _), result in zip(pieces, workers.map(_sweep_elsewhere, sent)):
-        for array, other in zip(piece, result):
+    sent = [({**piece, "found": [(a.shape, a.dtype) for a in piece["found"]]},) for piece in pieces]
+    for piece, (z, *sums) in zip(pieces, workers.map(_sweep_elsewhere, sent)):
+        piece["chains"].z[...] = z
+        for array, other in zip(piece["found"], sums):
             array[...] = other
-    return swept
+    return found
 
 
-def _sweep_elsewhere(cells, clump_indptr, keys, own, empty, assignments, settings):
-    """The kernel for some documents, on arrays of its own, which it returns."""
-    piece = Swept(assignments.copy(), *(np.empty(shape, dtype) for shape, dtype in empty))
-    _sweep(cells, clump_indptr, keys, own, piece, settings)
-    return piece
+def _sweep(piece):
+    """The kernel for some documents, which writes to their arrays."""
+    sweep_documents(**piece)
 
 
-def _sweep(cells, clump_indptr, keys, own, piece, settings):
-    """The kernel for some documents, which writes to the arrays of a piece."""
-    sweep_documents(
-        *cells,
-        clump_indptr=clump_indptr,
-        keys=keys,
-        own=own,
-        z=piece.assignments,
-        counts=piece.counts,
-        sums=piece.sums,
-        log_theta=piece.log_theta,
-        **settings,
-    )
+def _sweep_elsewhere(piece):
+    """The kernel for some documents, on arrays of its own, which it returns: z and sums."""
+    chains = piece["chains"]._replace(z=piece["chains"].z.copy())
+    found = DenseSums(*(np.empty(shape, dtype) for shape, dtype in piece["found"]))
+    sweep_documents(**{**piece, "chains": chains, "found": found})
+    return chains.z, *found

@@ -8,7 +8,7 @@ from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference._pieces import joined
 from sktopic._kernels._statistics import add_factored_counts
 from sktopic._topics._topic_rows import GatheredTopics
-from sktopic._topics._word_counts import part_bounds
+from sktopic._topics._word_counts import word_cells
 
 
 @dataclass
@@ -25,20 +25,13 @@ class FactoredCounts:
 
     def add_to(self, target, words, factor, workers):
         add_factored_counts(
-            part_bounds=part_bounds(self.batch.n_words),
-            word_indptr=self.batch.word_indptr,
-            word_cell=self.batch.word_cell,
+            words=word_cells(self.batch, words),
             cell_document=self.batch.cell_document(),
             expectation=self.expectation,
             share=self.share,
             rows=self.topics.rows,
-            cell_weight=self.batch.cell_weight(),
             factor=factor,
-            target_row=words,
-            target=target.store,
-            totals=target.totals,
-            averaged=target.averaged,
-            average_weight=target.average_weight,
+            target=target,
             team=workers.team,
         )
 

@@ -7,6 +7,7 @@ import numpy as np
 from sktopic._inference._dense_gibbs import CellCounts, DocumentSums, sweep_densely
 from sktopic._inference._sparse_gibbs import sweep_sparsely
 from sktopic._kernels._dense_gibbs import PADDING
+from sktopic._kernels._groups import Chains, Sweeps
 from sktopic._kernels._rng import combine_each
 
 # Topics up to which draws over all of them are faster than draws over those that a document has ...
@@ -26,13 +27,14 @@ def precise(topics, sweeps):
     return topics if sweeps <= SINGLE_SWEEPS else topics.in_doubles()
 
 
-def spread(batch, topics, prior, keys, assignments, sparsely, workers):
+def spread(batch, topics, prior, chains, sparsely, workers):
     """Assign topics to all clumps, in a sweep that draws with SPREAD times the prior."""
-    given = SPREAD * prior, combine_each(keys, 0), assignments, 0, 1
+    chains = chains._replace(keys=combine_each(chains.keys, 0))
     if sparsely:
-        sweep_sparsely(batch, topics.of_prior_times(SPREAD), *given, True, False, workers)
+        topics, sweeps = topics.of_prior_times(SPREAD), Sweeps(0, 1, drawn=True)
+        sweep_sparsely(batch, topics, SPREAD * prior, chains, sweeps, workers)
     else:
-        sweep_densely(batch, topics, *given, False, False, workers)
+        sweep_densely(batch, topics, SPREAD * prior, chains, Sweeps(0, 1), workers)
 
 
 @dataclass
@@ -62,13 +64,14 @@ class GibbsStep:
         if assignments is None:
             assignments = batch.unassigned()
             if self.spread and len(prior) <= DENSE_TOPICS:
-                spread(batch, topics, prior, keys, assignments, sparsely, workers)
+                spread(batch, topics, prior, Chains(keys, assignments), sparsely, workers)
                 burn_in -= 1
-        given = batch, topics, prior, keys, assignments, burn_in, self.sweeps
+        chains = Chains(keys, assignments)
+        sweeps = Sweeps(burn_in, self.sweeps, self.drawn, with_prior_statistics)
         if sparsely:
-            return sweep_sparsely(*given, self.drawn, with_prior_statistics, workers)
-        swept = sweep_densely(*given, True, with_prior_statistics, workers)
-        return CellCounts(batch, prior, self.sweeps, swept.counts, swept.log_theta)
+            return sweep_sparsely(batch, topics, prior, chains, sweeps, workers)
+        found = sweep_densely(batch, topics, prior, chains, sweeps, workers, by_cell=True)
+        return CellCounts(batch, prior, self.sweeps, found.counts, found.log_theta)
 
 
 @dataclass
@@ -86,37 +89,36 @@ class GibbsInference:
     spread: bool = False
 
     def __call__(self, batch, topics, prior, keys, workers):
-        assignments, burn_in = self._start(batch, topics, prior, keys, workers)
-        given = prior, keys, assignments, burn_in, self.sweeps, False, False, workers
+        chains, sweeps = self._start(batch, topics, prior, keys, workers)
         if len(prior) > DENSE_TOPICS:
-            return sweep_sparsely(batch, precise(topics, self.sweeps), *given)
+            return sweep_sparsely(batch, precise(topics, self.sweeps), prior, chains, sweeps, workers)
         # Sums of documents are in float64 as it is.
-        return DocumentSums(prior, self.sweeps, sweep_densely(batch, topics, *given).sums)
+        found = sweep_densely(batch, topics, prior, chains, sweeps, workers)
+        return DocumentSums(prior, self.sweeps, found.sums)
 
     def _start(self, batch, topics, prior, keys, workers):
-        """Assignments to go on from, and how many sweeps are still discarded."""
-        assignments = batch.unassigned()
+        """The chains to continue from, and the sweeps that remain."""
+        chains = Chains(keys, batch.unassigned())
         if not self.spread or len(prior) > DENSE_TOPICS:
-            return assignments, self.burn_in
-        spread(batch, topics, prior, keys, assignments, False, workers)
-        return assignments, self.burn_in - 1
+            return chains, Sweeps(self.burn_in, self.sweeps)
+        spread(batch, topics, prior, chains, False, workers)
+        return chains, Sweeps(self.burn_in - 1, self.sweeps)
 
     def by_cell(self, batch, topics, prior, keys, workers):
         """The same sweeps, with sums for each cell."""
-        assignments, burn_in = self._start(batch, topics, prior, keys, workers)
+        chains, sweeps = self._start(batch, topics, prior, keys, workers)
         topics = precise(topics, self.sweeps)
-        given = batch, topics, prior, keys, assignments, burn_in, self.sweeps
         if len(prior) > DENSE_TOPICS:
-            return sweep_sparsely(*given, False, False, workers)
-        swept = sweep_densely(*given, True, False, workers)
-        return CellCounts(batch, prior, self.sweeps, swept.counts, swept.log_theta)
+            return sweep_sparsely(batch, topics, prior, chains, sweeps, workers)
+        found = sweep_densely(batch, topics, prior, chains, sweeps, workers, by_cell=True)
+        return CellCounts(batch, prior, self.sweeps, found.counts, found.log_theta)
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Those given the topics of tokens, before each of which are as many sweeps as `__call__` makes."""
         sweep = sweep_densely if len(prior) <= DENSE_TOPICS else sweep_sparsely
         assignments, (document, weight) = batch.unassigned(), batch.clumps()
         for i in range(n_draws):
-            sweeps = self.burn_in + self.sweeps - 1, 1, False, False
-            sweep(batch, topics, prior, combine_each(keys, i), assignments, *sweeps, workers)
+            chains = Chains(combine_each(keys, i), assignments)
+            sweep(batch, topics, prior, chains, Sweeps(self.burn_in + self.sweeps - 1, 1), workers)
             counts = np.bincount(document * len(prior) + assignments, weight, batch.n_documents * len(prior))
             yield prior + counts.reshape(batch.n_documents, len(prior))

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sktopic._documents._matrices import DocumentBatch
+from sktopic._kernels._groups import CountsTarget
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_rows import GatheredTopics
-from sktopic._topics._word_counts import CountsTarget
 
 
 class InferredDocuments(Protocol):

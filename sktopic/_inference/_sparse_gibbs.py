@@ -8,12 +8,13 @@ import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference._pieces import joined
+from sktopic._kernels._groups import Chains, SparseSums
 from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from sktopic._kernels._statistics import add_sampled_counts
 from sktopic._topics._prior import PriorStatistics
-from sktopic._topics._topic_rows import GatheredTopics
-from sktopic._topics._word_counts import part_bounds
+from sktopic._topics._topic_rows import GatheredTopics, part_of
+from sktopic._topics._word_counts import word_cells
 
 
 @dataclass
@@ -35,23 +36,13 @@ class SampledCounts:
 
     def add_to(self, target, words, factor, workers):
         add_sampled_counts(
-            part_bounds=part_bounds(self.batch.n_words),
-            word_indptr=self.batch.word_indptr,
-            word_cell=self.batch.word_cell,
+            words=word_cells(self.batch, words),
             indptr=self.batch.indptr,
-            column_indptr=self.column_indptr,
-            column_topic=self.column_topic,
-            values=self.values,
-            fixed=self.fixed,
+            sums=SparseSums(self.column_indptr, self.column_topic, self.values, self.fixed, self.log_theta),
             rows=self.topics.rows,
             prior=self.prior,
-            cell_weight=self.batch.cell_weight(),
             factor=factor / self.n_sweeps,
-            target_row=words,
-            target=target.store,
-            totals=target.totals,
-            averaged=target.averaged,
-            average_weight=target.average_weight,
+            target=target,
             team=workers.team,
         )
 
@@ -95,28 +86,24 @@ class SampledCounts:
         )
 
 
-def sweep_sparsely(batch, topics, prior, keys, assignments, burn_in, sweeps, drawn, with_log_theta, workers):
-    """SampledCounts by draws that go over the topics a document has; writes to assignments."""
+def sweep_sparsely(batch, topics, prior, chains, sweeps, workers):
+    """SampledCounts by draws that go over the topics a document has; writes to z of the chains."""
     settings = {
         "rows": topics.rows,
         "cumulative": topics.cumulative,
         "prior": prior,
-        **topics.own_settings(),
-        "n_burn_in": burn_in,
-        "n_sweeps": sweeps,
-        "drawn": drawn,
-        "with_log_theta": with_log_theta,
+        "sweeps": sweeps,
         "team": workers.team,
     }
-    pieces = []
+    left_out, pieces = topics.left_out(), []
     for first, last in batch.chunks(workers.n_processes):
         clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
-        own = topics.own_of(slice(first, last))
-        pieces.append((batch.cells(first, last), keys[first:last], own, assignments[clumps], settings))
+        some = Chains(chains.keys[first:last], chains.z[clumps])
+        pieces.append((batch.cells(first, last), some, part_of(left_out, slice(first, last)), settings))
     parts = workers.map(_sweep, pieces)
-    assignments[:] = np.concatenate([part.assignments for part in parts])
+    chains.z[:] = np.concatenate([part.assignments for part in parts])
     counts = {name: joined(parts, name) for name in ("column_topic", "values", "fixed", "log_theta")}
-    return SampledCounts(batch, topics, prior, sweeps, joined_indptr(parts), **counts)
+    return SampledCounts(batch, topics, prior, sweeps.n_sweeps, joined_indptr(parts), **counts)
 
 
 class _Swept(NamedTuple):
@@ -128,10 +115,10 @@ class _Swept(NamedTuple):
     log_theta: np.ndarray
 
 
-def _sweep(cells, keys, own, assignments, settings):
+def _sweep(cells, chains, left_out, settings):
     """The kernel for some documents; returns new assignments, since another process cannot write ours."""
-    assignments = assignments.copy()
-    return _Swept(assignments, *sweep_documents(*cells, keys=keys, own=own, z=assignments, **settings))
+    chains = chains._replace(z=chains.z.copy())
+    return _Swept(chains.z, *sweep_documents(cells=cells, chains=chains, left_out=left_out, **settings))
 
 
 def joined_indptr(parts):

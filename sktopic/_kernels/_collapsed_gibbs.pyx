@@ -145,23 +145,13 @@ cdef inline int32_t draw_listed(
 
 
 def sweep_words(
-    const int64_t[::1] word_indptr,
-    const int32_t[::1] words,
-    const int32_t[::1] cell_document,
-    const double[::1] cell_count,
+    cells,
     double[:, ::1] counts,
     bint update_counts,
     double[::1] totals,
     const double[::1] prior,
-    double topic_word_prior,
-    const int64_t[::1] own_indptr,
-    const int32_t[::1] own_topic,
-    const double[::1] own_value,
-    const double[::1] prior_sum,
-    const int64_t[::1] list_start,
-    TopicClumps[::1] entries,
-    double[::1] entry_weight,
-    int32_t[::1] n_entries,
+    topic_prior,
+    lists,
     int32_t[::1] z,
     int32_t[::1] hint,
     uint64_t key,
@@ -170,23 +160,33 @@ def sweep_words(
 
     Parameters
     ----------
-    word_indptr, words : cells of each word, in the order of the words; column of X of each word       IN
-    cell_document, cell_count : (n_cells,) document and count > 0 of each cell                        IN
+    cells : CellsByWord                                                                           IN
     counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
     update_counts : whether to change the counts; otherwise transfer_counts does it later, and other documents
         can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
-    prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                     IN
-    own_indptr, own_topic, own_value : (n_features + 1,) and (n_own,) what beta is in the place of that for
-        each word in some topics                                                                  IN
-    prior_sum : (n_topics,) sum of beta over all words                                            IN
-    list_start, entries, entry_weight, n_entries : the documents' topics                          IN/OUT
+    prior : (n_topics,) alpha, > 0                                                                IN
+    topic_prior : TopicPrior                                                                      IN
+    lists : ClumpLists                                                                            IN/OUT
     z : (n_clumps,) topic of each clump of the cells, -1: none yet                                IN/OUT
     hint : (n_clumps,) where a clump's topic may be found in its document's list; any value >= 0  IN/OUT
     key : word w draws from the stream of combine(key, w)
 
     An exception leaves the counts as z has them, and totals and lists unfinished.
     """
+    cdef const int64_t[::1] word_indptr = cells.word_indptr
+    cdef const int32_t[::1] words = cells.words
+    cdef const int32_t[::1] cell_document = cells.cell_document
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef double topic_word_prior = topic_prior.topic_word_prior
+    cdef const int64_t[::1] own_indptr = topic_prior.own_indptr
+    cdef const int32_t[::1] own_topic = topic_prior.own_topic
+    cdef const double[::1] own_value = topic_prior.own_value
+    cdef const double[::1] prior_sum = topic_prior.prior_sum
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef TopicClumps[::1] entries = lists.entries
+    cdef double[::1] entry_weight = lists.entry_weight
+    cdef int32_t[::1] n_entries = lists.n_entries
     cdef int32_t n_topics = <int32_t>prior.shape[0], i, j, k, old, position = 0, d, n_parts
     cdef Py_ssize_t w, cell, start, own, token = 0, n_cells = cell_document.shape[0], done = 0
     cdef double weight, listed_weight = 0.0, q_old = 0.0, q_less = 0.0, fixed, u
@@ -313,13 +313,14 @@ def transfer_counts(
 def list_topics(
     const int32_t[::1] cell_document,
     const double[::1] cell_count,
-    const int64_t[::1] list_start,
-    TopicClumps[::1] entries,
-    double[::1] entry_weight,
-    int32_t[::1] n_entries,
+    lists,
     const int32_t[::1] z,
 ):
-    """Fill the documents' empty lists of topics (OUT; zeros on entry) from assignments z."""
+    """Fill the documents' ClumpLists (OUT; zeros on entry) from assignments z."""
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef TopicClumps[::1] entries = lists.entries
+    cdef double[::1] entry_weight = lists.entry_weight
+    cdef int32_t[::1] n_entries = lists.n_entries
     cdef Py_ssize_t cell, start, token = 0, done = 0
     cdef int32_t i, n_parts
     cdef TopicList topics

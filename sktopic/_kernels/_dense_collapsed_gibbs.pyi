@@ -1,23 +1,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import TokensByWord, TopicPrior
+
 PADDING: int
 LONGEST: int
 
 def sweep_words(
-    token_indptr: NDArray[np.int64],  # (n_words + 1,)
-    words: NDArray[np.int32],  # (n_words,)
-    document: NDArray[np.int32],  # (n_tokens,)
-    size: NDArray[np.float32],  # (n_tokens,)
+    tokens: TokensByWord,
     counts: NDArray[np.float64],  # (n_features, n_topics) IN/OUT
     update_counts: bool,
     totals: NDArray[np.float64],  # (n_topics,) IN/OUT
     prior: NDArray[np.float64],  # (n_topics,)
-    topic_word_prior: float,
-    own_indptr: NDArray[np.int64],  # (n_features + 1,)
-    own_topic: NDArray[np.int32],  # (n_own,)
-    own_value: NDArray[np.float64],  # (n_own,)
-    prior_sum: NDArray[np.float64],  # (n_topics,)
+    topic_prior: TopicPrior,
     rows: NDArray[np.float32],  # (n_documents, n_padded) IN/OUT
     z: NDArray[np.int32],  # (n_tokens,) IN/OUT
     key: int,

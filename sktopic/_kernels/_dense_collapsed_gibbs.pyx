@@ -42,19 +42,12 @@ LONGEST = 2**18
 
 
 def sweep_words(
-    const int64_t[::1] token_indptr,
-    const int32_t[::1] words,
-    const int32_t[::1] document,
-    const float[::1] size,
+    tokens,
     double[:, ::1] counts,
     bint update_counts,
     double[::1] totals,
     const double[::1] prior,
-    double topic_word_prior,
-    const int64_t[::1] own_indptr,
-    const int32_t[::1] own_topic,
-    const double[::1] own_value,
-    const double[::1] prior_sum,
+    topic_prior,
     float[:, ::1] rows,
     int32_t[::1] z,
     uint64_t key,
@@ -63,22 +56,28 @@ def sweep_words(
 
     Parameters
     ----------
-    token_indptr, words : tokens of each word, in the order of the words; column of X of each word     IN
-    document, size : (n_tokens,) document and weight of each token                                IN
+    tokens : TokensByWord                                                                         IN
     counts : (n_features, n_topics) tokens of each word in each topic, n_kw                       IN/OUT
     update_counts : whether to change the counts; otherwise transfer_counts does it later, and other documents
         can be swept at the same time, against counts of before the sweep
     totals : (n_topics,) n_k                                                                      IN/OUT
-    prior, topic_word_prior : alpha (n_topics,) and beta, > 0                                     IN
-    own_indptr, own_topic, own_value : (n_features + 1,) and (n_own,) what beta is in the place of that for
-        each word in some topics                                                                  IN
-    prior_sum : (n_topics,) sum of beta over all words                                            IN
+    prior : (n_topics,) alpha, > 0                                                                IN
+    topic_prior : TopicPrior                                                                      IN
     rows : (n_documents, n_padded) tokens of each document in each topic, and zeros               IN/OUT
     z : (n_tokens,) topic of each token, -1: none yet                                             IN/OUT
     key : word w draws from the stream of combine(key, w)
 
     An exception leaves the counts as z has them, and totals and rows unfinished.
     """
+    cdef const int64_t[::1] token_indptr = tokens.token_indptr
+    cdef const int32_t[::1] words = tokens.words
+    cdef const int32_t[::1] document = tokens.document
+    cdef const float[::1] size = tokens.size
+    cdef double topic_word_prior = topic_prior.topic_word_prior
+    cdef const int64_t[::1] own_indptr = topic_prior.own_indptr
+    cdef const int32_t[::1] own_topic = topic_prior.own_topic
+    cdef const double[::1] own_value = topic_prior.own_value
+    cdef const double[::1] prior_sum = topic_prior.prior_sum
     cdef Py_ssize_t n_topics = prior.shape[0], n_padded = rows.shape[1], w, k, i, n, own, token, done = 0
     cdef Stream stream
     cdef uint64_t bits

@@ -46,7 +46,7 @@ cdef Py_ssize_t largest_part(const int64_t[::1] bounds) noexcept nogil:
     return largest
 
 
-cdef struct Sweeps:
+cdef struct Sampling:
     # Arguments of sweep_documents ...
     const int64_t* indptr
     const int32_t* cell_word
@@ -82,54 +82,42 @@ cdef struct Sweeps:
 
 
 def sweep_documents(
-    const int64_t[::1] indptr,
-    const int32_t[::1] cell_word,
-    const double[::1] cell_count,
+    cells,
     const int64_t[::1] clump_indptr,
     const real[:, ::1] rows,
     const double[::1] prior,
-    const uint64_t[::1] keys,
-    int32_t[::1] z,
-    int n_burn_in,
-    int n_sweeps,
-    real[:, ::1] counts,
-    double[:, ::1] sums,
-    double[:, ::1] log_theta,
+    chains,
+    sweeps,
+    found,
     Team team not None,
-    const double[::1] own=None,
-    const double[::1] token=None,
-    const double[::1] smoothing=None,
-    const double[::1] unit=None,
+    left_out=None,
 ):
     """Sample the topics of documents and sum the conditional probabilities of the counted sweeps.
 
     Parameters
     ----------
-    indptr, clump_indptr : (n_documents + 1,) bounds of each document's cells and clumps, in any
-        consecutive numbering                                                                     IN
-    cell_word, cell_count : (n_cells,) row of each cell's word, its count > 0                     IN
+    cells : DocumentCells                                                                         IN
+    clump_indptr : (n_documents + 1,) bounds of each document's clumps, in any consecutive numbering
+                                                                                                  IN
     rows : (n_words, n_topics) phi_kw, times any factor for each word                              IN
     prior : (n_topics,) alpha                                                                     IN
-    keys : (n_documents,) stream of each document                                                 IN
-    z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
-        clumps one after the other, each given those before it)                                   IN/OUT
-    n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
-    counts : (n_cells, n_padded) sums of w p(z = k | rest) over the clumps of each cell, n_padded being
-        n_topics filled up to a multiple of 16 by topics of probability zero; or no rows          OUT
-    sums : (n_documents, n_topics) the same over the clumps of each document; or no rows. Not both
-        of counts and sums have rows                                                             OUT
-    log_theta : (n_documents, n_topics) sums over the counted sweeps of psi(alpha_k + n_k) - psi(alpha_k),
-        n being the counts after a sweep; or no rows                                             OUT
-    own : (n_documents,) how often the tokens of each document are in the topics already; None: in none,
-        and the next three are not read                                                          IN
-    token, smoothing : (n_topics,) what a token of any word has added to its phi_kw, and what phi_kw is
-        without tokens                                                                           IN
-    unit : (n_words,) the factor of each word in rows                                             IN
+    chains : Chains                                                                           IN/OUT
+    sweeps : Sweeps; probabilities are summed                                                     IN
+    found : DenseSums, counts of the precision of rows                                           OUT
+    left_out : LeftOut; None: nothing is left out                                                 IN
     """
+    cdef const int64_t[::1] indptr = cells.indptr
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef const uint64_t[::1] keys = chains.keys
+    cdef int32_t[::1] z = chains.z
+    cdef real[:, ::1] counts = found.counts
+    cdef double[:, ::1] sums = found.sums
+    cdef double[:, ::1] log_theta = found.log_theta
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = prior.shape[0]
     cdef Py_ssize_t n_padded = (n_topics + LANES - 1) // LANES * LANES, k, n_threads = team.size
     cdef Py_ssize_t most_cells = largest_part(indptr), most_tokens = largest_part(clump_indptr)
-    cdef Sweeps given
+    cdef Sampling given
     if most_tokens == 0:
         sums[:, :] = 0.0
         log_theta[:, :] = 0.0
@@ -148,10 +136,14 @@ def sweep_documents(
     given.indptr, given.cell_word, given.cell_count = &indptr[0], &cell_word[0], &cell_count[0]
     given.clump_indptr, given.rows, given.prior = &clump_indptr[0], &rows[0, 0], &prior[0]
     given.own = NULL
-    if own is not None:
+    cdef const double[::1] own, token, smoothing, unit
+    if left_out is not None:
+        own, token = left_out.often, left_out.token
+        smoothing, unit = left_out.smoothing, left_out.unit
         given.own, given.token = &own[0], &token[0]
         given.smoothing, given.unit = &smoothing[0], &unit[0]
-    given.keys, given.z, given.n_burn_in, given.n_sweeps = &keys[0], &z[0], n_burn_in, n_sweeps
+    given.keys, given.z = &keys[0], &z[0]
+    given.n_burn_in, given.n_sweeps = sweeps.n_burn_in, sweeps.n_sweeps
     given.counts = &counts[0, 0] if counts.shape[0] > 0 else NULL
     given.sums = &sums[0, 0] if sums.shape[0] > 0 else NULL
     given.log_theta = &log_theta[0, 0] if log_theta.shape[0] > 0 else NULL
@@ -164,13 +156,13 @@ def sweep_documents(
         team.run(<Task>sweep_document, &given, n_documents)
 
 
-cdef int sweep_document(Sweeps* given, Py_ssize_t d, Py_ssize_t thread) except -1 nogil:
+cdef int sweep_document(Sampling* given, Py_ssize_t d, Py_ssize_t thread) except -1 nogil:
     if given.single:
         return sweep_document_of(given, d, thread, <float>0)
     return sweep_document_of(given, d, thread, <double>0)
 
 
-cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real like) except -1 nogil:
+cdef int sweep_document_of(Sampling* given, Py_ssize_t d, Py_ssize_t thread, real like) except -1 nogil:
     cdef Py_ssize_t n_topics = given.n_topics, n_padded = given.n_padded, at_once = max(1, OFTEN // n_padded)
     cdef Py_ssize_t first = given.indptr[d] - given.indptr[0], n_cells = given.indptr[d + 1] - given.indptr[d]
     cdef Py_ssize_t first_token = given.clump_indptr[d] - given.clump_indptr[0]
@@ -257,8 +249,16 @@ cdef int sweep_document_of(Sweeps* given, Py_ssize_t d, Py_ssize_t thread, real 
 
 
 cdef void leave_out(
-    const Sweeps* given, const int32_t* cell_word, double own, Py_ssize_t n_tokens, const int32_t* token_cell,
-    const double* token_size, const int32_t* topic, int32_t* left_out, real* saved, real* row
+    const Sampling* given,
+    const int32_t* cell_word,
+    double own,
+    Py_ssize_t n_tokens,
+    const int32_t* token_cell,
+    const double* token_size,
+    const int32_t* topic,
+    int32_t* left_out,
+    real* saved,
+    real* row,
 ) noexcept nogil:
     """Let the rows of a document's cells be without its own tokens, which are in these topics now.
 

@@ -357,20 +357,12 @@ cdef void move_tokens(
 
 
 def split_merge(
-    const int32_t[::1] cell_word,
-    const int32_t[::1] cell_document,
-    const double[::1] cell_count,
-    const int64_t[::1] cell_start,
-    double[:, ::1] counts,
-    double[::1] totals,
-    double[::1] weight,
+    cells,
+    topics,
     const uint8_t[::1] fixed,
-    int64_t[::1] ids,
     double topic_concentration,
     double topic_word_prior,
-    const int64_t[::1] list_start,
-    TopicTables[::1] entries,
-    int32_t[::1] n_entries,
+    lists,
     int32_t[::1] z,
     Py_ssize_t n_proposals,
     int n_scans,
@@ -380,14 +372,11 @@ def split_merge(
 
     Parameters
     ----------
-    cell_word, cell_document, cell_count, cell_start : row of counts, document, count > 0 and first clump of
-        each cell; those of a word are neighbours; cell_start ends with the number of clumps                IN
-    counts, totals : (n_features, size) and (size,) N_kw and N_k                                        IN/OUT
-    weight : (size,) b1 G_k; 0 for spare columns, of which there are n_proposals at least               IN/OUT
+    cells : NumberedCells                                                                                   IN
+    topics : RootTopics of all words, of which root is b1 G_k; n_proposals spare columns at least       IN/OUT
     fixed : (size,) uint8, 1 for topics that are left as they are, since other documents have them          IN
-    ids : (size,), becomes -1 where a topic is new                                                         OUT
     topic_concentration, topic_word_prior : b0 and beta
-    list_start, entries, n_entries : the documents' topics; tables are not looked at                    IN/OUT
+    lists : TableLists, of which tables are not read                                                    IN/OUT
     z : (n_clumps,) topic of each clump                                                                 IN/OUT
     n_proposals, n_scans : number of proposals; of sweeps for a launch state
     key : proposal i draws from the stream of combine(key, i)
@@ -399,6 +388,17 @@ def split_merge(
     n_splits, n_merges : int
         Those accepted.
     """
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const int32_t[::1] cell_document = cells.cell_document
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef const int64_t[::1] cell_start = cells.cell_start
+    cdef double[:, ::1] counts = topics.counts
+    cdef double[::1] totals = topics.totals
+    cdef double[::1] weight = topics.root
+    cdef int64_t[::1] ids = topics.ids
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef TopicTables[::1] entries = lists.entries
+    cdef int32_t[::1] n_entries = lists.n_entries
     cdef Py_ssize_t n_tokens = z.shape[0], n_documents = n_entries.shape[0], p, i
     cdef Py_ssize_t n_splits = 0, n_merges = 0, done = 0
     cdef int32_t[2] anchors
@@ -406,7 +406,7 @@ def split_merge(
     cdef double log_u, score
     cdef int scans
     cdef int8_t* moved = NULL
-    cdef Cells cells
+    cdef Cells visited
     cdef Own own
     cdef Sides sides
     cdef Stream stream
@@ -418,11 +418,11 @@ def split_merge(
     cdef int32_t[::1] first = np.empty(n_documents + 1, dtype=np.int32)
     cdef double[::1] by_word = np.zeros(2 * counts.shape[0])
     cdef int32_t[::1] token_cell = np.repeat(np.arange(len(cell_word), dtype=np.int32), np.diff(cell_start))
-    cells.n = cell_word.shape[0]
-    cells.word = &cell_word[0]
-    cells.document = &cell_document[0]
-    cells.count = &cell_count[0]
-    cells.start = &cell_start[0]
+    visited.n = cell_word.shape[0]
+    visited.word = &cell_word[0]
+    visited.document = &cell_document[0]
+    visited.count = &cell_count[0]
+    visited.start = &cell_start[0]
     own.token = &members[0, 0]
     own.cell = &members[1, 0]
     own.order = &members[2, 0]
@@ -440,16 +440,16 @@ def split_merge(
             seed_stream(&stream, combine(key, <uint64_t>p))
             log_u = log(1.0 - next_uniform(&stream))
             scans = 0 if next_uniform(&stream) < 0.5 else n_scans
-            draw_anchors(&cells, &token_cell[0], n_tokens, anchors, &stream)
+            draw_anchors(&visited, &token_cell[0], n_tokens, anchors, &stream)
             topic[0] = z[anchors[0]]
             topic[1] = z[anchors[1]]
             if anchors[0] == anchors[1] or fixed[topic[0]] or fixed[topic[1]]:
                 continue
-            gather(&cells, &z[0], topic, anchors, &own, &done)
-            sort_by_document(&cells, &own, n_documents)
+            gather(&visited, &z[0], topic, anchors, &own, &done)
+            sort_by_document(&visited, &own, n_documents)
             if topic[0] == topic[1]:
                 score = propose_split(
-                    &sides, &cells, &own, weight[topic[0]], topic_concentration, scans, &stream,
+                    &sides, &visited, &own, weight[topic[0]], topic_concentration, scans, &stream,
                     &done,
                 )
                 if log_u < score:
@@ -467,7 +467,7 @@ def split_merge(
                 sides.weight[0] = weight[topic[0]]
                 sides.weight[1] = weight[topic[1]]
                 score = propose_merge(
-                    &sides, &cells, &own, topic_concentration, scans, log_u, &stream, &done
+                    &sides, &visited, &own, topic_concentration, scans, log_u, &stream, &done
                 )
                 if log_u < score:
                     n_merges += 1
@@ -480,7 +480,7 @@ def split_merge(
                     moved = own.target
             if log_u < score:
                 move_tokens(
-                    &cells, &own, moved, <int8_t>i, topic, counts, totals, list_start, entries, n_entries, z
+                    &visited, &own, moved, <int8_t>i, topic, counts, totals, list_start, entries, n_entries, z
                 )
-            clear(&sides, &cells, &own)
+            clear(&sides, &visited, &own)
     return n_splits, n_merges

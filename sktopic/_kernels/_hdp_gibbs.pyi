@@ -1,30 +1,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
+
 # Weights of a customer more in a topic of a document: of a table more, and of an old one.
 SEAT_RATIOS: np.dtype
 
 def sweep_cells(
     first_cell: int,
-    cell_word: NDArray[np.int32],  # (n_cells,)
-    cell_document: NDArray[np.int32],  # (n_cells,)
-    cell_count: NDArray[np.float64],  # (n_cells,)
-    cell_start: NDArray[np.int64],  # (n_cells + 1,)
-    counts: NDArray[np.float64],  # (n_words, size) IN/OUT
-    totals: NDArray[np.float64],  # (size,) IN/OUT
-    root: NDArray[np.float64],  # (size,) IN/OUT
+    cells: NumberedCells,
+    topics: RootTopics,
     rest: float,
-    ids: NDArray[np.int64],  # (size,) IN/OUT
-    sampler: int,
-    common: int,
-    topic_concentration: float,
-    doc_concentration: float,
-    topic_word_prior: float,
-    n_features: int,
-    list_start: NDArray[np.int64],  # (n_documents + 1,)
-    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES IN/OUT
+    settings: SweepSettings,
+    lists: TableLists,
     ratios: NDArray[np.void],  # (n_clumps,) of SEAT_RATIOS IN/OUT
-    n_entries: NDArray[np.int32],  # (n_documents,) IN/OUT
     z: NDArray[np.int32],  # (n_clumps,) IN/OUT
     key: int,
 ) -> tuple[int, float]:  # the next cell, rest
@@ -33,26 +22,20 @@ def sweep_cells(
 def list_topics(
     cell_document: NDArray[np.int32],  # (n_cells,)
     cell_count: NDArray[np.float64],  # (n_cells,)
-    list_start: NDArray[np.int64],  # (n_documents + 1,)
-    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES OUT
-    n_entries: NDArray[np.int32],  # (n_documents,) IN/OUT
+    lists: TableLists,
     z: NDArray[np.int32],  # (n_clumps,)
 ) -> None:
     """Fill the lists in place."""
 
 def weigh_lists(
-    list_start: NDArray[np.int64],  # (n_documents + 1,)
-    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES
+    lists: TableLists,
     ratios: NDArray[np.void],  # (n_clumps,) of SEAT_RATIOS OUT
-    n_entries: NDArray[np.int32],  # (n_documents,)
     indicators: bool,
 ) -> None:
     """Fill the seat ratios in place."""
 
 def draw_tables(
-    list_start: NDArray[np.int64],  # (n_documents + 1,)
-    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES IN/OUT
-    n_entries: NDArray[np.int32],  # (n_documents,)
+    lists: TableLists,
     weight: NDArray[np.float64],  # (size,)
     tables: NDArray[np.float64],  # (size,) IN/OUT
     key: int,
@@ -60,9 +43,7 @@ def draw_tables(
     """Change tables in place."""
 
 def log_seatings(
-    list_start: NDArray[np.int64],  # (n_documents + 1,)
-    entries: NDArray[np.void],  # (n_clumps,) of TOPIC_TABLES
-    n_entries: NDArray[np.int32],  # (n_documents,)
+    lists: TableLists,
 ) -> float:
     """The sum of log S(n, m)."""
 

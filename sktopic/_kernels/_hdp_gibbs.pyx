@@ -485,25 +485,12 @@ cdef Py_ssize_t visit_cells(
 
 def sweep_cells(
     Py_ssize_t first_cell,
-    const int32_t[::1] cell_word,
-    const int32_t[::1] cell_document,
-    const double[::1] cell_count,
-    const int64_t[::1] cell_start,
-    double[:, ::1] counts,
-    double[::1] totals,
-    double[::1] root,
+    cells,
+    topics,
     double rest,
-    int64_t[::1] ids,
-    int sampler,
-    int common,
-    double topic_concentration,
-    double doc_concentration,
-    double topic_word_prior,
-    Py_ssize_t n_features,
-    const int64_t[::1] list_start,
-    TopicTables[::1] entries,
+    settings,
+    lists,
     SeatRatio[::1] ratios,
-    int32_t[::1] n_entries,
     int32_t[::1] z,
     uint64_t key,
 ):
@@ -512,17 +499,11 @@ def sweep_cells(
     Parameters
     ----------
     first_cell : where to begin
-    cell_word, cell_document, cell_count, cell_start : row of counts, document, count > 0 and first clump of
-        each cell; those of a word are neighbours                                                           IN
-    counts : (n_words, size) N_kw                                                                       IN/OUT
-    totals : (size,) N_k                                                                                IN/OUT
-    root, rest : (size,) P_k, 0 for spare columns; and R                                            IN/OUT, IN
-    ids : (size,), becomes -1 where a topic is new                                                         OUT
-    sampler : 0 for direct assignment, 1 for table indicators, 2 for these with alias tables
-    common : words with fewer cells are drawn without alias tables
-    topic_concentration, doc_concentration, topic_word_prior : b0, b1 and beta, > 0
-    n_features : V, of which counts may have the words that are in cells only
-    list_start, entries, ratios, n_entries : the documents' topics                                      IN/OUT
+    cells : NumberedCells                                                                                   IN
+    topics : RootTopics, of which root is P_k                                                           IN/OUT
+    rest : R
+    settings : SweepSettings                                                                                IN
+    lists, ratios : TableLists and the seat ratios of their entries                                     IN/OUT
     z : (n_clumps,) topic of each clump, -1: none yet                                                   IN/OUT
     key : a cell draws from the stream of combine(key, its number)
 
@@ -534,29 +515,45 @@ def sweep_cells(
         The number of cells; or the first cell not yet visited, for which there may be too few spare columns.
     rest : float
     """
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const int32_t[::1] cell_document = cells.cell_document
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef const int64_t[::1] cell_start = cells.cell_start
+    cdef double[:, ::1] counts = topics.counts
+    cdef double[::1] totals = topics.totals
+    cdef double[::1] root = topics.root
+    cdef int64_t[::1] ids = topics.ids
+    cdef double topic_concentration = settings.topic_concentration
+    cdef double doc_concentration = settings.doc_concentration
+    cdef double topic_word_prior = settings.topic_word_prior
+    cdef Py_ssize_t n_features = settings.n_features
+    cdef int sampler = settings.sampler, common = settings.common
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef TopicTables[::1] entries = lists.entries
+    cdef int32_t[::1] n_entries = lists.n_entries
     cdef int32_t size = <int32_t>root.shape[0]
     cdef Py_ssize_t cell, n_cells = cell_word.shape[0]
-    cdef Topics topics
-    cdef Cells cells
+    cdef Topics weighed
+    cdef Cells visited
     cdef Proposals proposals
     cdef Stirling table
     cdef Py_ssize_t longest = np.diff(list_start).max(initial=0)
     cdef double[:, ::1] scratch = np.empty((6, size + 1))
     cdef int32_t[:, ::1] alias = np.empty((2, size + 1), dtype=np.int32)
     cdef double[::1] partial_sum = np.empty(longest + 1)
-    topics.size = size
-    topics.indicators = sampler != DIRECT
-    topics.topic_word_prior = topic_word_prior
-    topics.norm_offset = topic_word_prior * n_features
-    topics.doc_concentration = doc_concentration
-    topics.rest = rest
-    topics.root = &root[0]
-    topics.totals = &totals[0]
-    topics.inverse = &scratch[0, 0]
-    topics.q = &scratch[1, 0]
-    topics.block = &scratch[2, 0]
-    topics.tables = topic_concentration + np.asarray(root).sum()
-    topics.seat = topics.tables / doc_concentration if topics.indicators else 1.0
+    weighed.size = size
+    weighed.indicators = sampler != DIRECT
+    weighed.topic_word_prior = topic_word_prior
+    weighed.norm_offset = topic_word_prior * n_features
+    weighed.doc_concentration = doc_concentration
+    weighed.rest = rest
+    weighed.root = &root[0]
+    weighed.totals = &totals[0]
+    weighed.inverse = &scratch[0, 0]
+    weighed.q = &scratch[1, 0]
+    weighed.block = &scratch[2, 0]
+    weighed.tables = topic_concentration + np.asarray(root).sum()
+    weighed.seat = weighed.tables / doc_concentration if weighed.indicators else 1.0
     proposals.last = 0
     proposals.total = 0.0
     proposals.weight = &scratch[3, 0]
@@ -566,20 +563,20 @@ def sweep_cells(
     proposals.work = &alias[1, 0]
     if n_cells == 0:
         return 0, rest
-    cells.n = n_cells
-    cells.n_documents = n_entries.shape[0]
-    cells.word = &cell_word[0]
-    cells.document = &cell_document[0]
-    cells.count = &cell_count[0]
-    cells.start = &cell_start[0]
-    cells.list_start = &list_start[0]
+    visited.n = n_cells
+    visited.n_documents = n_entries.shape[0]
+    visited.word = &cell_word[0]
+    visited.document = &cell_document[0]
+    visited.count = &cell_count[0]
+    visited.start = &cell_start[0]
+    visited.list_start = &list_start[0]
     init_stirling(&table)
     try:
         with nogil:
             cell = visit_cells(
                 first_cell,
-                &cells,
-                &topics,
+                &visited,
+                &weighed,
                 &proposals,
                 &table,
                 counts,
@@ -599,18 +596,19 @@ def sweep_cells(
         free_stirling(&table)
     if cell == NO_MEMORY:
         raise MemoryError("no memory for Stirling numbers")
-    return cell, topics.rest
+    return cell, weighed.rest
 
 
 def list_topics(
     const int32_t[::1] cell_document,
     const double[::1] cell_count,
-    const int64_t[::1] list_start,
-    TopicTables[::1] entries,
-    int32_t[::1] n_entries,
+    lists,
     const int32_t[::1] z,
 ):
-    """Fill the documents' lists (OUT; n_entries is zero on entry) from assignments z, one table a topic."""
+    """Fill the documents' TableLists (n_entries is zero on entry) from assignments z, one table a topic."""
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef TopicTables[::1] entries = lists.entries
+    cdef int32_t[::1] n_entries = lists.n_entries
     cdef Py_ssize_t cell, start, token = 0, done = 0
     cdef int32_t j
     cdef Document document
@@ -631,13 +629,14 @@ def list_topics(
 
 
 def weigh_lists(
-    const int64_t[::1] list_start,
-    TopicTables[::1] entries,
+    lists,
     SeatRatio[::1] ratios,
-    const int32_t[::1] n_entries,
     bint indicators,
 ):
-    """Fill the seat ratios (OUT) of the documents' lists."""
+    """Fill the seat ratios (OUT) of the documents' TableLists."""
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef TopicTables[::1] entries = lists.entries
+    cdef const int32_t[::1] n_entries = lists.n_entries
     cdef Py_ssize_t d, done = 0
     cdef int32_t j
     cdef int status = 0
@@ -661,9 +660,7 @@ def weigh_lists(
 
 
 def draw_tables(
-    const int64_t[::1] list_start,
-    TopicTables[::1] entries,
-    const int32_t[::1] n_entries,
+    lists,
     const double[::1] weight,
     double[::1] tables,
     uint64_t key,
@@ -672,11 +669,14 @@ def draw_tables(
 
     Parameters
     ----------
-    list_start, entries, n_entries : the documents' topics                                    IN/OUT
+    lists : TableLists                                                                        IN/OUT
     weight : (size,) b1 G_k                                                                       IN
     tables : (size,) to which the tables of each topic are added                              IN/OUT
     key : document d draws from the stream of combine(key, d)
     """
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef TopicTables[::1] entries = lists.entries
+    cdef const int32_t[::1] n_entries = lists.n_entries
     cdef Py_ssize_t d, j, done = 0
     cdef int32_t i, m, k
     cdef double a
@@ -695,8 +695,11 @@ def draw_tables(
             count_work(&done, 8 * (list_start[d + 1] - list_start[d]))
 
 
-def log_seatings(const int64_t[::1] list_start, const TopicTables[::1] entries, const int32_t[::1] n_entries):
-    """The sum over the documents' topics of log S(n, m)."""
+def log_seatings(lists):
+    """The sum over the documents' topics, which TableLists have, of log S(n, m)."""
+    cdef const int64_t[::1] list_start = lists.list_start
+    cdef const TopicTables[::1] entries = lists.entries
+    cdef const int32_t[::1] n_entries = lists.n_entries
     cdef Py_ssize_t d, j, done = 0
     cdef int32_t i, m, n
     cdef double total = 0.0

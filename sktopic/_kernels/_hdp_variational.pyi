@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import CountsTarget, WordCells
+
 def gather_log_topics(
     store: NDArray[np.float64],  # (n_features, n_topics)
     words: NDArray[np.int32],  # (n_words,)
@@ -44,15 +46,10 @@ def update_documents(
 def add_atom_counts(
     first_part: int,
     last_part: int,
-    part_bounds: NDArray[np.int64],  # (n_parts + 1,)
-    word_indptr: NDArray[np.int64],  # (n_words + 1,)
-    word_cell: NDArray[np.int64],  # (n_cells,)
+    words: WordCells,
     cell_document: NDArray[np.int32],  # (n_cells,)
-    cell_count: NDArray[np.float64],  # (n_cells,)
     zeta: NDArray[np.float64],  # (n_cells, n_atoms)
     varphi: NDArray[np.float64],  # (n_documents, n_atoms, n_topics)
     factor: float,
-    target_row: NDArray[np.int32],  # (n_words,)
-    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
-    totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
+    target: CountsTarget,
 ) -> None: ...

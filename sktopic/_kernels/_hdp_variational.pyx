@@ -422,23 +422,25 @@ def update_documents(
 def add_atom_counts(
     Py_ssize_t first_part,
     Py_ssize_t last_part,
-    const int64_t[::1] part_bounds,
-    const int64_t[::1] word_indptr,
-    const int64_t[::1] word_cell,
+    words,
     const int32_t[::1] cell_document,
-    const double[::1] cell_count,
     const double[:, ::1] zeta,
     const double[:, :, ::1] varphi,
     double factor,
-    const int32_t[::1] target_row,
-    double[:, ::1] target,
-    double[:, ::1] totals,
+    target,
 ):
-    """Add factor times the expected counts: cell_count[cell] * zeta[cell] @ varphi[document] of each cell.
+    """Add factor times the expected counts: cell_weight[cell] * zeta[cell] @ varphi[document] of each cell.
 
-    zeta and varphi are those of update_documents; the other arguments are those of
-    _statistics.add_sampled_counts.
+    zeta and varphi are those of update_documents. words are WordCells whose cell_weight has an entry for
+    every cell: its count, times the weight of its document. The target is a CountsTarget without averaged.
     """
+    cdef const int64_t[::1] part_bounds = words.part_bounds
+    cdef const int64_t[::1] word_indptr = words.word_indptr
+    cdef const int64_t[::1] word_cell = words.word_cell
+    cdef const double[::1] cell_weight = words.cell_weight
+    cdef const int32_t[::1] target_row = words.target_row
+    cdef double[:, ::1] store = target.store
+    cdef double[:, ::1] totals = target.totals
     cdef Py_ssize_t n_topics = varphi.shape[2], n_atoms = zeta.shape[1], p, w, i, cell, t
     cdef Py_ssize_t done = 0
     with nogil:
@@ -450,6 +452,7 @@ def add_atom_counts(
                         if zeta[cell, t] > NEGLIGIBLE:
                             count_work(&done, 2 * n_topics)
                             add_twice(
-                                factor * cell_count[cell] * zeta[cell, t], &varphi[cell_document[cell], t, 0],
-                                n_topics, &target[target_row[w], 0], &totals[p, 0],
+                                factor * cell_weight[cell] * zeta[cell, t],
+                                &varphi[cell_document[cell], t, 0], n_topics,
+                                &store[target_row[w], 0], &totals[p, 0],
                             )

@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import ScaledCounts
+
 def normals(key: int, m: int) -> NDArray[np.float64]:
     """(2 m,)."""
 
@@ -9,9 +11,7 @@ def langevin_step(
     last_part: int,
     part_bounds: NDArray[np.int64],  # (n_parts + 1,)
     theta: NDArray[np.float64],  # (n_features, n_topics) IN/OUT
-    counts: NDArray[np.float64],  # (n_rows, n_topics)
-    counts_row: NDArray[np.int32],  # (n_features,)
-    factor: float,
+    batch: ScaledCounts,
     topic_word_prior: float,
     pull_down: NDArray[np.float64],  # (n_topics,)
     step: float,

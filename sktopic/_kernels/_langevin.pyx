@@ -44,9 +44,7 @@ def langevin_step(
     Py_ssize_t last_part,
     const int64_t[::1] part_bounds,
     double[:, ::1] theta,
-    const double[:, ::1] counts,
-    const int32_t[::1] counts_row,
-    double factor,
+    batch,
     double topic_word_prior,
     const double[::1] pull_down,
     double step,
@@ -58,13 +56,15 @@ def langevin_step(
     Parameters
     ----------
     theta : (n_features, n_topics)                                                                IN/OUT
-    counts, counts_row : (n_rows, n_topics) tokens in the batch; row of each word, -1 if it has none  IN
-    factor : documents of the corpus per document of the batch
+    batch : ScaledCounts                                                                          IN
     topic_word_prior, step : eta and epsilon
     pull_down : (n_topics,) 1 + n_k / theta_k                                                     IN
     key : word w draws from the stream of combine(key, w)
     totals : (n_parts, n_topics) the new sums of theta over the words of each part                OUT
     """
+    cdef const double[:, ::1] counts = batch.counts
+    cdef const int32_t[::1] counts_row = batch.row
+    cdef double factor = batch.factor
     cdef Py_ssize_t n_topics = theta.shape[1], m = (n_topics + 1) // 2, p, w, k, done = 0
     cdef double[::1] noise = np.empty(2 * m, dtype=np.float64)
     cdef const double* n

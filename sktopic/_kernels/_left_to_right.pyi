@@ -3,12 +3,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import DocumentCells
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def left_to_right(
-    indptr: NDArray[np.int64],  # (n_documents + 1,)
-    cell_word: NDArray[np.int32],  # (n_cells,)
-    cell_count: NDArray[np.float64],  # (n_cells,)
+    cells: DocumentCells,
     rows: _Real,  # (n_words, n_topics)
     cumulative: _Real,  # (n_words, ceil(n_topics / 16))
     log_norm: NDArray[np.float64],  # (n_words,)

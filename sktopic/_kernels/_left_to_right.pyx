@@ -100,9 +100,7 @@ cdef int run_particle(
 
 
 def left_to_right(
-    const int64_t[::1] indptr,
-    const int32_t[::1] cell_word,
-    const double[::1] cell_count,
+    cells,
     const real[:, ::1] rows,
     const real[:, ::1] cumulative,
     const double[::1] log_norm,
@@ -114,11 +112,14 @@ def left_to_right(
 ):
     """Estimate log p(document) of each document, in nats (n_documents,).
 
-    The first nine arguments are those of _sparse_gibbs.sweep_documents and _topics.gather_topics. With
+    The first six arguments are those of _sparse_gibbs.sweep_documents and _topics.gather_topics. With
     product_inside False: sum_n log mean_r p(w_n | z_<n of particle r). With True: log mean_r prod_n
     p(w_n | z_<n of particle r), whose exponential is unbiased when n_resampling is 0. A clump of
     weight c enters as p to the power c.
     """
+    cdef const int64_t[::1] indptr = cells.indptr
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const double[::1] cell_count = cells.cell_count
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell, longest = 0, n_cells, first
     cdef Py_ssize_t done = 0
     cdef int32_t n_topics = <int32_t>rows.shape[1], n, r

@@ -19,6 +19,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
+from sktopic._kernels._groups import SparseSums
+
 from sktopic._kernels._block_sums cimport BLOCK
 from sktopic._kernels._sampled_counts cimport (
     Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, widen_counts,
@@ -57,7 +59,7 @@ cdef struct Found:
     size_t logs
 
 
-cdef struct Sweeps:
+cdef struct Sampling:
     # Arguments of sweep_documents ...
     const int64_t* indptr
     const int32_t* cell_word
@@ -89,7 +91,7 @@ cdef struct Sweeps:
     double* log_theta
 
 
-cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) except -1 nogil:
+cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real _) except -1 nogil:
     """All sweeps over one document: leaves its topics in columns, appends its block (one row a cell, one
     entry a column) to values and adds to the cells' fixed parts. 1 when there is no memory."""
     cdef int32_t n_topics = given.n_topics
@@ -197,7 +199,7 @@ cdef int sweep_document(Sweeps* given, Py_ssize_t d, Thread* thread, real _) exc
 
 
 cdef inline real mass_of(
-    const Sweeps* given, const Thread* thread, int32_t j, const real* like
+    const Sampling* given, const Thread* thread, int32_t j, const real* like
 ) noexcept nogil:
     """What phi_kw of an entry's topic is multiplied by, beside alpha_k: n_k, but for what is left out."""
     cdef double weight = thread.present.weight[j], less = thread.less[j]
@@ -207,7 +209,7 @@ cdef inline real mass_of(
 
 
 cdef int32_t leave_out(
-    const Sweeps* given,
+    const Sampling* given,
     Thread* thread,
     double own,
     int32_t word,
@@ -239,53 +241,40 @@ cdef int32_t leave_out(
 
 
 def sweep_documents(
-    const int64_t[::1] indptr,
-    const int32_t[::1] cell_word,
-    const double[::1] cell_count,
+    cells,
     const real[:, ::1] rows,
     const real[:, ::1] cumulative,
     const double[::1] prior,
-    const uint64_t[::1] keys,
-    int32_t[::1] z,
-    int n_burn_in,
-    int n_sweeps,
-    bint drawn,
-    bint with_log_theta,
+    chains,
+    sweeps,
     Team team not None,
-    const double[::1] own=None,
-    const double[::1] token=None,
-    const double[::1] smoothing=None,
-    const double[::1] unit=None,
+    left_out=None,
 ):
     """Sample the topics of documents; sum the conditional probabilities, or the draws, of the counted sweeps.
 
     Parameters
     ----------
-    indptr : (n_documents + 1,) bounds of each document's cells, in any consecutive numbering      IN
-    cell_word, cell_count : (n_cells,) row of each cell's word, its count > 0                     IN
+    cells : DocumentCells                                                                         IN
     rows : (n_words, n_topics) phi_kw scaled so that rows @ prior = 1                              IN
     cumulative : (n_words, ceil(n_topics / 16)) cumulative sums of prior * rows by blocks of 16    IN
     prior : (n_topics,) alpha                                                                     IN
-    keys : (n_documents,) stream of each document                                                 IN
-    z : (n_clumps,) topic of each clump, -1: not assigned yet (then the first sweep assigns the
-        clumps one after the other, each given those before it)                                   IN/OUT
-    n_burn_in, n_sweeps : sweeps thrown away (>= 0), then sweeps summed (>= 1)
-    drawn : whether draws are summed instead of the conditional probabilities they were made from
-    with_log_theta : whether to compute log_theta
-    own, token, smoothing, unit : as in _dense_gibbs.sweep_documents                               IN
+    chains : Chains                                                                           IN/OUT
+    sweeps : Sweeps                                                                               IN
+    left_out : LeftOut; None: nothing is left out                                                 IN
 
     Returns
     -------
-    column_indptr (n_documents + 1,) int64, column_topic (n_columns,) int32 : topics of each document
-    in the counted sweeps;
-    values : for each document in turn its (cells, columns) block, the sums of w phi_kw n_k / T, or those
-    of w where topic k was drawn;
-    fixed (n_cells,) float64 : the sums of w / T, which stand for w alpha_k phi_kw / T at every k, or 0;
-    log_theta (n_columns,) float64 or empty : the sums of psi(alpha_k + n_k) - psi(alpha_k).
+    sums : SparseSums
     """
+    cdef const int64_t[::1] indptr = cells.indptr
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef const uint64_t[::1] keys = chains.keys
+    cdef int32_t[::1] z = chains.z
+    cdef bint with_log_theta = sweeps.with_log_theta
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, i
     cdef Py_ssize_t n_threads = team.size
-    cdef Sweeps given
+    cdef Sampling given
     cdef Thread* thread
 
     dtype = np.float32 if real is float else np.float64
@@ -316,14 +305,17 @@ def sweep_documents(
         thread.log_theta = &doubles[i, n_topics] if with_log_theta else NULL
     given.indptr, given.token_indptr, given.column_indptr = &indptr[0], &token_indptr[0], &column_indptr[0]
     given.value_indptr = &value_indptr[0]
-    given.n_burn_in, given.n_sweeps, given.drawn = n_burn_in, n_sweeps, drawn
+    given.n_burn_in, given.n_sweeps, given.drawn = sweeps.n_burn_in, sweeps.n_sweeps, sweeps.drawn
     given.n_topics, given.single = <int32_t>n_topics, real is float
     given.own = NULL
+    cdef const double[::1] own, token, smoothing, unit
     if cell_word.shape[0] > 0:
         given.cell_word, given.cell_count, given.fixed = &cell_word[0], &cell_count[0], &fixed[0]
         given.rows, given.cumulative, given.prior = &rows[0, 0], &cumulative[0, 0], &prior[0]
         given.keys, given.z = &keys[0], &z[0]
-    if own is not None:
+    if left_out is not None:
+        own, token = left_out.often, left_out.token
+        smoothing, unit = left_out.smoothing, left_out.unit
         given.own, given.token = &own[0], &token[0]
         given.smoothing, given.unit = &smoothing[0], &unit[0]
     try:
@@ -341,7 +333,7 @@ def sweep_documents(
         log_theta = np.empty(column_indptr[n_documents] if with_log_theta else 0)
         if len(column_topic) > 0:
             put_together(&given, n_documents, column_topic, values, log_theta, team)
-        return column_indptr_array, column_topic, values, fixed_array, log_theta
+        return SparseSums(column_indptr_array, column_topic, values, fixed_array, log_theta)
     finally:
         for i in range(n_threads):
             free(given.threads[i].values.data)
@@ -349,7 +341,7 @@ def sweep_documents(
             free(given.threads[i].logs.data)
 
 
-cdef int find_topics(Sweeps* given, Py_ssize_t d, Py_ssize_t t) except -1 nogil:
+cdef int find_topics(Sampling* given, Py_ssize_t d, Py_ssize_t t) except -1 nogil:
     """All sweeps over document d, in thread t."""
     cdef Thread* thread = &given.threads[t]
     cdef Found* found = &given.found[d]
@@ -376,7 +368,8 @@ cdef int find_topics(Sweeps* given, Py_ssize_t d, Py_ssize_t t) except -1 nogil:
 
 
 cdef int put_together(
-    Sweeps* given, Py_ssize_t n_documents, int32_t[::1] column_topic, values, double[::1] log_theta, Team team
+    Sampling* given, Py_ssize_t n_documents, int32_t[::1] column_topic, values, double[::1] log_theta,
+    Team team,
 ) except -1:
     """Copy what was found into the results, document by document."""
     cdef unsigned char[::1] bytes_of_values = values.view(np.uint8)
@@ -387,7 +380,7 @@ cdef int put_together(
     return 0
 
 
-cdef int copy_found(Sweeps* given, Py_ssize_t d, Py_ssize_t _) except -1 nogil:
+cdef int copy_found(Sampling* given, Py_ssize_t d, Py_ssize_t _) except -1 nogil:
     cdef Found* found = &given.found[d]
     cdef Thread* thread = &given.threads[found.thread]
     cdef int64_t first = given.column_indptr[d], n_columns = given.column_indptr[d + 1] - first

@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import Ascent, TopicCells, WholeTopic
+
 def divide_cells(
     document: NDArray[np.int32],  # (n_cells,)
     word: NDArray[np.int32],  # (n_cells,)
@@ -14,21 +16,10 @@ def divide_cells(
     """divided."""
 
 def propose_parts(
-    document: NDArray[np.int32],  # (n_cells,)
-    word: NDArray[np.int32],  # (n_cells,)
-    tokens: NDArray[np.float64],  # (n_cells,)
-    document_weight: NDArray[np.float64],  # (n_documents,)
-    log_words: NDArray[np.float64],  # (n_words,)
-    weight: float,
-    concentration: float,
-    topic_word_prior: float,
-    n_features: float,
+    cells: TopicCells,
+    whole: WholeTopic,
     n_parts: int,
-    n_starts: int,
-    first_rounds: int,
-    more_rounds: int,
-    max_iter: int,
-    tol: float,
+    ascent: Ascent,
     key: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """columns (n_parts, n_words), shares (n_parts,), gain."""

@@ -348,21 +348,10 @@ cdef int ascend(
 
 
 def propose_parts(
-    const int32_t[::1] document,
-    const int32_t[::1] word,
-    const double[::1] tokens,
-    const double[::1] document_weight,
-    const double[::1] log_words,
-    double weight,
-    double concentration,
-    double topic_word_prior,
-    double n_features,
+    cells,
+    whole,
     Py_ssize_t n_parts,
-    int n_starts,
-    int first_rounds,
-    int more_rounds,
-    int max_iter,
-    double tol,
+    ascent,
     uint64_t key,
 ):
     """Parts of a topic that raise the bound of some documents, as far as a few rounds reach.
@@ -375,14 +364,10 @@ def propose_parts(
 
     Parameters
     ----------
-    document, word, tokens : of the topic's cells, at least one, documents ascending              IN
-    document_weight : (n_documents,) as how many each document counts                             IN
-    log_words : (n_words,) E[log phi] of the topic, for the seeds                                 IN
-    weight : of the topic, beta
-    concentration, topic_word_prior : alpha and eta
-    n_features : words of the vocabulary
-    n_starts, first_rounds, more_rounds : at least one each
-    max_iter, tol : as in divide_cells
+    cells : TopicCells, at least one                                                              IN
+    whole : WholeTopic; its log_words are for the seeds                                           IN
+    n_parts : 2 or more
+    ascent : Ascent
     key : of the stream of random numbers
 
     Returns
@@ -391,6 +376,11 @@ def propose_parts(
     shares (n_parts,) float64 : of the topic's weight
     gain : what the documents' bound is higher by than with one topic, if they are the corpus
     """
+    cdef const int32_t[::1] document = cells.document
+    cdef const int32_t[::1] word = cells.word
+    cdef const double[::1] tokens = cells.tokens
+    cdef const double[::1] log_words = whole.log_words
+    cdef int n_starts = ascent.n_starts, first_rounds = ascent.first_rounds, more_rounds = ascent.more_rounds
     cdef Py_ssize_t n_words = log_words.shape[0], n_documents, i, d, done = 0
     cdef int start
     cdef double gain, best_gain = 0.0, norm = 0.0
@@ -402,8 +392,8 @@ def propose_parts(
     cdef int64_t[::1] begin = np.append(first, len(document)).astype(np.int64)
     cdef double[::1] length = np.add.reduceat(tokens, first)
     cdef int64_t[::1] order = np.argsort(length, kind="stable").astype(np.int64)
-    cdef double[::1] times = np.asarray(document_weight)[np.asarray(document)[first]]
-    cdef double[::1] log_topic = np.empty(n_words), whole = np.zeros(n_words), log_seed = np.empty(n_words)
+    cdef double[::1] times = cells.document_weight[cells.document[first]]
+    cdef double[::1] log_topic = np.empty(n_words), by_word = np.zeros(n_words), log_seed = np.empty(n_words)
     cdef double[::1] residual = np.empty(n_documents), scratch = np.empty(4 * n_parts)
     cdef double[:, :, ::1] of_words = np.empty((2, n_words, n_parts))
     columns_array, shares_array = np.empty((2, n_words, n_parts)), np.empty((2, n_parts))
@@ -414,7 +404,8 @@ def propose_parts(
     best = Parts(&of_words[1, 0, 0], &columns[1, 0, 0], &own[1, 0, 0], &shares[1, 0])
     topic = Topic(
         n_documents, n_words, &begin[0], &word[0], &tokens[0], &times[0], &length[0], &order[0],
-        &log_topic[0], concentration * weight, topic_word_prior, n_features, 0.0, n_parts, max_iter, tol
+        &log_topic[0], whole.concentration * whole.weight, whole.topic_word_prior, whole.n_features, 0.0,
+        n_parts, ascent.max_iter, ascent.tol,
     )
     with nogil:
         for i in range(n_words):
@@ -423,9 +414,9 @@ def propose_parts(
             log_topic[i] = log_words[i] - log(norm)
         for d in range(n_documents):
             for i in range(begin[d], begin[d + 1]):
-                whole[word[i]] += times[d] * tokens[i]
+                by_word[word[i]] += times[d] * tokens[i]
         topic.alone = proportions_bound(&topic, topic.prior, &length[0], 1)
-        topic.alone += words_bound(&topic, &whole[0], 1)
+        topic.alone += words_bound(&topic, &by_word[0], 1)
         for start in range(n_starts):
             seed_stream(&stream, combine(key, start))
             seed_parts(&topic, &parts, &stream, &residual[0], &log_seed[0], &done)

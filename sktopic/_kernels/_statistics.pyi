@@ -3,66 +3,43 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import CountsTarget, SparseSums, WordCells
 from sktopic._kernels._team import Team
 
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def add_sampled_counts(
-    part_bounds: NDArray[np.int64],  # (n_parts + 1,)
-    word_indptr: NDArray[np.int64],  # (n_words + 1,)
-    word_cell: NDArray[np.int64],  # (n_cells,)
+    words: WordCells,
     indptr: NDArray[np.int64],  # (n_documents + 1,)
-    column_indptr: NDArray[np.int64],  # (n_documents + 1,)
-    column_topic: NDArray[np.int32],  # (n_columns,)
-    values: _Real,  # (n_values,)
-    fixed: NDArray[np.float64],  # (n_cells,)
+    sums: SparseSums,
     rows: _Real,  # (n_words, n_topics)
     prior: NDArray[np.float64],  # (n_topics,)
-    cell_weight: NDArray[np.float64],  # (n_cells,), or (0,) for ones
     factor: float,
-    target_row: NDArray[np.int32],  # (n_words,)
-    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
-    totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
-    averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
-    average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+    target: CountsTarget,
     team: Team,
 ) -> None:
-    """Add to target, totals and averaged in place."""
+    """Add to the target in place."""
 
 def add_cell_counts(
-    part_bounds: NDArray[np.int64],  # (n_parts + 1,)
-    word_indptr: NDArray[np.int64],  # (n_words + 1,)
-    word_cell: NDArray[np.int64],  # (n_cells,)
+    words: WordCells,
     counts: _Real,  # (n_cells, at least n_topics)
-    cell_weight: NDArray[np.float64],  # (n_cells,), or (0,) for ones
     factor: float,
-    target_row: NDArray[np.int32],  # (n_words,)
-    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
-    totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
-    averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
-    average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+    target: CountsTarget,
     team: Team,
 ) -> None:
-    """Add to target, totals and averaged in place."""
+    """Add to the target in place."""
 
 def add_factored_counts(
-    part_bounds: NDArray[np.int64],  # (n_parts + 1,)
-    word_indptr: NDArray[np.int64],  # (n_words + 1,)
-    word_cell: NDArray[np.int64],  # (n_cells,)
+    words: WordCells,
     cell_document: NDArray[np.int32],  # (n_cells,)
     expectation: _Real,  # (n_documents, n_topics)
     share: NDArray[np.float64],  # (n_cells,)
     rows: _Real,  # (n_words, n_topics)
-    cell_weight: NDArray[np.float64],  # (n_cells,), or (0,) for ones
     factor: float,
-    target_row: NDArray[np.int32],  # (n_words,)
-    target: NDArray[np.float64],  # (n_rows, n_topics) IN/OUT
-    totals: NDArray[np.float64],  # (n_parts, n_topics) IN/OUT
-    averaged: NDArray[np.float64],  # (n_rows, n_topics) or (0, n_topics) IN/OUT
-    average_weight: NDArray[np.float64],  # (n_topics,), or (0,) without averaged
+    target: CountsTarget,
     team: Team,
 ) -> None:
-    """Add to target, totals and averaged in place."""
+    """Add to the target in place."""
 
 def add_rows(
     first_row: int,

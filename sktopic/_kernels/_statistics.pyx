@@ -63,26 +63,25 @@ cdef struct Target:
     double factor
 
 
-cdef Target target_of(
-    const int64_t[::1] part_bounds,
-    const int64_t[::1] word_indptr,
-    const int64_t[::1] word_cell,
-    const double[::1] cell_weight,
-    double factor,
-    const int32_t[::1] target_row,
-    double[:, ::1] target,
-    double[:, ::1] totals,
-    double[:, ::1] averaged,
-    const double[::1] average_weight,
-):
+cdef Target target_of(words, target, double factor):
+    """The addresses of the arrays of WordCells and of a CountsTarget, which their owner holds meanwhile."""
+    cdef const int64_t[::1] part_bounds = words.part_bounds
+    cdef const int64_t[::1] word_indptr = words.word_indptr
+    cdef const int64_t[::1] word_cell = words.word_cell
+    cdef const double[::1] cell_weight = words.cell_weight
+    cdef const int32_t[::1] target_row = words.target_row
+    cdef double[:, ::1] store = target.store
+    cdef double[:, ::1] totals = target.totals
+    cdef double[:, ::1] averaged = target.averaged
+    cdef const double[::1] average_weight = target.average_weight
     cdef Target given
     given.part_bounds, given.word_indptr = &part_bounds[0], &word_indptr[0]
     given.n_parts, given.n_words = part_bounds.shape[0] - 1, target_row.shape[0]
-    given.n_topics, given.factor = target.shape[1], factor
+    given.n_topics, given.factor = store.shape[1], factor
     given.word_cell = &word_cell[0] if given.n_words > 0 else NULL
     given.cell_weight = &cell_weight[0] if cell_weight.shape[0] > 0 else NULL
     given.target_row = &target_row[0] if given.n_words > 0 else NULL
-    given.target, given.totals = &target[0, 0], &totals[0, 0]
+    given.target, given.totals = &store[0, 0], &totals[0, 0]
     given.averaged = &averaged[0, 0] if averaged.shape[0] > 0 else NULL
     given.average_weight = &average_weight[0] if averaged.shape[0] > 0 else NULL
     return given
@@ -107,50 +106,36 @@ cdef struct SampledCounts:
 
 
 def add_sampled_counts(
-    const int64_t[::1] part_bounds,
-    const int64_t[::1] word_indptr,
-    const int64_t[::1] word_cell,
+    words,
     const int64_t[::1] indptr,
-    const int64_t[::1] column_indptr,
-    const int32_t[::1] column_topic,
-    const real[::1] values,
-    const double[::1] fixed,
+    sums,
     const real[:, ::1] rows,
     const double[::1] prior,
-    const double[::1] cell_weight,
     double factor,
-    const int32_t[::1] target_row,
-    double[:, ::1] target,
-    double[:, ::1] totals,
-    double[:, ::1] averaged,
-    const double[::1] average_weight,
+    target,
     Team team not None,
 ):
     """Add factor times the expected counts of sampled documents (see _sparse_gibbs.sweep_documents).
 
     Parameters
     ----------
-    part_bounds : (n_parts + 1,) part p owns words part_bounds[p] to part_bounds[p + 1]           IN
-    word_indptr, word_cell : the cells of each word, documents ascending                          IN
-    indptr : first cell of each document                                                          IN
-    column_indptr, column_topic, values, fixed : what sweep_documents returned                    IN
+    words : WordCells
+    indptr : (n_documents + 1,) first cell of each document                                       IN
+    sums : SparseSums, as sweep_documents returned them                                           IN
     rows, prior : as handed to sweep_documents                                                    IN
-    cell_weight : (n_cells,) by which the counts of a cell are multiplied; (0,): by one           IN
-    target_row : (n_words,) row of the target for each word                                       IN
-    target : (n_rows, n_topics)                                                                   IN/OUT
-    totals : (n_parts, n_topics) what was added to each topic by each part                        IN/OUT
-    averaged : like target, receives the increments times average_weight; no rows: not wanted     IN/OUT
+    target : CountsTarget                                                                     IN/OUT
     """
+    cdef const int64_t[::1] column_indptr = sums.column_indptr
+    cdef const int32_t[::1] column_topic = sums.column_topic
+    cdef const real[::1] values = sums.values
+    cdef const double[::1] fixed = sums.fixed
     cdef SampledCounts given
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, cell
     if fixed.shape[0] == 0:
         return
     cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
     cdef int32_t[::1] cell_document = np.empty(fixed.shape[0], dtype=np.int32)
-    given.target = target_of(
-        part_bounds, word_indptr, word_cell, cell_weight, factor, target_row, target, totals, averaged,
-        average_weight,
-    )
+    given.target = target_of(words, target, factor)
     given.indptr, given.column_indptr, given.fixed = &indptr[0], &column_indptr[0], &fixed[0]
     given.value_indptr, given.cell_document = &value_indptr[0], &cell_document[0]
     given.column_topic = &column_topic[0] if column_topic.shape[0] > 0 else NULL
@@ -226,17 +211,10 @@ cdef struct CellCounts:
 
 
 def add_cell_counts(
-    const int64_t[::1] part_bounds,
-    const int64_t[::1] word_indptr,
-    const int64_t[::1] word_cell,
+    words,
     const real[:, ::1] counts,
-    const double[::1] cell_weight,
     double factor,
-    const int32_t[::1] target_row,
-    double[:, ::1] target,
-    double[:, ::1] totals,
-    double[:, ::1] averaged,
-    const double[::1] average_weight,
+    target,
     Team team not None,
 ):
     """Add factor times expected counts (n_cells, at least n_topics) that are known for every cell.
@@ -246,11 +224,8 @@ def add_cell_counts(
     cdef CellCounts given
     if counts.shape[0] == 0:
         return
-    cdef double[:, ::1] scratch = np.zeros((team.size, 2 * target.shape[1] + GAP))
-    given.target = target_of(
-        part_bounds, word_indptr, word_cell, cell_weight, factor, target_row, target, totals, averaged,
-        average_weight,
-    )
+    given.target = target_of(words, target, factor)
+    cdef double[:, ::1] scratch = np.zeros((team.size, 2 * given.target.n_topics + GAP))
     given.counts, given.n_columns, given.single = &counts[0, 0], counts.shape[1], real is float
     given.scratch = &scratch[0, 0]
     with nogil:
@@ -295,20 +270,13 @@ cdef struct FactoredCounts:
 
 
 def add_factored_counts(
-    const int64_t[::1] part_bounds,
-    const int64_t[::1] word_indptr,
-    const int64_t[::1] word_cell,
+    words,
     const int32_t[::1] cell_document,
     const real[:, ::1] expectation,
     const double[::1] share,
     const real[:, ::1] rows,
-    const double[::1] cell_weight,
     double factor,
-    const int32_t[::1] target_row,
-    double[:, ::1] target,
-    double[:, ::1] totals,
-    double[:, ::1] averaged,
-    const double[::1] average_weight,
+    target,
     Team team not None,
 ):
     """Add factor times expected counts that are products.
@@ -320,11 +288,8 @@ def add_factored_counts(
     cdef FactoredCounts given
     if share.shape[0] == 0:
         return
-    cdef double[:, ::1] scratch = np.empty((team.size, target.shape[1] + GAP))
-    given.target = target_of(
-        part_bounds, word_indptr, word_cell, cell_weight, factor, target_row, target, totals, averaged,
-        average_weight,
-    )
+    given.target = target_of(words, target, factor)
+    cdef double[:, ::1] scratch = np.empty((team.size, given.target.n_topics + GAP))
     given.cell_document, given.expectation, given.share = &cell_document[0], &expectation[0, 0], &share[0]
     given.rows, given.single, given.scratch = &rows[0, 0], real is float, &scratch[0, 0]
     with nogil:

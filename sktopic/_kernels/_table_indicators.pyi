@@ -3,12 +3,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import AliasTables, DocumentCells
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def sweep_tables(
-    indptr: NDArray[np.int64],  # (n_documents + 1,)
-    cell_word: NDArray[np.int32],  # (n_cells,)
-    cell_count: NDArray[np.float64],  # (n_cells,)
+    cells: DocumentCells,
     rows: _Real,  # (n_words, n_topics)
     cumulative: _Real,  # (n_words, n_blocks)
     alpha: NDArray[np.float64],  # (n_topics,)
@@ -16,10 +16,7 @@ def sweep_tables(
     sample_weight: NDArray[np.float64],  # (n_documents,), or (0,) for ones
     n_burn_in: int,
     n_sweeps: int,
-    sparse: bool,
-    table_of_word: NDArray[np.int32],  # (n_words,)
-    threshold: NDArray[np.float64],  # (n_tables, n_topics)
-    alias: NDArray[np.int32],  # (n_tables, n_topics)
+    tables_of_words: AliasTables | None = None,
 ) -> tuple[
     NDArray[np.int64],  # column_indptr (n_documents + 1,)
     NDArray[np.int32],  # column_topic (n_columns,)

@@ -286,9 +286,7 @@ cdef int sweep_document(
 
 
 def sweep_tables(
-    const int64_t[::1] indptr,
-    const int32_t[::1] cell_word,
-    const double[::1] cell_count,
+    cells,
     const real[:, ::1] rows,
     const real[:, ::1] cumulative,
     const double[::1] alpha,
@@ -296,28 +294,32 @@ def sweep_tables(
     const double[::1] sample_weight,
     int n_burn_in,
     int n_sweeps,
-    bint sparse,
-    const int32_t[::1] table_of_word,
-    const double[:, ::1] threshold,
-    const int32_t[:, ::1] alias,
+    tables_of_words=None,
 ):
     """Sample topics and table indicators of documents; sum the draws and tables of the counted sweeps.
 
     Parameters
     ----------
-    indptr, cell_word, cell_count, rows, cumulative, keys, n_burn_in, n_sweeps : as in
-        _sparse_gibbs.sweep_documents                                                                     IN
+    cells : DocumentCells                                                                          IN
+    rows, cumulative : as in _sparse_gibbs.sweep_documents                                         IN
     alpha : (n_topics,) b1 times the root weights, scaled rows @ alpha = 1                         IN
     sample_weight : (n_documents,) by which the tables of a document are multiplied; (0,): by one  IN
-    sparse : whether draws go over the document's topics only; the law is the same
-    table_of_word : (n_words,) entry of a word in threshold and alias, or -1; read if sparse       IN
-    threshold, alias : of _alias.build_alias_tables                                               IN
+    n_burn_in, n_sweeps : sweeps discarded, then sweeps summed
+    tables_of_words : AliasTables, with which draws go over the document's topics only; None: over all, by the
+        same law                                                                                   IN
 
     Returns
     -------
     column_indptr, column_topic, values : as of _sparse_gibbs.sweep_documents with drawn=True;
     tables (n_topics,) float64 : the sums of the documents' tables, by weight.
     """
+    cdef const int64_t[::1] indptr = cells.indptr
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef const int32_t[::1] table_of_word
+    cdef const double[:, ::1] threshold
+    cdef const int32_t[:, ::1] alias
+    cdef bint sparse = tables_of_words is not None
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1, d, first, n_cells, cell
     cdef Py_ssize_t most = 1, n_tokens, done = 0
     cdef int32_t n_topics = <int32_t>rows.shape[1]
@@ -358,6 +360,8 @@ def sweep_tables(
     aliases.threshold = NULL
     aliases.alias = NULL
     if sparse:
+        table_of_word = tables_of_words.of_word
+        threshold, alias = tables_of_words.threshold, tables_of_words.alias
         aliases.of_word = &table_of_word[0]
         aliases.threshold = &threshold[0, 0] if threshold.shape[0] > 0 else NULL
         aliases.alias = &alias[0, 0] if alias.shape[0] > 0 else NULL

@@ -1,11 +1,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import TokensByDocument
+
 def draw_sides(
-    first: NDArray[np.int64],  # (n_documents + 1,)
-    word: NDArray[np.int32],  # (n_tokens,)
-    size: NDArray[np.float64],  # (n_tokens,)
-    document_weight: NDArray[np.float64],  # (n_documents,)
+    topic_tokens: TokensByDocument,
     side: NDArray[np.int8],  # (n_tokens,) IN/OUT
     prior: float,
     share: float,

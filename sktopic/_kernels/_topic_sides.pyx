@@ -162,10 +162,7 @@ cdef double log_words(const Tokens* tokens, uint8_t* seen, Py_ssize_t* done) exc
 
 
 def draw_sides(
-    const int64_t[::1] first,
-    const int32_t[::1] word,
-    const double[::1] size,
-    const double[::1] document_weight,
+    topic_tokens,
     int8_t[::1] side,
     double prior,
     double share,
@@ -178,9 +175,7 @@ def draw_sides(
 
     Parameters
     ----------
-    first : (n_documents + 1,) bounds of the tokens of each document                               IN
-    word, size : (n_tokens,) column and weight of each token                                       IN
-    document_weight : (n_documents,) as how many each document counts                              IN
+    topic_tokens : TokensByDocument                                                                     IN
     side : (n_tokens,) 0 or 1                                                                  IN/OUT
     prior, share : a, and v of side 0 to begin with
     topic_word_prior, n_features : beta, and the number of words there are
@@ -192,6 +187,10 @@ def draw_sides(
     log_ratio, log_q, share, tables : log R, the sum of log p(s_i | all other sides), v of side 0, and the
     expected tables of both sides.
     """
+    cdef const int64_t[::1] first = topic_tokens.first
+    cdef const int32_t[::1] word = topic_tokens.word
+    cdef const double[::1] size = topic_tokens.size
+    cdef const double[::1] document_weight = topic_tokens.document_weight
     cdef Tokens tokens
     cdef Stream stream
     cdef Py_ssize_t done = 0

@@ -3,6 +3,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sktopic._kernels._groups import DocumentCells
+
 _Real = TypeVar("_Real", NDArray[np.float32], NDArray[np.float64])
 
 def dirichlet_terms(
@@ -23,9 +25,7 @@ def list_cells(
     """cell, document, tokens."""
 
 def pairs_mixing(
-    indptr: NDArray[np.int64],  # (n_documents + 1,)
-    cell_word: NDArray[np.int32],  # (n_cells,)
-    cell_count: NDArray[np.float64],  # (n_cells,)
+    cells: DocumentCells,
     share: NDArray[np.float64],  # (n_cells,)
     expectation: _Real,  # (n_documents, n_topics)
     rows: _Real,  # (n_words, n_topics)

@@ -86,9 +86,7 @@ def list_cells(
 
 
 def pairs_mixing(
-    const int64_t[::1] indptr,
-    const int32_t[::1] cell_word,
-    const double[::1] cell_count,
+    cells,
     const double[::1] share,
     const real[:, ::1] expectation,
     const real[:, ::1] rows,
@@ -102,7 +100,8 @@ def pairs_mixing(
 
     Parameters
     ----------
-    indptr, cell_word, cell_count, share, expectation, rows : as in list_cells                    IN
+    cells : DocumentCells                                                                         IN
+    share, expectation, rows : as in list_cells                                                   IN
     tokens : (n_documents, n_topics) of the topics in the documents                               IN
     fewest : tokens of both in a document, up to which nothing is lost
     pairs : (n_pairs, 2) topics                                                                   IN
@@ -113,6 +112,9 @@ def pairs_mixing(
     mixing (last - first, n_pairs) float64 : sums over cells of
         (c1 + c2) log(c1 + c2) - c1 log c1 - c2 log c2
     """
+    cdef const int64_t[::1] indptr = cells.indptr
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const double[::1] cell_count = cells.cell_count
     cdef Py_ssize_t d, i, p, a, b, n, done = 0
     cdef double c1, c2
     mixing_array = np.zeros((last - first, pairs.shape[0]))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sktopic._kernels._groups import LeftOut
 from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
 from sktopic._runtime._arrays import columns_of, real_numbers, row_blocks, rows_of
 from sktopic._topics._topic_word_prior import PriorEntries, ScaledEntries
@@ -51,20 +52,20 @@ class GatheredTopics:
         rows, cumulative = (array.astype(np.float64, copy=False) for array in (self.rows, self.cumulative))
         return GatheredTopics(rows, cumulative, self.log_norm, self.own)
 
-    def own_settings(self):
-        """What kernels want in order to leave out own tokens, beside how often these are there."""
+    def left_out(self):
+        """What kernels leave out of the rows, or None."""
         if self.own is None:
-            return {}
-        unit = np.exp(-self.log_norm)
-        return {"token": self.own.token, "smoothing": self.own.smoothing, "unit": unit}
-
-    def own_of(self, documents):
-        """How often the tokens of a slice of documents are in the topics; or None."""
-        return None if self.own is None else self.own.often[documents]
+            return None
+        return LeftOut(self.own.often, self.own.token, self.own.smoothing, np.exp(-self.log_norm))
 
     def of_prior_times(self, factor):
         """The same, gathered for so many times the prior."""
         return GatheredTopics(self.rows / factor, self.cumulative, self.log_norm + np.log(factor))
+
+
+def part_of(left_out, documents):
+    """What is left out for a slice of documents, given that for all of them, which may be None."""
+    return None if left_out is None else left_out._replace(often=left_out.often[documents])
 
 
 @dataclass

@@ -2,11 +2,10 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sktopic._kernels._groups import CountsTarget, WordCells
 from sktopic._kernels._rng import fill_noise
 from sktopic._runtime._arrays import row_blocks, rows_of
 from sktopic._state._fields import State, array, changed, number, size, those_left, total
@@ -27,24 +26,6 @@ MOST_AVERAGED = 1e8
 LEANING = 0.5
 
 
-class CountsTarget(NamedTuple):
-    """Arrays that expected counts are added to.
-
-    Attributes
-    ----------
-    store : ndarray of shape (n_features, n_components)
-    totals : ndarray of shape (N_PARTS, n_components), whose rows add up to what the columns of store gain
-    averaged : ndarray of shape (n_features, n_components), which gains average_weight times what store does;
-        or (0, n_components)
-    average_weight : ndarray of shape (n_components,), or (0,) without averaged
-    """
-
-    store: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    averaged: NDArray[np.float64]
-    average_weight: NDArray[np.float64]
-
-
 def no_average(n_components):
     """averaged and average_weight where no average is kept."""
     return np.empty((0, n_components)), np.empty(0)
@@ -53,6 +34,17 @@ def no_average(n_components):
 def part_bounds(n_rows):
     """Bounds of the fixed parts that rows are dealt in."""
     return np.arange(N_PARTS + 1, dtype=np.int64) * n_rows // N_PARTS
+
+
+def word_cells(batch, words):
+    """The cells of a DocumentBatch by words, which stand in these rows of the target."""
+    return WordCells(
+        part_bounds=part_bounds(batch.n_words),
+        word_indptr=batch.word_indptr,
+        word_cell=batch.word_cell,
+        cell_weight=batch.cell_weight(),
+        target_row=words,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,7 +129,7 @@ class BatchChain:
         )
         self.tables = np.zeros(len(weights))
         key = combine_keys(key, TABLE_KEY)
-        draw_tables(weight=weights, tables=self.tables, key=key, **self.documents.lists)
+        draw_tables(lists=self.documents.lists, weight=weights, tables=self.tables, key=key)
         for array in (self._counts, self._totals, self._summed, self._summed_tables):
             array[..., ~self.live()] = 0.0
         if counted:

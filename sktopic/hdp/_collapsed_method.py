@@ -9,6 +9,7 @@ from scipy.special import gammaln
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._token_counts import counts_exactly, log_rising_change
 from sktopic._kernels._gibbs_split_merge import split_merge
+from sktopic._kernels._groups import RootTopics
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._state._fields import edited
@@ -48,7 +49,7 @@ def seated(state, call, root, key):
     """The state with tables drawn anew for all documents of the call, given weights of topics."""
     tables = np.zeros(len(root))
     key = combine_keys(key, TABLE_KEY)
-    draw_tables(weight=root, tables=tables, key=key, **call.documents.lists)
+    draw_tables(lists=call.documents.lists, weight=root, tables=tables, key=key)
     return replace(state, tables=padded(call.tables_before, len(root)) + tables)
 
 
@@ -61,7 +62,7 @@ def log_joint(state, call):
     total = log_rising_change(words.store[before.words], before.counts, beta) - norm.sum()
     total += before.log_frozen(words, None, [documents])
     total += log_root(state.tables, b0) - log_root(call.tables_before, b0)
-    total += log_seatings(**documents.lists) + (state.tables - call.tables_before).sum() * np.log(b1)
+    total += log_seatings(documents.lists) + (state.tables - call.tables_before).sum() * np.log(b1)
     return total + (gammaln(b1) - gammaln(b1 + documents.n_customers)).sum()
 
 
@@ -253,19 +254,16 @@ class CollapsedHDP:
             state = arranged(state, call, np.arange(len(state.ids)), len(state.ids) + self.n_proposals)
         root, _ = draw_weights(state, generator_of(key, WEIGHT_KEY))
         split_merge(
-            counts=state.words.store,
-            totals=state.words.totals,
-            weight=root,
+            cells=documents.cells,
+            topics=RootTopics(state.words.store, state.words.totals, root, state.ids),
             fixed=(call.tables_before > 0).astype(np.uint8),
-            ids=state.ids,
             topic_concentration=state.topic_concentration,
             topic_word_prior=state.topic_word_prior,
+            lists=documents.lists,
             z=documents.z,
             n_proposals=self.n_proposals,
             n_scans=LAUNCH_SWEEPS,
             key=key,
-            **documents.cells,
-            **documents.lists,
         )
         return seated(state, call, root, key)
 

@@ -8,6 +8,7 @@ from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference._token_counts import are_whole, log_rising
 from sktopic._kernels._documents import clump_bounds
+from sktopic._kernels._groups import TableLists
 from sktopic._kernels._hdp_gibbs import draw_tables, list_topics, log_seatings
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._topic_lists import TOPIC_TABLES
@@ -122,6 +123,10 @@ class CorpusChain:
         """(n_documents,) clumps of each document."""
         return np.diff(self.documents.clump_indptr)
 
+    @property
+    def lists(self):
+        return TableLists(self.documents.clump_indptr, self.entries, self.n_entries)
+
     def _clumps_of(self, rows):
         first = self.documents.clump_indptr
         return _ranges(first[rows], first[rows + 1] - first[rows])
@@ -134,14 +139,15 @@ class CorpusChain:
         """Draw the tables of all documents from their topics; weights (n_columns,) are b1 r of these."""
         documents = self.documents
         self.n_entries[:], self.tables = 0, np.zeros(len(weights))
-        lists = {
-            "list_start": documents.clump_indptr,
-            "entries": self.entries,
-            "n_entries": self.n_entries,
-        }
-        cells = {"cell_document": documents.cell_document(), "cell_count": documents.cell_count}
-        list_topics(z=self.z, **cells, **lists)
-        draw_tables(weight=np.maximum(weights, SMALLEST_WEIGHT), tables=self.tables, key=key, **lists)
+        list_topics(
+            cell_document=documents.cell_document(),
+            cell_count=documents.cell_count,
+            lists=self.lists,
+            z=self.z,
+        )
+        draw_tables(
+            lists=self.lists, weight=np.maximum(weights, SMALLEST_WEIGHT), tables=self.tables, key=key
+        )
 
     def window(self):
         """All documents as a Window."""
@@ -162,12 +168,11 @@ class CorpusChain:
     def log_joint(self, counts, settings):
         """log p(words, topics and tables); counts (n_features, n_columns): tokens; settings as of visit."""
         b0, b1 = settings["topic_concentration"], settings["doc_concentration"]
-        beta, documents = settings["topic_word_prior"], self.documents
+        beta = settings["topic_word_prior"]
         all_words = beta * settings["n_features"]
         total = log_rising(counts, beta) - log_rising(counts.sum(axis=0), all_words)
         total += log_root(self.tables, b0) + self.tables.sum() * np.log(b1)
-        lists = documents.clump_indptr, self.entries, self.n_entries
-        return total + log_seatings(*lists) - log_rising(self.lengths(), b1)
+        return total + log_seatings(self.lists) - log_rising(self.lengths(), b1)
 
     def visit(self, reader, rows, statistics, settings, n_sweeps, key):
         """Sample the topics of some documents given those of all others; changes nothing.

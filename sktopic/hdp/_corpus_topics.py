@@ -116,8 +116,15 @@ class CorpusTopics:
         """
         if "alpha" in learned:
             lengths, sample_weight = batch.with_words()
-            given = tokens[batch.lengths > 0], self.weights, self.alpha, lengths, scale, *priors["alpha"]
-            best = fit_concentration(*given, sample_weight)
+            best = fit_concentration(
+                tokens[batch.lengths > 0],
+                self.weights,
+                self.alpha,
+                lengths=lengths,
+                scale=scale,
+                prior=priors["alpha"],
+                sample_weight=sample_weight,
+            )
             self.alpha = _between_logarithms(self.alpha, best, rho)
         if "gamma" in learned:
             shape, rate = priors["gamma"]
@@ -285,7 +292,7 @@ def fixed_point_weights(tables_of, weights, alpha, gamma, max_iter=WEIGHT_ITERAT
     return weights
 
 
-def fit_concentration(tokens, weights, value, lengths, scale, shape, rate, sample_weight=None):
+def fit_concentration(tokens, weights, value, *, lengths, scale, prior, sample_weight=None):
     """alpha that maximises the bound under a Gamma prior, by Newton's method for its logarithm.
 
     Parameters
@@ -293,18 +300,19 @@ def fit_concentration(tokens, weights, value, lengths, scale, shape, rate, sampl
     tokens, weights, scale, sample_weight : as of fit_weights
     value : the start
     lengths : (n_documents,) of the documents, > 0
-    shape, rate : of the prior
+    prior : (shape, rate) of the Gamma distribution
     """
+    shape, rate = prior
     x, (document, topic) = math.log(value), np.nonzero(tokens > 0)
     tokens, b = tokens[document, topic], weights[topic]
     cell_weight = None if sample_weight is None else sample_weight[document]
     for _ in range(NEWTON_ITERATIONS):
         a = math.exp(x)
-        prior = a * b
-        gains = b * (by_blocks(digamma, prior + tokens) - by_blocks(digamma, prior))
+        expected = a * b
+        gains = b * (by_blocks(digamma, expected + tokens) - by_blocks(digamma, expected))
         first = weighted_sum(gains, cell_weight)
         first -= weighted_sum(digamma(a + lengths) - digamma(a), sample_weight)
-        gains = b * b * (by_blocks(trigamma, prior + tokens) - by_blocks(trigamma, prior))
+        gains = b * b * (by_blocks(trigamma, expected + tokens) - by_blocks(trigamma, expected))
         second = weighted_sum(gains, cell_weight)
         second -= weighted_sum(trigamma(a + lengths) - trigamma(a), sample_weight)
         slope = scale * a * first + shape - a * rate

@@ -9,7 +9,7 @@ import numpy as np
 from sktopic._kernels._rng import combine_keys
 from sktopic._topics._word_count_edits import split_topics
 from sktopic.hdp._corpus_topics import TRIALS, merged, start_without
-from sktopic.hdp._variational_split_merge import TRIED, BatchTopics, propose_merges, propose_splits
+from sktopic.hdp._variational_split_merge import TRIED, BatchTopics, divide, propose_merges, propose_splits
 
 # Passes, or updates, for which a topic is not merged after it was made or last changed.
 GRACE_PASSES, GRACE_UPDATES = 4, 50
@@ -61,13 +61,13 @@ class Moves:
         """Splits of topics that raise the bound, at most so many; rho: step size of this update."""
         corpus, t = self.topics, self._t
         due = (corpus.trials["split_due"] <= t) & ~corpus.are_frozen()
-        given = corpus.weights, corpus.expected_counts, rho, due, most
-        splits, refused = propose_splits(
-            self.batch_topics(counts),
-            *given,
-            lambda k: combine_keys(self._key, int(corpus.ids[k])),
-            self._workers,
-        )
+        topics = self.batch_topics(counts)
+
+        def divided(k):
+            key = combine_keys(self._key, int(corpus.ids[k]))
+            return divide(topics, k, float(corpus.weights[k]), corpus.expected_counts(k), rho, key)
+
+        splits, refused = propose_splits(topics, corpus.weights, divided, due, most, self._workers)
         corpus.postpone("split", refused, t)
         return splits
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._documents import clump_bounds
+from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
 from sktopic._kernels._hdp_gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._topic_lists import TOPIC_TABLES
@@ -75,28 +76,21 @@ class Restaurants:
 
     @property
     def cells(self):
-        """The documents, by the names that kernels have for them."""
-        return {
-            "cell_word": self.cell_word,
-            "cell_document": self.cell_document,
-            "cell_count": self.cell_count,
-            "cell_start": self.cell_start,
-        }
+        return NumberedCells(self.cell_word, self.cell_document, self.cell_count, self.cell_start)
 
     @property
     def lists(self):
-        """The lists of topics, by the names that kernels have for them."""
-        return {"list_start": self.list_start, "entries": self.entries, "n_entries": self.n_entries}
+        return TableLists(self.list_start, self.entries, self.n_entries)
 
     def assign(self, z):
         """Give every token a topic, and every topic of a document a table."""
         self.z[:] = z
         self.n_entries[:] = 0
-        list_topics(cell_document=self.cell_document, cell_count=self.cell_count, z=self.z, **self.lists)
+        list_topics(cell_document=self.cell_document, cell_count=self.cell_count, lists=self.lists, z=self.z)
 
     def weigh(self, indicators):
         """Fill in the seat ratios, with table indicators or without."""
-        weigh_lists(ratios=self.ratios, indicators=indicators, **self.lists)
+        weigh_lists(lists=self.lists, ratios=self.ratios, indicators=indicators)
 
     def sweep(self, arrays, root, rest, settings, key, extend):
         """Draw all tokens; returns weights of topics at the root, and their rest.
@@ -105,12 +99,22 @@ class Restaurants:
         ----------
         arrays : function that gives counts, totals and ids by these names, as wide as root
         root, rest, key : as of _kernels._hdp_gibbs.sweep_cells
-        settings : its other arguments, by name
+        settings : the fields of SweepSettings by name
         extend : function of the number of columns to have, called where new topics find none free
         """
-        cell, settings = 0, {**settings, **self.cells, **self.lists, "ratios": self.ratios, "key": key}
+        cell, cells, settings = 0, self.cells, SweepSettings(**settings)
         while True:
-            cell, rest = sweep_cells(cell, root=root, rest=rest, z=self.z, **arrays(), **settings)
+            cell, rest = sweep_cells(
+                first_cell=cell,
+                cells=cells,
+                topics=RootTopics(root=root, **arrays()),
+                rest=rest,
+                settings=settings,
+                lists=self.lists,
+                ratios=self.ratios,
+                z=self.z,
+                key=key,
+            )
             if cell == len(self.cell_document):
                 return root, rest
             size = 2 * len(root) + 4 * SPARE

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._kernels import _split_proposals as kernel
+from sktopic._kernels._groups import Ascent, TopicCells
 
 # Starts, rounds of coordinate ascent from each, and from the best of them.
 STARTS, FIRST_ROUNDS, MORE_ROUNDS = 4, 2, 6
@@ -30,18 +31,7 @@ class Parts:
     gain: float
 
 
-def propose_parts(
-    cells,
-    n_documents,
-    log_words,
-    weight,
-    concentration,
-    topic_word_prior,
-    n_features,
-    n_parts,
-    key,
-    sample_weight=None,
-):
+def propose_parts(cells, document_weight, whole, n_parts, key):
     """The best of several divisions of a topic by coordinate ascent on some documents, all else held fixed.
 
     The topic's tokens in each cell are divided, none is added or lost. The result is a pure function of the
@@ -50,38 +40,23 @@ def propose_parts(
     Parameters
     ----------
     cells : the topic's cells in these documents, at least one: arrays document (ascending), word, tokens
-    n_documents : documents that the cells are numbered by
-    log_words : (n_words,) E[log phi] of the topic
-    weight : beta of the topic
-    concentration, topic_word_prior : alpha and eta
-    n_features : words of the vocabulary
+    document_weight : (n_documents,) as how many each document counts
+    whole : WholeTopic
     n_parts : 2 or more
     key : of the stream of random numbers that documents to start from are drawn with
-    sample_weight : (n_documents,) as how many each document counts; None: as one
 
     Returns
     -------
     parts : Parts
     """
     columns, shares, gain = kernel.propose_parts(
-        document=cells.document,
-        word=cells.word,
-        tokens=cells.tokens,
-        document_weight=np.ones(n_documents) if sample_weight is None else sample_weight,
-        log_words=log_words,
-        weight=weight,
-        concentration=concentration,
-        topic_word_prior=topic_word_prior,
-        n_features=n_features,
+        cells=TopicCells(cells.document, cells.word, cells.tokens, document_weight),
+        whole=whole,
         n_parts=n_parts,
-        n_starts=STARTS,
-        first_rounds=FIRST_ROUNDS,
-        more_rounds=MORE_ROUNDS,
-        max_iter=ROUND_ITERATIONS,
-        tol=DIVIDE_TOL,
+        ascent=Ascent(STARTS, FIRST_ROUNDS, MORE_ROUNDS, ROUND_ITERATIONS, DIVIDE_TOL),
         key=key,
     )
-    return Parts(columns, weight * shares, gain)
+    return Parts(columns, whole.weight * shares, gain)
 
 
 def divide_cells(cells, n_documents, log_words, weights, concentration):
@@ -89,7 +64,9 @@ def divide_cells(cells, n_documents, log_words, weights, concentration):
 
     Parameters
     ----------
-    cells, n_documents, concentration : as in propose_parts
+    cells : as in propose_parts
+    n_documents : documents that the cells are numbered by
+    concentration : alpha
     log_words : (n_parts, n_words) E[log phi] of the parts
     weights : (n_parts,) beta of the parts
 

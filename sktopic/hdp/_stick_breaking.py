@@ -17,7 +17,7 @@ from sktopic._kernels._hdp_variational import (
 )
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_rows import GeometricTopics, check_finite
-from sktopic._topics._word_counts import N_PARTS, part_bounds
+from sktopic._topics._word_counts import N_PARTS, word_cells
 
 # Iterations of LDA's mean-field inference that choose the topics a document's atoms start from.
 START_ITERATIONS = 10
@@ -150,17 +150,12 @@ class AtomCounts:
         batch = self.batch
         add = partial(
             add_atom_counts,
-            part_bounds=part_bounds(batch.n_words),
-            word_indptr=batch.word_indptr,
-            word_cell=batch.word_cell,
+            words=word_cells(batch, words)._replace(cell_weight=batch.weighted_counts()),
             cell_document=batch.cell_document(),
-            cell_count=batch.weighted_counts(),
             zeta=self.zeta,
             varphi=self.varphi,
             factor=factor,
-            target_row=words,
-            target=target.store,
-            totals=target.totals,
+            target=target,
         )
         workers.map_here(add, workers.ranges(N_PARTS))
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from sktopic._inference import SampledCounts, document_pieces, joined, joined_indptr
 from sktopic._kernels._alias import build_alias_tables
+from sktopic._kernels._groups import AliasTables
 from sktopic._kernels._table_indicators import sweep_tables
 from sktopic._topics._prior import PriorStatistics
 
@@ -41,17 +42,13 @@ class TableStep:
     sparse: bool
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
-        of_word, threshold, alias = self.alias_tables(batch, topics, prior, workers)
         settings = {
             "rows": topics.rows,
             "cumulative": topics.cumulative,
             "alpha": prior,
             "n_burn_in": self.burn_in,
             "n_sweeps": self.sweeps,
-            "sparse": self.sparse,
-            "table_of_word": of_word,
-            "threshold": threshold,
-            "alias": alias,
+            "tables_of_words": self.alias_tables(batch, topics, prior, workers) if self.sparse else None,
         }
         weights = batch.document_weight()
         pieces = [
@@ -65,11 +62,11 @@ class TableStep:
         return TableCounts(batch, topics, prior, self.sweeps, *counts)
 
     def alias_tables(self, batch, topics, prior, workers):
-        """Tables of the words that are drawn so often that they pay for one: their numbers and parts."""
+        """AliasTables of the words that are drawn so often that they pay for one."""
         n_words, n_topics = topics.rows.shape
         of_word = np.full(n_words, -1, dtype=np.int32)
         n_draws = (self.burn_in + self.sweeps) * batch.documents_of_words()
-        words = np.flatnonzero(self.sparse & (n_draws >= MANY_DRAWS)).astype(np.int32)
+        words = np.flatnonzero(n_draws >= MANY_DRAWS).astype(np.int32)
         of_word[words] = np.arange(len(words))
         threshold = np.empty((len(words), n_topics))
         alias = np.empty((len(words), n_topics), dtype=np.int32)
@@ -78,7 +75,7 @@ class TableStep:
             for a, b in workers.ranges(len(words))
         ]
         workers.map_here(build_alias_tables, pieces)
-        return of_word, threshold, alias
+        return AliasTables(of_word, threshold, alias)
 
 
 class _Swept(NamedTuple):
@@ -90,4 +87,4 @@ class _Swept(NamedTuple):
 
 def _sweep(cells, keys, sample_weight, settings):
     """The kernel for some documents."""
-    return _Swept(*sweep_tables(*cells, keys=keys, sample_weight=sample_weight, **settings))
+    return _Swept(*sweep_tables(cells, keys=keys, sample_weight=sample_weight, **settings))

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
+from sktopic._kernels._groups import DocumentCells, WholeTopic
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from sktopic._runtime._parallel import one_blas_thread
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
@@ -230,9 +231,7 @@ def documents_mixing(topics, pairs, first, last):
     """
     counts, batch = topics.counts, topics.batch
     return pairs_mixing(
-        indptr=batch.indptr,
-        cell_word=batch.cell_word,
-        cell_count=batch.cell_count,
+        cells=DocumentCells(batch.indptr, batch.cell_word, batch.cell_count),
         share=counts.share,
         expectation=counts.expectation,
         rows=counts.topics.rows,
@@ -342,18 +341,16 @@ def products(x):
     return np.triu(out)
 
 
-def propose_splits(topics, weights, column, rho, due, most, keys, workers):
+def propose_splits(topics, weights, divided, due, most, workers):
     """Topics whose division raises the bound, and those that were tried in vain.
 
     Parameters
     ----------
     topics : BatchTopics, before the update by the batch
     weights : (n_topics,) beta after it
-    column : function that gives the expected tokens of topic k in the corpus before it, (n_features,)
-    rho : its step size
+    divided : function that divides topic k: a Split, or None
     due : (n_topics,) bool, topics to try; of more than TRIED the largest
     most : splits to return, > 0
-    keys : function that gives the key of the random numbers for topic k
     workers : Workers
 
     Returns
@@ -364,10 +361,6 @@ def propose_splits(topics, weights, column, rho, due, most, keys, workers):
     splits, refused = [], []
     order = np.argsort(-weights, kind="stable")
     tried = order[due[order]][:TRIED].tolist()
-
-    def divided(k):
-        return divide(topics, k, float(weights[k]), column(k), rho, keys(k))
-
     for first in range(0, len(tried), SIDE_BY_SIDE):
         some = tried[first : first + SIDE_BY_SIDE]
         for k, split in zip(some, workers.map_here(divided, [(k,) for k in some])):
@@ -388,7 +381,9 @@ def divide(topics, k, weight, column, rho, key):
 
     Parameters
     ----------
-    topics, rho, key : as in propose_splits
+    topics : as in propose_splits
+    rho : step size of the update
+    key : of the random numbers
     weight : of the topic after the update
     column : (n_features,) its expected tokens before it
     """
@@ -399,8 +394,9 @@ def divide(topics, k, weight, column, rho, key):
     bound, log_whole, _ = topics.posterior(whole.column)
     if whole.words.sum() < FEWEST_TOKENS:
         return None
-    given = cells, n, log_whole, weight, alpha, eta, len(column), 2, key
-    parts = propose_parts(*given, sample_weight=batch.sample_weight)
+    topic = WholeTopic(log_whole, weight, alpha, eta, len(column))
+    weights = np.ones(n) if batch.sample_weight is None else batch.sample_weight
+    parts = propose_parts(cells, weights, topic, n_parts=2, key=key)
     columns = divided_columns(whole.column, batch.words, parts.columns, eta)
     posteriors = [topics.posterior(part) for part in columns]
     log_words = np.array([log for _, log, _ in posteriors])

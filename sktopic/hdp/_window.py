@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._kernels._documents import clump_bounds
+from sktopic._kernels._groups import TokensByDocument
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class TopicTokens:
         """Those of the tokens of each document that has some."""
         return np.append(np.flatnonzero(np.diff(self.document, prepend=-1)), len(self))
 
-    def arguments(self):
-        """first, word, size and document_weight as _kernels._topic_sides takes them."""
+    def by_document(self):
+        """The same, as _kernels._topic_sides takes them."""
         first = self.bounds()
-        return first, self.word, self.size, self.document_weight[self.document[first[:-1]]]
+        return TokensByDocument(first, self.word, self.size, self.document_weight[self.document[first[:-1]]])
 
     def weights(self):
         """(n_tokens,) sizes, as often as their documents count."""

@@ -78,8 +78,16 @@ class Judge:
 
     def __call__(self, tokens, side, prior, share, n_sweeps, key):
         """The gain and the share of side 0, after some sweeps over the sides, which change."""
-        given = prior, share, self.topic_word_prior, self.n_features, n_sweeps, key
-        log_ratio, log_q, share, tables = draw_sides(*tokens.arguments(), side, *given)
+        log_ratio, log_q, share, tables = draw_sides(
+            topic_tokens=tokens.by_document(),
+            side=side,
+            prior=prior,
+            share=share,
+            topic_word_prior=self.topic_word_prior,
+            n_features=self.n_features,
+            n_sweeps=n_sweeps,
+            key=key,
+        )
         if min(tables) <= 0.0:
             return -math.inf, share
         spread = math.log(2.0 * math.pi * (1.0 / tables[0] + 1.0 / tables[1]))

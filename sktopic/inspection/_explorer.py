@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._files import write_file
 from sktopic._runtime._surrogates import shown
-from sktopic.inspection._explorer_data import explorer_data
+from sktopic.inspection._explorer_data import PageSettings, explorer_data
 
 # Parts of the one script of the page, in this order.
 SCRIPTS = (
@@ -207,22 +207,15 @@ def explore(
     >>> explorer = explore(OnlineEMLDA(n_components=10, random_state=0).fit(X), X)
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
-    return Explorer(
-        explorer_data(
-            model,
-            X,
-            feature_names,
-            texts,
-            dates,
-            groups,
-            freq=freq,
-            title=title,
-            n_words=n_words,
-            n_documents=n_documents,
-            n_characters=n_characters,
-            word_of=word_of,
-        )
+    settings = PageSettings(
+        freq=freq,
+        title=title,
+        n_words=n_words,
+        n_documents=n_documents,
+        n_characters=n_characters,
+        word_of=word_of,
     )
+    return Explorer(explorer_data(model, X, feature_names, texts, dates, groups, settings))
 
 
 def _page(data):

@@ -1,6 +1,7 @@
 """What the explorer's page shows, as lists, numbers and strings that become JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,22 +33,22 @@ MOST_PERIODS = 60
 FREQUENCIES = "D", "W", "MS", "QS", "YS", "10YS"
 
 
-def explorer_data(
-    model,
-    X,
-    feature_names,
-    texts,
-    dates,
-    groups,
-    *,
-    freq,
-    title,
-    n_words,
-    n_documents,
-    n_characters,
-    word_of,
-):
-    """Return the dict whose entries the scripts in the folder ``explorer`` read; see `explore`."""
+class PageSettings(NamedTuple):
+    """Parameters of `explore` that say what its page shows."""
+
+    freq: object
+    title: str
+    n_words: int
+    n_documents: int
+    n_characters: int
+    word_of: Callable[[str], str]
+
+
+def explorer_data(model, X, feature_names, texts, dates, groups, settings):
+    """Return the dict whose entries the scripts in the folder ``explorer`` read.
+
+    settings : PageSettings; the other parameters are those of `explore`
+    """
     components = plug_in_topics(model).components()
     inferred = infer_documents(model, X)
     names = word_names(column_names(model), feature_names, components.shape[1])
@@ -64,14 +65,14 @@ def explorer_data(
     n_tokens = lengths.sum()
     shares = lengths @ proportions / n_tokens
     expected = shares @ components
-    relevant = _relevant_words(components, shares, n_words)
-    shown = _documents_by_topic(proportions, lengths, n_documents)
+    relevant = _relevant_words(components, shares, settings.n_words)
+    shown = _documents_by_topic(proportions, lengths, settings.n_documents)
     kept = sorted({document for documents in shown for document in documents})
     documents = ShownDocuments(inferred.counts, proportions, components, kept)
     if texts is None:
         cells = documents.by_words(expected)
     else:
-        cells = documents.by_texts(texts, names, n_characters, word_of)
+        cells = documents.by_texts(texts, names, settings.n_characters, settings.word_of)
     words = _words_in_page(expected, relevant, cells)
     number_of_word = {word: number for number, word in enumerate(words)}
     for entry in cells:
@@ -83,11 +84,11 @@ def explorer_data(
     related = largest(similarity - 2 * np.eye(len(labels)), min(RELATED_TOPICS, len(labels) - 1))
     number_of_document = {document: number for number, document in enumerate(kept)}
     data = {
-        "title": title,
+        "title": settings.title,
         "n_documents": len(lengths),
         "n_tokens": float(n_tokens),
         "n_words": len(names),
-        "words_shown": n_words,
+        "words_shown": settings.n_words,
         "topics": [
             {
                 "name": labels[k],
@@ -110,7 +111,7 @@ def explorer_data(
         "documents": cells,
     }
     if dates is not None:
-        periods, codes = _few_periods(dates, freq, len(lengths))
+        periods, codes = _few_periods(dates, settings.freq, len(lengths))
         data["time"] = _shares_by(codes, [_period_name(period) for period in periods], lengths, proportions)
         for entry in cells:
             entry["period"] = _period_name(periods[codes[entry["row"]]])

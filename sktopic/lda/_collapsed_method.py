@@ -37,7 +37,7 @@ from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
-from sktopic.lda._shards import Shard, TopicPrior
+from sktopic.lda._shards import Shard, topic_prior_of
 from sktopic.lda._topic_exchange import evidence_gains, may_exchange, sampled_order
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
@@ -261,7 +261,7 @@ class CollapsedLDA:
         """The state after a sweep; with several shards, against counts that are merged after it."""
         words, before = state.words, call.before
         key, one_shard = state.chain.sweep_key(), len(call.shards) == 1
-        topic_prior = TopicPrior.of(*words.store.shape, state.prior.base, state.prior.entries)
+        topic_prior = topic_prior_of(*words.store.shape, state.prior.base, state.prior.entries)
 
         def sweep(i, shard):
             return shard.sweep(

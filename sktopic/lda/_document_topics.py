@@ -13,6 +13,7 @@ from sktopic._kernels._collapsed_gibbs import list_topics
 from sktopic._kernels._collapsed_gibbs import sweep_words as sweep_lists
 from sktopic._kernels._dense_collapsed_gibbs import LONGEST, PADDING, count_topics, list_tokens
 from sktopic._kernels._dense_collapsed_gibbs import sweep_words as sweep_rows
+from sktopic._kernels._groups import CellsByWord, ClumpLists, TokensByWord
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 
 
@@ -53,23 +54,15 @@ class TopicLists:
 
     @property
     def _lists(self):
-        return {
-            "list_start": self.list_start,
-            "entries": self.entries,
-            "entry_weight": self.entry_weight,
-            "n_entries": self.n_entries,
-        }
+        return ClumpLists(self.list_start, self.entries, self.entry_weight, self.n_entries)
 
     def sweep(self, words, z, **state):
         """Draw every token's topic z once."""
         sweep_lists(
-            word_indptr=self.word_indptr,
-            words=words,
-            cell_document=self.cell_document,
-            cell_count=self.cell_count,
+            cells=CellsByWord(self.word_indptr, words, self.cell_document, self.cell_count),
+            lists=self._lists,
             hint=self.hint,
             z=z,
-            **self._lists,
             **state,
         )
 
@@ -77,7 +70,7 @@ class TopicLists:
         """Take the topics of tokens, in the order of these."""
         for array in (self.entries, self.entry_weight, self.n_entries):
             array[:] = 0
-        list_topics(cell_document=self.cell_document, cell_count=self.cell_count, z=z, **self._lists)
+        list_topics(cell_document=self.cell_document, cell_count=self.cell_count, lists=self._lists, z=z)
 
     def used(self):
         """Documents, topics they have, and the weights of these."""
@@ -120,10 +113,7 @@ class TopicRows:
     def sweep(self, words, z, **state):
         """Draw every token's topic z once."""
         sweep_rows(
-            token_indptr=self.token_indptr,
-            words=words,
-            document=self.document,
-            size=self.size,
+            tokens=TokensByWord(self.token_indptr, words, self.document, self.size),
             rows=self.rows,
             z=z,
             **state,

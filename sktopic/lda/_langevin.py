@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import POSITIVE, PRIOR, SHARED
 from sktopic._inference import DenseCounts, GibbsInference, GibbsStep
+from sktopic._kernels._groups import ScaledCounts
 from sktopic._kernels._langevin import langevin_step
 from sktopic._kernels._rng import combine_keys
 from sktopic._topics._word_counts import N_PARTS, part_bounds
@@ -51,9 +52,7 @@ class LangevinUpdate:
             langevin_step,
             part_bounds=part_bounds(n_features),
             theta=statistics.store,
-            counts=counts.counts,
-            counts_row=row_of_word,
-            factor=factor,
+            batch=ScaledCounts(counts.counts, row_of_word, factor),
             topic_word_prior=self.topic_word_prior,
             pull_down=1.0 + factor * counts.totals.sum(axis=0) / statistics.totals,
             step=self.learning_rate * rho,

@@ -8,6 +8,7 @@ from scipy.special import digamma, gammaln
 
 from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._collapsed_gibbs import transfer_counts
+from sktopic._kernels._groups import TopicPrior
 from sktopic._topics._topic_word_prior import PriorEntries, prior_totals
 from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
 
@@ -19,21 +20,11 @@ class Swept(NamedTuple):
     before: np.ndarray | None
 
 
-class TopicPrior(NamedTuple):
-    """The Dirichlet prior of topics, as kernels take it."""
-
-    topic_word_prior: float
-    own_indptr: np.ndarray
-    own_topic: np.ndarray
-    own_value: np.ndarray
-    prior_sum: np.ndarray
-
-    @classmethod
-    def of(cls, n_features, n_topics, topic_word_prior, entries):
-        """Of all words and topics: a number, and PriorEntries in its place, or None."""
-        sums = prior_totals(n_features, topic_word_prior, entries) * np.ones(n_topics)
-        own = entries or PriorEntries.none(n_features, n_topics)
-        return cls(topic_word_prior, own.indptr, own.topics, own.values, sums)
+def topic_prior_of(n_features, n_topics, topic_word_prior, entries):
+    """TopicPrior of all words and topics: a number, and PriorEntries in its place, or None."""
+    sums = prior_totals(n_features, topic_word_prior, entries) * np.ones(n_topics)
+    own = entries or PriorEntries.none(n_features, n_topics)
+    return TopicPrior(topic_word_prior, own.indptr, own.topics, own.values, sums)
 
 
 @dataclass
@@ -100,7 +91,7 @@ class Shard:
                 update_counts=update_counts,
                 totals=totals,
                 prior=prior,
-                **topic_prior._asdict(),
+                topic_prior=topic_prior,
                 key=key,
             )
         return Swept(totals, before)

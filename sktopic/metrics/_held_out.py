@@ -107,8 +107,9 @@ def document_completion(
     >>> -2.6 < score < -2.0
     True
     """
+    step = GibbsInference(burn_in, sweeps)
     completions = _completions(
-        model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
+        model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs
     )
     return float(np.mean([completion.per_word() for completion in completions]))
 
@@ -174,8 +175,9 @@ def relative_score(
     >>> relative_score(bars.components, bars.data, doc_topic_prior=bars.doc_topic_prior) > 20
     True
     """
+    step = GibbsInference(burn_in, sweeps)
     completions = _completions(
-        model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
+        model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs
     )
     return float(np.mean([completion.above_unigram(per) for completion in completions]))
 
@@ -214,14 +216,11 @@ class _Completion(NamedTuple):
         return score if per == "word" or math.isnan(score) else by_document.value() / n_documents
 
 
-def _completions(
-    model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, burn_in, sweeps, n_jobs
-):
+def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs):
     """The _Completion of documents for each choice of hidden words."""
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     documents = check_documents(X, topics, column_names(model_or_components))
-    step = GibbsInference(burn_in, sweeps)
     with Workers(n_jobs) as workers:
 
         def proportions(observed):
@@ -328,7 +327,7 @@ def left_to_right(
             keys = batch.content_keys(key)
             given = gathered.rows, gathered.cumulative, gathered.log_norm, prior
             pieces = [
-                (*batch.cells(first, last), *given, keys[first:last], *settings)
+                (batch.cells(first, last), *given, keys[first:last], *settings)
                 for first, last in document_pieces(batch, workers)
             ]
             log_likelihood = np.concatenate(workers.map(left_to_right_kernel, pieces))

@@ -8,6 +8,7 @@ import pytest
 
 from sktopic._kernels import _dense_collapsed_gibbs as dense_kernel
 from sktopic._kernels._collapsed_gibbs import list_topics, sweep_words, transfer_counts
+from sktopic._kernels._groups import CellsByWord, ClumpLists, TokensByWord, TopicPrior
 from sktopic._kernels._rng import position_keys
 from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 from tests.kernels.tools import assert_distributed, for_each_seed
@@ -32,15 +33,15 @@ class Lists:
 
     @property
     def lists(self):
-        return self.list_start, self.entries, self.entry_weight, self.n_entries
+        return ClumpLists(self.list_start, self.entries, self.entry_weight, self.n_entries)
 
     def sweep(self, chain, given, key):
-        sweep_words(*chain.cells, *given, *self.lists, chain.z, self.hint, key)
+        sweep_words(CellsByWord(*chain.cells), *given, self.lists, chain.z, self.hint, key)
 
     def fill(self, chain):
         for array in self.lists[1:]:
             array.fill(0)
-        list_topics(chain.cell_document, chain.cell_count, *self.lists, chain.z)
+        list_topics(chain.cell_document, chain.cell_count, self.lists, chain.z)
 
     def of(self, d):
         """Topics of document d, their members and weights."""
@@ -85,8 +86,8 @@ class Rows:
         return self.token_indptr, self.document
 
     def sweep(self, chain, given, key):
-        tokens = self.token_indptr, chain.words, self.document, self.size
-        dense_kernel.sweep_words(*tokens, *given, self.rows, chain.z, key)
+        tokens = TokensByWord(self.token_indptr, chain.words, self.document, self.size)
+        dense_kernel.sweep_words(tokens, *given, self.rows, chain.z, key)
 
     def fill(self, chain):
         self.rows.fill(0.0)
@@ -141,15 +142,16 @@ class Chain:
 
     @cached_property
     def priors_of_words(self):
-        """The prior of topics as kernels take it: a number, and what differs from it."""
+        """The prior of topics as kernels take it."""
         beta = np.broadcast_to(self.topic_word_prior, self.counts.shape)
         base = float(beta[0, 0])
         word, topic = np.nonzero(beta != base)
         own_indptr = np.searchsorted(word, np.arange(len(beta) + 1))
-        return base, own_indptr, topic.astype(np.int32), beta[word, topic], beta.sum(axis=0)
+        own = own_indptr, topic.astype(np.int32), beta[word, topic]
+        return TopicPrior(base, *own, beta.sum(axis=0))
 
     def sweep(self, key, update_counts=True):
-        given = self.counts, update_counts, self.totals, self.prior, *self.priors_of_words
+        given = self.counts, update_counts, self.totals, self.prior, self.priors_of_words
         self.topics.sweep(self, given, key)
 
     def assign(self, z):

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import psi
 
 from sktopic._kernels import _dense_gibbs, _sparse_gibbs
+from sktopic._kernels._groups import Chains, DenseSums, LeftOut, Sweeps
 from sktopic._kernels._team import Team
 from tests.kernels.tools import (
     ALONE,
@@ -29,27 +30,24 @@ from tests.reference.documents import clump_weights, clumps_of
 from tests.reference.enumeration import Enumeration
 
 
-def run_sparse(corpus, n_burn_in, n_sweeps, z=None, own=()):
+def run_sparse(corpus, n_burn_in, n_sweeps, z=None, own=None):
     """z after the sweeps, sums of probabilities (n_cells, n_topics), log_theta (n_documents, n_topics)."""
     z = corpus.unassigned() if z is None else z.copy()
-    given = (
+    result = _sparse_gibbs.sweep_documents(
+        corpus.documents,
         corpus.rows,
         corpus.cumulative,
         corpus.prior,
-        corpus.keys,
-        z,
-        n_burn_in,
-        n_sweeps,
-        False,
-        True,
+        Chains(corpus.keys, z),
+        Sweeps(n_burn_in, n_sweeps, with_log_theta=True),
         ALONE,
+        own,
     )
-    result = _sparse_gibbs.sweep_documents(*corpus.documents, *given, *own)
     given = corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior
     return z, *reference.dense(*given, *result)
 
 
-def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=(), by_document=False, team=ALONE):
+def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=None, by_document=False, team=ALONE):
     """The same; by_document: sums of probabilities are (n_documents, n_topics)."""
     z = corpus.unassigned() if z is None else z.copy()
     n_documents, n_topics = corpus.n_documents, len(corpus.prior)
@@ -59,17 +57,26 @@ def run_dense(corpus, n_burn_in, n_sweeps, z=None, own=(), by_document=False, te
         np.full((n_documents * by_document, n_topics), np.nan),
         np.zeros((n_documents, n_topics)),
     )
-    given = corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps, counts, sums, log_theta, team
-    _dense_gibbs.sweep_documents(*corpus.documents, corpus.clump_indptr, *given, *own)
+    _dense_gibbs.sweep_documents(
+        corpus.documents,
+        corpus.clump_indptr,
+        corpus.rows,
+        corpus.prior,
+        Chains(corpus.keys, z),
+        Sweeps(n_burn_in, n_sweeps),
+        DenseSums(counts, sums, log_theta),
+        team,
+        own,
+    )
     assert not np.any(counts[:, n_topics:])
     return z, sums if by_document else counts[:, :n_topics], log_theta
 
 
-def run_reference(corpus, run, n_burn_in, n_sweeps, z=None, own=()):
+def run_reference(corpus, run, n_burn_in, n_sweeps, z=None, own=None):
     z = corpus.unassigned() if z is None else z.copy()
     given = corpus.rows, corpus.prior, corpus.keys, z, n_burn_in, n_sweeps
     expected, _, log_theta, _ = reference.sweep_documents(
-        *corpus.documents, *given, False, run is run_dense, *own
+        *corpus.documents, *given, False, run is run_dense, *(own or ())
     )
     return z, expected, log_theta
 
@@ -223,7 +230,7 @@ def test_a_word_of_one_document_alone_says_nothing_of_topics(run):
     smoothing, prior, others = np.full(3, 0.1), np.array([0.3, 0.7, 1.0]), [1.0, 2.0, 3.0]
     phi = np.array([[0.12, 0.1, 0.1], [0.88, 0.9, 0.9]])
     corpus = repeated([1.0, 6.0], phi, prior, 5)
-    own = np.ones(5), np.full(3, 0.02), smoothing, np.exp(-corpus.log_norm)
+    own = LeftOut(np.ones(5), np.full(3, 0.02), smoothing, np.exp(-corpus.log_norm))
     start = np.tile(np.array([0, 0, 1, 1, 2, 2, 2], dtype=np.int32), 5)
     _, sums, _ = run(corpus, 0, 1, start, own=own)
     np.testing.assert_allclose(
@@ -294,20 +301,15 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(n_pieces, dtype):
             np.zeros((cells.stop - cells.start, 32), dtype),
             log_theta[:0],
         )
-        given = (
+        _dense_gibbs.sweep_documents(
+            corpus.piece(first, last),
+            corpus.clump_indptr[first : last + 1],
             corpus.rows,
             corpus.prior,
-            corpus.keys[first:last],
-            some_z,
-            2,
-            3,
-            some,
-            np.empty((0, 18)),
-            logs,
+            Chains(corpus.keys[first:last], some_z),
+            Sweeps(2, 3),
+            DenseSums(some, np.empty((0, 18)), logs),
             ALONE,
-        )
-        _dense_gibbs.sweep_documents(
-            *corpus.piece(first, last), corpus.clump_indptr[first : last + 1], *given
         )
         np.testing.assert_array_equal(some_z, z[clumps])
         np.testing.assert_array_equal(some[:, :18], counts[cells])

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels._gibbs_split_merge import split_merge
+from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
 from sktopic._kernels._hdp_gibbs import (
     SEAT_RATIOS,
     draw_tables,
@@ -53,7 +54,7 @@ class Chain:
         self.parts = [clump_weights(c) for c in count]
         n = [len(p) for p in self.parts]
         start = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
-        self.cells = by_word.astype(np.int32), document.astype(np.int32), count, start
+        self.cells = NumberedCells(by_word.astype(np.int32), document.astype(np.int32), count, start)
         self.token_word, self.token_document = np.repeat(by_word, n), np.repeat(document, n)
         self.token_weight = np.concatenate(self.parts)
         self.counts = np.zeros((self.dense.shape[1], self.size))
@@ -70,12 +71,15 @@ class Chain:
 
     @property
     def lists(self):
-        return self.list_start, self.entries, self.n_entries
+        return TableLists(self.list_start, self.entries, self.n_entries)
+
+    def topics(self, root):
+        return RootTopics(self.counts, self.totals, root, self.ids)
 
     def assign(self, z):
         self.z[:] = z
         self.n_entries[:] = 0
-        list_topics(*self.cells[1:3], *self.lists, self.z)
+        list_topics(self.cells.cell_document, self.cells.cell_count, self.lists, self.z)
         self.counts[:], self.totals[:] = self.recount(), self.recount().sum(axis=0)
         self.root = self.tables()
 
@@ -95,11 +99,11 @@ class Chain:
 
     def sweep(self, key, cell=0):
         """Returns the cell at which there was no capacity."""
-        weigh_lists(self.list_start, self.entries, self.ratios, self.n_entries, self.sampler != DIRECT)
-        settings = self.sampler, self.common, self.b0, self.b1, self.topic_word_prior, self.n_features
-        state = self.counts, self.totals, self.root, self.rest, self.ids
-        lists = self.list_start, self.entries, self.ratios, self.n_entries
-        cell, self.rest = sweep_cells(cell, *self.cells, *state, *settings, *lists, self.z, int(key))
+        weigh_lists(self.lists, self.ratios, self.sampler != DIRECT)
+        concentrations = self.b0, self.b1, self.topic_word_prior
+        settings = SweepSettings(self.sampler, self.common, *concentrations, self.n_features)
+        state = self.topics(self.root), self.rest, settings, self.lists, self.ratios, self.z
+        cell, self.rest = sweep_cells(cell, self.cells, *state, int(key))
         return cell
 
     def draw_weights(self, rng):
@@ -110,7 +114,7 @@ class Chain:
 
     def seat(self, weight, key):
         tables = np.zeros(self.size)
-        draw_tables(*self.lists, weight, tables, int(key))
+        draw_tables(self.lists, weight, tables, int(key))
         return tables
 
     def full_sweep(self, key, rng):
@@ -271,7 +275,7 @@ def test_tables_are_those_of_the_reference():
     weight = np.random.default_rng(1).gamma(1.0, 1.0, chain.size)
     assert_array_equal(chain.seat(weight, 7), reference.draw_tables(documents, weight, 7))
     assert_array_equal(chain.tables(), chain.seat(weight, 7))
-    assert_allclose(log_seatings(*chain.lists), reference.log_seatings(documents), rtol=1e-12)
+    assert_allclose(log_seatings(chain.lists), reference.log_seatings(documents), rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_scans", [0, 3])
@@ -285,8 +289,8 @@ def test_every_split_and_merge_is_that_of_the_reference(counts, n_scans):
     fixed[2] = 1
     total = np.zeros(2)
     for key in range(12):
-        given = chain.counts, chain.totals, chain.root, fixed, chain.ids, 0.7, 0.1
-        accepted = split_merge(*chain.cells, *given, *chain.lists, chain.z, 20, n_scans, key)
+        given = chain.topics(chain.root), fixed, 0.7, 0.1
+        accepted = split_merge(chain.cells, *given, chain.lists, chain.z, 20, n_scans, key)
         settings = 0.7, 0.1, len(chain.counts), z, 20, n_scans, key
         assert accepted == gibbs_split_merge.split_merge(tokens, weight, fixed, *settings)
         assert_array_equal(chain.z, z)
@@ -355,8 +359,8 @@ def test_splits_and_merges_alone_have_the_posterior_distribution(n_scans, seed):
     fixed = np.zeros(chain.size, dtype=np.uint8)
     for i, key in enumerate(position_keys(seed, 0, n).tolist()):
         weight, _ = chain.draw_weights(rng)
-        given = chain.counts, chain.totals, weight, fixed, chain.ids, chain.b0, chain.topic_word_prior
-        split_merge(*chain.cells, *given, *chain.lists, chain.z, 3, n_scans, key)
+        given = chain.topics(weight), fixed, chain.b0, chain.topic_word_prior
+        split_merge(chain.cells, *given, chain.lists, chain.z, 3, n_scans, key)
         chain.root = chain.seat(weight, key)
         z[i], tables[i] = chain.z[place], chain.root.sum()
     assert_law_is_that_of_the_golden_posterior(z, tables)

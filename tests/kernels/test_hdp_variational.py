@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
+from sktopic._kernels._groups import CountsTarget, WordCells
 from sktopic._kernels._hdp_variational import (
     add_atom_counts,
     gather_log_topics,
     start_documents,
     update_documents,
 )
-from sktopic._topics._word_counts import N_PARTS, part_bounds
+from sktopic._topics._word_counts import N_PARTS, no_average, part_bounds
 from tests.kernels.tools import random_corpus
 from tests.reference import hdp_variational as reference
 
@@ -243,10 +244,10 @@ def test_added_counts_are_those_of_the_reference(parts):
     word_indptr = np.searchsorted(corpus.cell_word[word_cell], np.arange(31)).astype(np.int64)
     rows = np.random.default_rng(0).permutation(50)[:30].astype(np.int32)
     target, totals = np.ones((50, 9)), np.zeros((N_PARTS, 9))
-    words = part_bounds(30), word_indptr, word_cell, corpus.cell_document
+    words = WordCells(part_bounds(30), word_indptr, word_cell, corpus.cell_count, rows)
+    statistics = CountsTarget(target, totals, *no_average(9))
     for first, last in parts:
-        counts = corpus.cell_count, zeta, varphi, 0.3, rows, target, totals
-        add_atom_counts(first, last, *words, *counts)
+        add_atom_counts(first, last, words, corpus.cell_document, zeta, varphi, 0.3, statistics)
     expected = np.ones((50, 9))
     counts = reference.atom_counts(corpus.cell_document, corpus.cell_count, zeta, varphi)
     np.add.at(expected, rows[corpus.cell_word], 0.3 * counts)

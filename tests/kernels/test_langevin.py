@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from sktopic._kernels._groups import ScaledCounts
 from sktopic._kernels._langevin import langevin_step, normals
 from sktopic._kernels._rng import combine_keys
 from tests.kernels.tools import for_each_seed
@@ -56,9 +57,7 @@ class Case:
             last,
             self.part_bounds,
             self.theta,
-            self.counts,
-            self.counts_row,
-            factor,
+            ScaledCounts(self.counts, self.counts_row, factor),
             topic_word_prior,
             self.pull_down,
             step,
@@ -125,9 +124,7 @@ def chains(theta, counts, topic_word_prior, pull_down, step, n_steps, n_burn_in,
     for t in range(n_steps):
         given = (
             theta,
-            counts,
-            rows,
-            1.0,
+            ScaledCounts(counts, rows, 1.0),
             topic_word_prior,
             pull_down(totals[0]),
             step,

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels._documents import copy_rows, number_words
+from sktopic._kernels._groups import CountsTarget, WordCells
 from sktopic._kernels._statistics import add_cell_counts, add_rows, take_changes
 from sktopic._kernels._topics import gather_geometric, gather_topics
 from tests.kernels.tools import ALONE
@@ -80,20 +81,9 @@ def test_statistics_beyond_two_to_the_31_entries():
     target, averaged = zeros((N_WORDS, N_TOPICS)), zeros((N_WORDS, N_TOPICS))
     counts, average_weight = rng.random((len(WORDS), N_TOPICS)), rng.random(N_TOPICS)
     totals, each = np.zeros((1, N_TOPICS)), np.arange(len(WORDS) + 1)
-    add_cell_counts(
-        each[[0, -1]],
-        each,
-        each[:-1],
-        counts,
-        np.empty(0),
-        0.5,
-        WORDS,
-        target,
-        totals,
-        averaged,
-        average_weight,
-        ALONE,
-    )
+    words = WordCells(each[[0, -1]], each, each[:-1], np.empty(0), WORDS)
+    statistics = CountsTarget(target, totals, averaged, average_weight)
+    add_cell_counts(words, counts, 0.5, statistics, ALONE)
     assert_allclose(target[WORDS], 0.5 * counts)
     assert_allclose(averaged[WORDS], 0.5 * counts * average_weight)
     assert_allclose(totals[0], 0.5 * counts.sum(axis=0))

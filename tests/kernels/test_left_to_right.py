@@ -21,7 +21,7 @@ from tests.reference.rng import Stream
 
 def run(corpus, n_particles, n_resampling, product_inside):
     given = corpus.rows, corpus.cumulative, corpus.log_norm, corpus.prior, corpus.keys
-    return left_to_right(*corpus.documents, *given, n_particles, n_resampling, product_inside)
+    return left_to_right(corpus.documents, *given, n_particles, n_resampling, product_inside)
 
 
 @pytest.mark.parametrize("product_inside", [False, True], ids=["wallach", "unbiased"])
@@ -55,7 +55,7 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(product_inside, dtyp
     pieces = []
     for first, last in ((0, 1), (1, 2), (2, 9), (9, 16)):
         given = corpus.rows, corpus.cumulative, corpus.log_norm, corpus.prior, corpus.keys[first:last]
-        pieces.append(left_to_right(*corpus.piece(first, last), *given, 3, 1, product_inside))
+        pieces.append(left_to_right(corpus.piece(first, last), *given, 3, 1, product_inside))
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sktopic._kernels._groups import Chains, Sweeps
 from sktopic._kernels._proportions import log_predictive, sampled_proportions
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from tests.kernels.tools import (
@@ -21,8 +22,8 @@ from tests.reference.gibbs import dense
 
 def sampled(corpus, n_burn_in, n_sweeps):
     """column_indptr, column_topic, values, fixed."""
-    given = corpus.rows, corpus.cumulative, corpus.prior, corpus.keys, corpus.unassigned()
-    return sweep_documents(*corpus.documents, *given, n_burn_in, n_sweeps, False, False, ALONE)[:-1]
+    given = corpus.rows, corpus.cumulative, corpus.prior, Chains(corpus.keys, corpus.unassigned())
+    return sweep_documents(corpus.documents, *given, Sweeps(n_burn_in, n_sweeps), ALONE)[:-1]
 
 
 def proportions(corpus, result, n_sweeps):

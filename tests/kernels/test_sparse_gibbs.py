@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sktopic._kernels._groups import Chains, Sweeps
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from sktopic._kernels._team import Team
 from tests.kernels.tools import (
@@ -31,9 +32,9 @@ def run(corpus, n_burn_in, n_sweeps, z=None, with_log_theta=True, keys=None, dra
     """z after the sweeps and what the kernel returns."""
     z = corpus.unassigned() if z is None else z.copy()
     keys = corpus.keys if keys is None else keys
-    settings = n_burn_in, n_sweeps, drawn, with_log_theta, team
+    sweeps = Sweeps(n_burn_in, n_sweeps, drawn, with_log_theta)
     return z, *sweep_documents(
-        *corpus.documents, corpus.rows, corpus.cumulative, corpus.prior, keys, z, *settings
+        corpus.documents, corpus.rows, corpus.cumulative, corpus.prior, Chains(keys, z), sweeps, team
     )
 
 
@@ -253,16 +254,12 @@ def test_slices_of_the_documents_give_the_same_as_the_whole(bounds, drawn, dtype
     for first, last in pairwise(bounds):
         clumps = slice(corpus.clump_indptr[first], corpus.clump_indptr[last])
         piece_indptr, *piece = sweep_documents(
-            *corpus.piece(first, last),
+            corpus.piece(first, last),
             corpus.rows,
             corpus.cumulative,
             corpus.prior,
-            corpus.keys[first:last],
-            continued[clumps],
-            2,
-            3,
-            drawn,
-            True,
+            Chains(corpus.keys[first:last], continued[clumps]),
+            Sweeps(2, 3, drawn, with_log_theta=True),
             ALONE,
         )
         pieces.append(piece)

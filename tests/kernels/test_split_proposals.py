@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels import _split_proposals as kernel
+from sktopic._kernels._groups import Ascent, TopicCells, WholeTopic
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 from tests.reference import direct_assignment
 from tests.reference import split_proposals as reference
@@ -51,8 +52,9 @@ def test_division_of_nothing():
 def propose_with(c, log_words, weight, alpha, eta, n_features, settings, times=None):
     """Results of the kernel under settings of its own: columns, shares, gain."""
     cells, times = cells_of(c), np.ones(len(c)) if times is None else times
-    given = cells.document, cells.word, cells.tokens, times, log_words, weight, alpha, eta, n_features
-    return kernel.propose_parts(*given, *settings, KEY)
+    given = TopicCells(cells.document, cells.word, cells.tokens, times)
+    whole, (n_parts, *ascent) = WholeTopic(log_words, weight, alpha, eta, n_features), settings
+    return kernel.propose_parts(given, whole, n_parts, Ascent(*ascent), KEY)
 
 
 @pytest.mark.parametrize("n_parts", [2, 5])
@@ -99,10 +101,10 @@ def test_gain_of_parts_is_that_of_the_whole_bound():
 
 def test_documents_that_count_twice_are_repeated_ones():
     c, times = tokens_of_a_topic(), np.arange(12) % 3
-    log_words = np.full(30, -3.0)
-    found = propose_parts(cells_of(c), 12, log_words, 0.5, 1.0, 0.1, 30, 3, KEY, times.astype(float))
+    whole = WholeTopic(np.full(30, -3.0), 0.5, 1.0, 0.1, 30)
+    found = propose_parts(cells_of(c), times.astype(float), whole, 3, KEY)
     repeated = np.repeat(c, times, axis=0)[np.random.default_rng(1).permutation(times.sum())]
-    expected = propose_parts(cells_of(repeated), len(repeated), log_words, 0.5, 1.0, 0.1, 30, 3, KEY)
+    expected = propose_parts(cells_of(repeated), np.ones(len(repeated)), whole, 3, KEY)
     assert_allclose(found.columns, expected.columns, rtol=1e-8)
     assert_allclose(found.weights, expected.weights, rtol=1e-8)
     assert found.gain == pytest.approx(expected.gain, rel=1e-8)
@@ -119,7 +121,8 @@ def test_parts_that_are_there_are_found(n_parts, key):
         mixture[rng.choice(n_parts, 2, replace=False)] = rng.dirichlet(np.ones(2))
     c = np.array([rng.multinomial(30, mixture @ topics) for mixture in mixtures]).astype(float)
     log_words = np.log(topics.mean(axis=0))
-    parts = propose_parts(cells_of(c), 150, log_words, 0.9, 1.0, 0.05, 200, n_parts, key)
+    whole = WholeTopic(log_words, 0.9, 1.0, 0.05, 200)
+    parts = propose_parts(cells_of(c), np.ones(150), whole, n_parts, key)
     assert parts.gain > 100
     assert parts.weights.sum() == pytest.approx(0.9)
     shares = parts.columns.reshape(n_parts, n_parts, 10).sum(axis=2) / c.sum()
@@ -132,7 +135,5 @@ def test_a_topic_of_one_kind_of_documents_has_no_parts():
     rng = np.random.default_rng(0)
     topic = rng.dirichlet(np.full(50, 0.5))
     c = rng.multinomial(40, topic, 200).astype(float)
-    log_words = np.log(topic + 1e-12)
-    assert all(
-        propose_parts(cells_of(c), 200, log_words, 0.9, 1.0, 0.1, 50, 2, key).gain < 0 for key in range(5)
-    )
+    whole = WholeTopic(np.log(topic + 1e-12), 0.9, 1.0, 0.1, 50)
+    assert all(propose_parts(cells_of(c), np.ones(200), whole, 2, key).gain < 0 for key in range(5))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sktopic._kernels._groups import Chains, CountsTarget, Sweeps, WordCells
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from sktopic._kernels._statistics import (
     add_cell_counts,
@@ -44,11 +45,12 @@ class Case:
 
     @property
     def words(self):
-        return self.word_indptr, self.word_cell
+        given = self.part_bounds, self.word_indptr, self.word_cell, self.cell_weight, self.target_row
+        return WordCells(*given)
 
     @property
     def statistics(self):
-        return self.target_row, self.target, self.totals, self.averaged, self.average_weight
+        return CountsTarget(self.target, self.totals, self.averaged, self.average_weight)
 
     def check(self, expected):
         """The statistics are as before plus the expected counts (n_cells, n_topics) of the cells."""
@@ -65,25 +67,18 @@ class Case:
 
 def sampled_arguments(case, drawn=False):
     corpus = case.corpus
-    column_indptr, column_topic, values, fixed, _ = sweep_documents(
-        *corpus.documents,
+    sums = sweep_documents(
+        corpus.documents,
         corpus.rows,
         corpus.cumulative,
         corpus.prior,
-        corpus.keys,
-        corpus.unassigned(),
-        2,
-        N_KEPT,
-        drawn,
-        False,
+        Chains(corpus.keys, corpus.unassigned()),
+        Sweeps(2, N_KEPT, drawn),
         ALONE,
     )
-    expected = dense(
-        corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, column_indptr, column_topic, values, fixed
-    )[0]
-    given = corpus.indptr, column_indptr, column_topic, values, fixed, corpus.rows, corpus.prior
-    given = *given, case.cell_weight, FACTOR / N_KEPT
-    return (case.part_bounds, *case.words, *given, *case.statistics), expected / N_KEPT
+    expected = dense(corpus.indptr, corpus.cell_word, corpus.rows, corpus.prior, *sums[:4])[0]
+    given = corpus.indptr, sums, corpus.rows, corpus.prior, FACTOR / N_KEPT
+    return (case.words, *given, case.statistics), expected / N_KEPT
 
 
 def drawn_arguments(case):
@@ -99,16 +94,15 @@ def variational_arguments(case):
     expected = reference.variational_counts(
         corpus.cell_word, corpus.cell_document, expectation, share, corpus.rows
     )
-    given = corpus.cell_document, expectation, share, corpus.rows, case.cell_weight, FACTOR
-    return (case.part_bounds, *case.words, *given, *case.statistics), expected
+    given = corpus.cell_document, expectation, share, corpus.rows, FACTOR
+    return (case.words, *given, case.statistics), expected
 
 
 def cell_arguments(case):
     corpus = case.corpus
     n_topics = len(corpus.prior)
     counts = np.random.default_rng(2).random((len(corpus.cell_word), n_topics + 5)).astype(corpus.dtype)
-    given = counts, case.cell_weight, FACTOR
-    return (case.part_bounds, *case.words, *given, *case.statistics), counts[:, :n_topics]
+    return (case.words, counts, FACTOR, case.statistics), counts[:, :n_topics]
 
 
 KERNELS = pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
 from sktopic._kernels._alias import build_alias_tables
+from sktopic._kernels._groups import AliasTables, DocumentCells
 from sktopic._kernels._table_indicators import sweep_tables, token_conditional
 from tests.kernels.tools import (
     ROUNDING,
@@ -58,14 +59,14 @@ def words_with_table(corpus, sampler):
 
 
 def alias_tables(corpus, sampler):
-    """Numbers of the words' tables, and their parts."""
+    """AliasTables of the words that have one."""
     words = np.flatnonzero(words_with_table(corpus, sampler)).astype(np.int32)
     of_word = np.full(len(corpus.rows), -1, dtype=np.int32)
     of_word[words] = np.arange(len(words))
     shape = len(words), len(corpus.prior)
     threshold, alias = np.empty(shape), np.empty(shape, dtype=np.int32)
     build_alias_tables(words, corpus.rows, corpus.prior, threshold, alias)
-    return of_word, threshold, alias
+    return AliasTables(of_word, threshold, alias)
 
 
 def run(corpus, n_burn_in, n_sweeps, sampler, first=0, last=None, weights=NO_WEIGHTS):
@@ -77,8 +78,8 @@ def run(corpus, n_burn_in, n_sweeps, sampler, first=0, last=None, weights=NO_WEI
 
 def run_documents(corpus, documents, keys, n_burn_in, n_sweeps, sampler, weights=NO_WEIGHTS):
     given = corpus.rows, corpus.cumulative, corpus.prior, keys, weights
-    settings = n_burn_in, n_sweeps, sampler != "dense", *alias_tables(corpus, sampler)
-    return sweep_tables(*documents, *given, *settings)
+    tables = None if sampler == "dense" else alias_tables(corpus, sampler)
+    return sweep_tables(documents, *given, n_burn_in, n_sweeps, tables)
 
 
 def run_reference(corpus, n_burn_in, n_sweeps, sampler):
@@ -356,7 +357,7 @@ def test_documents_do_not_depend_on_their_order(sampler):
     pieces = [run(corpus, 2, 2, sampler, d, d + 1) for d in order]
     cells = np.concatenate([np.arange(corpus.indptr[d], corpus.indptr[d + 1]) for d in order])
     indptr = np.concatenate([[0], np.cumsum(np.diff(corpus.indptr)[order])])
-    documents = indptr, corpus.cell_word[cells], corpus.cell_count[cells]
+    documents = DocumentCells(indptr, corpus.cell_word[cells], corpus.cell_count[cells])
     shuffled = run_documents(corpus, documents, corpus.keys[order], 2, 2, sampler)
     for i in (1, 2):
         assert_array_equal(shuffled[i], np.concatenate([piece[i] for piece in pieces]))

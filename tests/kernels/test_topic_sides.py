@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sktopic._kernels._groups import TokensByDocument
 from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
 from tests.reference import topic_sides as reference
 
@@ -26,7 +27,8 @@ def tokens(seed=0, n=60, n_documents=7, whole=True):
 def drawn(document, word, size, weight, side, prior, share, n_sweeps, key):
     first = np.searchsorted(document, np.arange(len(weight) + 1))
     side = side.copy()
-    found = draw_sides(first, word, size, weight, side, prior, share, ETA, N_FEATURES, n_sweeps, key)
+    topic_tokens = TokensByDocument(first, word, size, weight)
+    found = draw_sides(topic_tokens, side, prior, share, ETA, N_FEATURES, n_sweeps, key)
     return side, *found
 
 

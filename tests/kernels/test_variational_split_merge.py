@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sktopic._kernels._groups import DocumentCells
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from tests.kernels.tools import for_both_precisions
 from tests.reference import variational_split_merge as reference
@@ -58,7 +59,7 @@ def test_mixing_of_pairs_is_that_of_the_reference(dtype):
     ]
     tokens = np.array([np.bincount(d, weights=c, minlength=12) for _, d, c in lists]).T.copy()
     pairs = np.array([(i, j) for i in range(5) for j in range(5) if i != j])
-    given = indptr, word, count, share, expectation, rows, tokens, 1e-12, pairs
+    given = DocumentCells(indptr, word, count), share, expectation, rows, tokens, 1e-12, pairs
     mixing = pairs_mixing(*given, 0, 12)
     for (i, j), found in zip(pairs.tolist(), mixing.T):
         (cell1, document1, tokens1), (cell2, _, tokens2) = lists[i], lists[j]

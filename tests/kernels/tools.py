@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from sktopic._kernels._groups import DocumentCells, LeftOut
 from sktopic._kernels._team import Team
 from tests.reference.documents import clump_weights
 from tests.reference.topics import gather_topics
@@ -69,21 +70,22 @@ class Corpus:
 
     @property
     def documents(self):
-        return self.indptr, self.cell_word, self.cell_count
+        return DocumentCells(self.indptr, self.cell_word, self.cell_count)
 
     def unassigned(self):
         return np.full(self.clump_indptr[-1], -1, dtype=np.int32)
 
     def own_tokens(self, seed):
-        """own, token, smoothing and unit: some documents are in topics of some tokens, and less or more."""
+        """LeftOut: some documents are in topics of some tokens, and less or more."""
         rng, n_topics = np.random.default_rng(seed), len(self.prior)
         own = np.maximum(rng.normal(0.5, 0.5, self.n_documents), 0.0)
-        return own, rng.gamma(1.0, 0.1, n_topics), rng.gamma(1.0, 0.01, n_topics), np.exp(-self.log_norm)
+        token, smoothing = rng.gamma(1.0, 0.1, n_topics), rng.gamma(1.0, 0.01, n_topics)
+        return LeftOut(own, token, smoothing, np.exp(-self.log_norm))
 
     def piece(self, first, last):
-        """indptr, cell_word and cell_count of some of the documents, without copying."""
+        """Some of the documents, without copying."""
         cells = slice(self.indptr[first], self.indptr[last])
-        return self.indptr[first : last + 1], self.cell_word[cells], self.cell_count[cells]
+        return DocumentCells(self.indptr[first : last + 1], self.cell_word[cells], self.cell_count[cells])
 
 
 def random_topics(rng, n_words, n_topics, concentration=0.3):

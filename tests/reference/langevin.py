@@ -17,9 +17,7 @@ def langevin_step(
     last_part,
     part_bounds,
     theta,
-    counts,
-    counts_row,
-    factor,
+    batch,
     topic_word_prior,
     pull_down,
     step,
@@ -32,7 +30,7 @@ def langevin_step(
     for p in range(first_part, last_part):
         words = range(part_bounds[p], part_bounds[p + 1])
         for w in words:
-            n = factor * counts[counts_row[w]] if counts_row[w] >= 0 else 0.0
+            n = batch.factor * batch.counts[batch.row[w]] if batch.row[w] >= 0 else 0.0
             noise = normals(combine(key, w), (n_topics + 1) // 2)[:n_topics]
             drift = topic_word_prior + n - theta[w] * pull_down
             theta[w] = np.abs(theta[w] + step / 2 * drift + np.sqrt(step * theta[w]) * noise)

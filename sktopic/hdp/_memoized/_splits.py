@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import digamma, xlogy
 
+from sktopic._kernels._groups import WholeTopic
 from sktopic._kernels._rng import combine_keys
 from sktopic._topics._prior import SMALLEST
 from sktopic.hdp._memoized._bound import DocumentTopics, TopicTokens
@@ -173,8 +174,8 @@ def propose(corpus, k, found, n_documents, n_parts, key):
     weight = np.concatenate([part for _, part in found])
     geometric, n_features = topics.as_read("geometric"), len(topics.statistics.store)
     log_words = digamma(geometric.store[words, k] + topics.eta) - geometric.norm[k]
-    given = cells, n_documents, log_words, topics.weights[k], topics.alpha, topics.eta, n_features
-    best = propose_parts(*given, n_parts, key, weight)
+    whole = WholeTopic(log_words, topics.weights[k], topics.alpha, topics.eta, n_features)
+    best = propose_parts(cells, weight, whole, n_parts, key)
     some = best.columns.sum(axis=1) >= FEWEST_TOKENS
     if some.sum() < 2:
         return None
