@@ -178,7 +178,7 @@ def _prior(value, n_components):
         )
     if isinstance(value, str):
         raise ValueError(f"doc_topic_prior={value!r}: a positive number or an array is allowed.")
-    return check_prior(value, n_components)
+    return np.array(check_prior(value, n_components))
 
 
 def check_documents(X, topics, names=None):

@@ -101,7 +101,7 @@ def given_doc_topic_prior(value, n_components, prior, n_topics):
     n_components : number of topics at the start
     prior : TopicWordPrior, which knows where these are by now
     """
-    given, topics = check_prior(value, n_components), prior.topic_of_start
+    given, topics = np.array(check_prior(value, n_components)), prior.topic_of_start
     if topics is None:
         return given
     left = topics >= 0

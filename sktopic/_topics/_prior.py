@@ -41,7 +41,7 @@ def default_topic_word_prior(n_components):
 
 
 def check_prior(value, n_components, name="doc_topic_prior"):
-    """Return a prior as ndarray of shape (n_components,), float64.
+    """Return a prior as ndarray of shape (n_components,), float64; read-only, and of a number small.
 
     value: None (the default), a positive number, an array of n_components positive numbers, or one of
     the strings that ask for learning, which start from the default.
@@ -54,9 +54,7 @@ def check_prior(value, n_components, name="doc_topic_prior"):
         raise ValueError(
             f"{name}={value!r}: a number or an array of shape ({n_components},) is allowed."
         ) from None
-    if prior.ndim == 0:
-        prior = np.full(n_components, float(prior))
-    if prior.shape != (n_components,):
+    if prior.shape not in ((), (n_components,)):
         raise ValueError(
             f"{name} has shape {prior.shape}; a number or an array of shape ({n_components},) is allowed."
         )
@@ -64,7 +62,7 @@ def check_prior(value, n_components, name="doc_topic_prior"):
         raise ValueError(
             f"{name}={value!r}: every entry must be positive finite, between {SMALLEST:g} and {LARGEST:g}."
         )
-    return prior.copy()
+    return np.broadcast_to(prior, n_components)  # a file may pretend that there are billions of topics
 
 
 @dataclass

@@ -153,7 +153,7 @@ class CollapsedLDA:
             CollapsedState(
                 words=WordCounts.empty(n_features, self.n_components),
                 prior=TopicWordPrior(base=default_topic_word_prior(self.n_components)),
-                doc_topic_prior=check_prior(self.doc_topic_prior, self.n_components),
+                doc_topic_prior=np.array(check_prior(self.doc_topic_prior, self.n_components)),
                 gains=np.zeros(self.n_components + 1),
                 chain=Chain.begun(seed),
             )

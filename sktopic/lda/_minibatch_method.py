@@ -177,7 +177,7 @@ class MinibatchLDA:
         words = self._initial_words(n_features, seed)
         state = LDAState(
             words=words,
-            doc_topic_prior=check_prior(self.doc_prior.value, self.n_components),
+            doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
             word_prior=TopicWordPrior(base=self.word_prior.default),
             prior_rule=None,
             prior_averages=np.empty(0),

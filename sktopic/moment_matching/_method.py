@@ -63,7 +63,7 @@ class FilterMethod:
         """The state, of a class of states with these further parts, before the first token."""
         state = kind(
             topics=topics,
-            doc_topic_prior=check_prior(self.doc_topic_prior, topics.n_topics),
+            doc_topic_prior=np.array(check_prior(self.doc_topic_prior, topics.n_topics)),
             topic_word_prior=self.word_prior(topics.n_features),
             moments=moments_at_start(np.empty(0)),
             log_marginal_likelihood=0.0,
@@ -97,7 +97,7 @@ class FilterMethod:
         """The state from which training continues with parameters that may have changed."""
         prior = state.doc_topic_prior
         if not self.learns_prior:
-            prior = check_prior(self.doc_topic_prior, state.topics.n_topics)
+            prior = np.array(check_prior(self.doc_topic_prior, state.topics.n_topics))
         state = replace(state, topics=writable(state.topics), doc_topic_prior=prior)
         if self.learns_prior != (len(state.moments.averages) > 0):
             state = self._learning_anew(state)
