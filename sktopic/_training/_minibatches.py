@@ -58,7 +58,12 @@ class Update:
 
 
 class MinibatchMethod(Protocol):
-    """What the loop asks of a method; ``state`` is a MinibatchState."""
+    """What the loop asks of a method; ``state`` is a MinibatchState.
+
+    An update that may take long is made on a copy of the statistics, unless the method has another function,
+    ``undo(state, counts, update)``: that returns one that restores the statistics after such an update, or
+    None where it can not.
+    """
 
     reads_whole_batches: bool  # whether the document step, or the update, has to see a batch as a whole
     learns_from_gains: bool  # whether an update is to have the PriorStatistics of its documents
@@ -184,8 +189,9 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
     counts = counts_of_batch(method, state, reader, rows, update, workers)
     # Ctrl-C waits for the update; or, where that may take long, stops it, and leaves no trace.
     short = method.work(state, counts, update) < LONG_WORK
-    with training.changing(), training.complete_or_undone(waits=short):
-        if not short:
+    undo = None if short or not hasattr(method, "undo") else method.undo(state, counts, update)
+    with training.changing(), training.complete_or_undone(waits=short, undo=undo):
+        if not short and undo is None:
             state = changed(state, words=duplicate(state.words))
         if earlier is not None and earlier.share > 0.0 and counts.n_tokens > 0.0:
             earlier.share *= method.kept(state, update)
