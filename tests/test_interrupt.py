@@ -197,7 +197,7 @@ UPDATES = {
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
     "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
-    "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
+    "births": (partial(OnlineEMHDP, max_births=3), (_online_em_method, "with_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
     "splits": (partial(DirectAssignmentHDP, n_components=5), (Moves, "split")),
     "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_take_over")),
