@@ -5,6 +5,7 @@ With integer weights it is the same as repeated rows, to rounding: copies of a d
 
 import inspect
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,7 @@ from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference import DenseCounts
 from sktopic._runtime._parallel import Workers
+from sktopic._training._minibatches import counts_of_batch
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP

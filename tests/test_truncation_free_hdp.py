@@ -36,9 +36,8 @@ def chain_of(dense, counts=None, sticks=None, gamma=0.7, alpha=1.3, eta=0.2, tot
     counts = np.zeros((batch.n_words, 0)) if counts is None else np.asarray(counts, dtype=np.float64)
     sticks = np.zeros((2, counts.shape[1])) if sticks is None else np.asarray(sticks, dtype=np.float64)
     totals = counts.sum(axis=0) if totals is None else np.asarray(totals, dtype=np.float64)
-    return BatchChain(
-        batch, KnownTopics(counts, totals, sticks), ChainPrior(gamma, alpha, eta, dense.shape[1])
-    )
+    prior = ChainPrior(gamma, alpha, eta, n_features=dense.shape[1])
+    return BatchChain(batch, KnownTopics(counts, totals, sticks), prior)
 
 
 # Updates
@@ -216,13 +215,16 @@ def test_sticks_are_scaled_as_tables_are():
 
 def test_a_batch_weighs_its_tables_against_those_of_as_many_documents(monkeypatch):
     """However large the corpus is, new topics have what sticks left them in a batch before."""
-    seen, first = [], best_sticks
-    monkeypatch.setattr(
-        _truncation_free_method, "best_sticks", lambda *given: seen.append(given) or first(*given)
-    )
+    seen = []
+
+    def watched(tables, concentration):
+        seen.append(tables)
+        return best_sticks(tables, concentration)
+
+    monkeypatch.setattr(_truncation_free_method, "best_sticks", watched)
     for total in (60, 1e8):
         model = make_model(total_samples=total, topic_concentration=3.0).partial_fit(X[:30])
-        tables = seen[-1][0] * 30 / total
+        tables = seen[-1] * 30 / total
         sticks = []
 
         def chain(batch, known, prior, sticks=sticks):
@@ -232,7 +234,7 @@ def test_a_batch_weighs_its_tables_against_those_of_as_many_documents(monkeypatc
         with monkeypatch.context() as patch:
             patch.setattr(_truncation_free_method, "BatchChain", chain)
             model.partial_fit(X[30:60])
-        assert_allclose(sticks, [first(tables, 3.0)], rtol=1e-6)
+        assert_allclose(sticks, [best_sticks(tables, 3.0)], rtol=1e-6)
 
 
 def test_topics_are_born_and_keep_their_identity():
