@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import grown
+from sktopic._state._fields import changed, grown
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
@@ -59,7 +59,7 @@ class OnlineHDP(ABC):
 
     def adopted(self, state):
         """The state with parameters that were changed since the last call."""
-        return replace(
+        return changed(
             state,
             topic_concentration=float(self.topic_concentration),
             doc_concentration=float(self.doc_concentration),
@@ -103,10 +103,10 @@ class OnlineHDP(ABC):
         return self.rule(state.words, counts, self.step_size(state), state.n_topic_updates == 0, workers)
 
     def absorb(self, state, counts, update, workers):
-        state = replace(state, total_samples=float(update.total_samples))
+        state = changed(state, total_samples=float(update.total_samples))
         if counts.n_tokens > 0.0:
             state = self.learned(state, counts, update, workers)
-            state = replace(state, n_topic_updates=state.n_topic_updates + 1)
+            state = changed(state, n_topic_updates=state.n_topic_updates + 1)
         return self.reported(state)
 
     def work(self, state, counts, update):
@@ -125,13 +125,13 @@ class OnlineHDP(ABC):
 
     def edited_columns(self, state, edit):
         """The same of an edit of the topics in all columns, but for what is reported."""
-        state = replace(state, words=edited_topics(state.words, edit))
-        return state if self.keeps_columns else replace(state, ids=edit.left(state.ids))
+        state = changed(state, words=edited_topics(state.words, edit))
+        return state if self.keeps_columns else changed(state, ids=edit.left(state.ids))
 
     def frozen(self, state, columns):
         """The state in which the topics of these columns are frozen, and no others."""
         words = frozen_topics(state.words, columns, self.unit(state), state.topic_word_prior)
-        return replace(state, words=words)
+        return changed(state, words=words)
 
     def grown(self, state, n_words):
         """The state with so many words more."""

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._state._fields import part
+from sktopic._state._fields import changed, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens, probabilities
@@ -85,15 +85,15 @@ class GrowingOnlineEM(OnlineHDP):
         alpha = state.proportions.alpha
         in_use = np.flatnonzero(columns_in_use(state, self.unit(state))[: state.n_born])
         weights = alpha / max(state.doc_concentration, alpha.sum())
-        return replace(state, in_use=in_use, topic_weights=weights[in_use], doc_topic_prior=alpha[in_use])
+        return changed(state, in_use=in_use, topic_weights=weights[in_use], doc_topic_prior=alpha[in_use])
 
     def edited_columns(self, state, edit):
         n = state.n_born
         # No other topic gets the number of one that goes.
-        state = replace(state, next_id=first_new_id(state, state.ids[:n]))
+        state = changed(state, next_id=first_new_id(state, state.ids[:n]))
         # Spare columns have no parameters.
         prior = state.proportions.edited(replace(edit, into=edit.into[:n]))
-        return replace(super().edited_columns(state, edit), proportions=prior)
+        return changed(super().edited_columns(state, edit), proportions=prior)
 
     # Documents
 
@@ -131,9 +131,9 @@ class GrowingOnlineEM(OnlineHDP):
     def learned(self, state, counts, update, workers):
         rho, is_first = self.step_size(state), state.n_topic_updates == 0
         state = with_spare(state, len(counts.expected.prior) - state.n_born)
-        state = replace(state, words=self.entered(state, counts, workers))
+        state = changed(state, words=self.entered(state, counts, workers))
         if not is_first:  # the very first batch reads random topics
-            state = replace(state, proportions=self._learned_proportions(state, counts.expected))
+            state = changed(state, proportions=self._learned_proportions(state, counts.expected))
         tokens = expected_tokens(state.words, counts.n_documents / rho)  # of the batch
         drawn = counts.expected.drawn_topics()
         return with_births(state, drawn[tokens[drawn] >= self.min_birth_tokens], counts.words, update)
@@ -169,7 +169,7 @@ def with_columns(state, n_known, born, n_spare):
     topics = np.append(np.arange(n_known), born).astype(np.int64)
     words, known = of_topics(state.words, topics, n_spare=n_spare), state.ids[:n_known]
     new = first_new_id(state, known) + np.arange(words.n_topics - n_known)
-    return replace(state, words=words, ids=np.append(known, new))
+    return changed(state, words=words, ids=np.append(known, new))
 
 
 def first_new_id(state, known):
@@ -194,7 +194,7 @@ def with_births(state, topics, words, update):
         state.words.clear(slice(n, None), words)
         return state
     shares, _ = new_shares(state, n_spare, update)
-    return replace(
+    return changed(
         with_columns(state, n, born, n_spare),
         proportions=prior.with_born(shares[born - n]),
     )

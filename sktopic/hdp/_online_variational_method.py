@@ -1,12 +1,12 @@
 """Online variational inference for the HDP: natural gradient steps of the posterior of a corpus."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._state._fields import array
+from sktopic._state._fields import array, changed
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_views import geometric, posterior_bound
 from sktopic.hdp._hdp_state import HDPState, columns_in_use
@@ -71,10 +71,10 @@ class OnlineVariational(OnlineHDP):
         weights = state.sticks.weights()[in_use]
         weights = weights / weights.sum()
         prior = np.maximum(state.doc_concentration * weights, SMALLEST)
-        return replace(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
+        return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
 
     def edited_columns(self, state, edit):
-        return replace(super().edited_columns(state, edit), atoms=edit.sums(state.atoms))
+        return changed(super().edited_columns(state, edit), atoms=edit.sums(state.atoms))
 
     # Documents
 
@@ -105,7 +105,7 @@ class OnlineVariational(OnlineHDP):
     def learned(self, state, counts, update, workers):
         rho = self.step_size(state)
         atoms = counts.expected.prior_statistics().topic_gains / counts.n_documents
-        return replace(
+        return changed(
             state,
             words=self.entered(state, counts, workers),
             atoms=(1.0 - rho) * state.atoms + rho * atoms,

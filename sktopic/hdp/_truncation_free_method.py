@@ -1,12 +1,12 @@
 """Truncation-free variational inference for the HDP: batches that are chains, and bring new topics."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from sktopic._inference import GibbsInference
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import array
+from sktopic._state._fields import array, changed
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_counts_of, expected_tokens
@@ -65,10 +65,10 @@ class TruncationFree(OnlineHDP):
         in_use = np.flatnonzero(columns_in_use(state, self.unit(state)))
         weights = stick_weights(state.sticks)[in_use]
         prior = np.maximum(state.doc_concentration * weights, SMALLEST)
-        return replace(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
+        return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
 
     def edited_columns(self, state, edit):
-        return replace(super().edited_columns(state, edit), sticks=edited_sticks(state.sticks, edit))
+        return changed(super().edited_columns(state, edit), sticks=edited_sticks(state.sticks, edit))
 
     # Documents
 
@@ -103,12 +103,12 @@ class TruncationFree(OnlineHDP):
 
     def learned(self, state, counts, update, workers):
         if state.n_topic_updates == 0:
-            state = replace(of_columns(state, np.empty(0, dtype=np.int64)), next_id=0)
+            state = changed(of_columns(state, np.empty(0, dtype=np.int64)), next_id=0)
         state = with_new_topics(state, len(counts.expected.tables) - state.words.n_topics)
         rho = self.step_size(state)
         tables = counts.expected.tables * (update.total_samples / counts.n_documents)
         best = best_sticks(tables, state.topic_concentration)
-        state = replace(
+        state = changed(
             state,
             words=self.entered(state, counts, workers),
             sticks=(1.0 - rho) * state.sticks + rho * best,
@@ -122,7 +122,7 @@ class TruncationFree(OnlineHDP):
 
 def of_columns(state, kept):
     """The state without the other topics."""
-    return replace(
+    return changed(
         state,
         words=of_topics(state.words, kept),
         sticks=state.sticks[:, kept],
@@ -135,7 +135,7 @@ def with_new_topics(state, n):
     if n <= 0:
         return state
     sticks = np.repeat([[1.0], [state.topic_concentration]], n, axis=1)
-    return replace(
+    return changed(
         state,
         words=of_topics(state.words, slice(None), n_spare=n),
         sticks=np.hstack([state.sticks, sticks]),
