@@ -119,7 +119,7 @@ def test_batch_without_a_past_has_the_exact_posterior(seed):
     chain.assign_at_random(2, seed)
     z, tables = np.empty((20_000, 6), dtype=int), np.empty(20_000)
     for i in range(20_000):
-        chain.sweep((seed << 32) + i, False)
+        chain.sweep((seed << 32) + i, counted=False)
         z[i], tables[i] = documents.z[place], chain.columns.tables.sum()
     assert_law_is_that_of_the_golden_posterior(z, tables)
 
@@ -157,7 +157,7 @@ def test_batch_beside_a_corpus_has_the_exact_law(sticks, seed):
     n = 40_000
     seen = np.empty((n, 2), dtype=int)
     for i in range(n):
-        chain.sweep((seed << 32) + i, False)
+        chain.sweep((seed << 32) + i, counted=False)
         seen[i] = chain.documents.z
     known = (seen == 0).sum(axis=1)
     kinds = np.column_stack([known == 2, known == 1, (known == 0) & (seen[:, 0] == seen[:, 1]), known == 0])
@@ -189,7 +189,7 @@ def test_topics_that_end_in_a_batch_leave_nothing():
     chain.assign_at_random(30, 0)
     sizes = []
     for key in range(12):
-        chain.sweep(key, key >= 6)
+        chain.sweep(key, counted=key >= 6)
         live = chain.live()
         tokens = np.bincount(chain.documents.z, minlength=len(live))
         assert_array_equal(tokens > 0, live)

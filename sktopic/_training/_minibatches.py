@@ -60,9 +60,8 @@ class Update:
 class MinibatchMethod(Protocol):
     """What the loop asks of a method; ``state`` is a MinibatchState.
 
-    An update that may take long is made on a copy of the statistics, unless the method has another function,
-    ``undo(state, counts, update)``: that returns one that restores the statistics after such an update, or
-    None where it can not.
+    A long update changes a copy of the statistics. A method can save the copy: its optional function
+    ``undo(state, counts, update)`` returns a function that restores the statistics after the update, or None.
     """
 
     reads_whole_batches: bool  # whether the document step, or the update, has to see a batch as a whole

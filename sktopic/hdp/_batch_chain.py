@@ -45,7 +45,7 @@ def edited_sticks(sticks, edit):
 
 @dataclass
 class KnownTopics:
-    """What documents before a batch say of the topics that there are.
+    """Topics of the corpus, as the documents before a batch have left them.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class KnownTopics:
 
 @dataclass(frozen=True)
 class ChainPrior:
-    """Parameters of the model that a chain has; n_features : words in the vocabulary."""
+    """Parameters of the model that a chain samples; n_features : words in the vocabulary."""
 
     topic_concentration: float
     doc_concentration: float
@@ -72,13 +72,14 @@ class ChainPrior:
 
 @dataclass
 class Columns:
-    """What a chain has of topics: those of the corpus, then those that it makes, then columns to spare.
+    """Arrays of a chain, with columns for topics of the corpus, then of the batch, then for new ones.
 
     Attributes
     ----------
     counts : (n_words, n_columns) tokens of the words of the batch, those of the corpus too
-    totals, sticks, ids : (n_columns,) or (2, n_columns) the same of all words, sticks without tables of the
-        batch, and names that the kernel has for topics
+    totals : (n_columns,) the same of all words
+    sticks : (2, n_columns) those of topics of the corpus, without tables of the batch
+    ids : (n_columns,) identities of topics, for the kernel
     tables : (n_columns,) of the batch
     summed, summed_tables : sums of the tokens and tables of the batch over counted sweeps
     """
@@ -97,7 +98,7 @@ class Columns:
             setattr(self, each.name, padded(getattr(self, each.name), size))
 
     def clear(self, gone):
-        """Let topics that are gone leave nothing."""
+        """Let topics that are gone have nothing; gone: (n_columns,) bool."""
         for array in (self.counts, self.totals, self.summed, self.summed_tables):
             array[..., gone] = 0.0
 
@@ -161,7 +162,7 @@ class BatchChain:
         weights[live] = np.maximum(alpha * stick * left[:-1], SMALLEST_WEIGHT)
         return weights, alpha * left[-1]
 
-    def sweep(self, key, counted):
+    def sweep(self, key, *, counted):
         """Draw sticks, then the topics of all tokens, then tables; counted: whether these are summed up."""
         weights, rest = self.draw_weights(generator_of(key, WEIGHT_KEY))
         columns, settings = self.columns, {"sampler": SAMPLERS["direct_assignment"], "common": 0}
@@ -184,7 +185,7 @@ class BatchChain:
     def run(self, burn_in, sweeps, key):
         """ChainCounts of some sweeps, after others that are discarded."""
         for sweep in range(burn_in + sweeps):
-            self.sweep(combine_keys(key, sweep), sweep >= burn_in)
+            self.sweep(combine_keys(key, sweep), counted=sweep >= burn_in)
         return self.result(sweeps)
 
     def result(self, n_sweeps):

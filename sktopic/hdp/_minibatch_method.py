@@ -1,4 +1,4 @@
-"""What mini-batch methods for the HDP share, as functions of their settings and the state."""
+"""Shared part of the mini-batch methods for the HDP: functions of settings and the state."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from sktopic.hdp._hdp_state import HDPState, words_in_use
 class OnlineHDP(ABC):
     """Base class of methods whose statistics are a mean over documents.
 
-    A method says how a state starts (`start`), what documents are inferred to be (`infer`), what the state is
-    after a batch with words (`learned`), and which topics and weights it then reports (`reported`).
+    A subclass defines the state before the first update (`start`), the document step (`infer`), the update by
+    a batch with words (`learned`), and the topics in use and their weights (`reported`).
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class OnlineHDP(ABC):
     # Topics
 
     def unit(self, state):
-        """What one unit of the statistics stands for, in tokens of the corpus."""
+        """Tokens of the corpus that one unit of the statistics stands for."""
         return state.total_samples
 
     def topics(self, state):
@@ -124,7 +124,7 @@ class OnlineHDP(ABC):
         return self.reported(self.edited_columns(state, columns))
 
     def edited_columns(self, state, edit):
-        """The same of an edit of the topics in all columns, but for what is reported."""
+        """The state after a TopicEdit of the topics in all columns, but for what `reported` sets."""
         state = changed(state, words=edited_topics(state.words, edit))
         return state if self.keeps_columns else changed(state, ids=edit.left(state.ids))
 

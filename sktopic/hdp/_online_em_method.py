@@ -50,7 +50,7 @@ class GrowingState(HDPState):
 
 @dataclass(frozen=True, kw_only=True)
 class GrowingOnlineEM(OnlineHDP):
-    """G-OEM.
+    """Online EM for an HDP whose topics are born in batches (G-OEM in the literature).
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class GrowingOnlineEM(OnlineHDP):
 
     def start(self, n_features, seed):
         n = self.n_components
-        # As after a table for each.
+        # The share after one table of each topic.
         share = float(self.doc_concentration) / (n + float(self.topic_concentration))
         prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
         words = random_words(n_features, n, seed, self.components)
@@ -89,7 +89,7 @@ class GrowingOnlineEM(OnlineHDP):
 
     def edited_columns(self, state, edit):
         n = state.n_born
-        # No other topic gets the number of one that goes.
+        # The number of a topic that goes is not given to another.
         state = changed(state, next_id=first_new_id(state, state.ids[:n]))
         # Spare columns have no parameters.
         prior = state.proportions.edited(replace(edit, into=edit.into[:n]))
@@ -102,25 +102,22 @@ class GrowingOnlineEM(OnlineHDP):
         while True:
             prior = state.proportions.with_spare(*new_shares(state, n_spare, update))
             topics = self._gathered(state, batch, prior, update, workers)
-            counts = self.inference(batch, topics, prior, keys, workers, self.learns_from_gains)
+            counts = self.inference(batch, topics, prior, keys, workers, with_prior_statistics=True)
             reaches_last = len(prior) - 1 in counts.drawn_topics()
             if self.max_births is not None or not reaches_last or n_spare >= MOST_BIRTHS:
                 return counts
             n_spare = min(2 * n_spare, MOST_BIRTHS)
 
     def _gathered(self, state, batch, prior, update, workers):
-        """Topic rows of the words of a batch.
-
-        A prior of more topics than there are columns is that of topics without tokens, too.
-        """
+        """Topic rows of the words of a batch; the prior may have topics more, which have no tokens."""
         words, n_more = state.words, len(prior) - state.words.n_topics
         if n_more > 0:
             words = of_topics(words, slice(None), n_spare=n_more)
         topics = probabilities(words, update.total_samples, state.topic_word_prior)
         gathered = topics.gather(batch.words, prior, workers)
         if update.earlier_share > 0.0:
-            # Passes come in random orders: so all documents, those of the batch too, are in what earlier
-            # passes have left of the statistics as often as its share says.
+            # Passes come in random orders. So every document, of this batch too, is in the part of the
+            # statistics that earlier passes have left, as often as the share says.
             weights = batch.weights_up_to_one()
             often = update.earlier_share * update.total_samples / state.corpus_size * weights
             gathered.own = topics.own_tokens(often)
@@ -178,7 +175,7 @@ def first_new_id(state, known):
 
 
 def new_shares(state, n, update):
-    """What the next n topics to come get, and what is left behind each (see GrowingPrior.shares)."""
+    """Shares of the next n topics to come, and the remainder behind each (see GrowingPrior.shares)."""
     u = uniforms(combine_keys(state.seed, BIRTH_KEY, update.number), n)
     return state.proportions.shares(u, state.doc_concentration, state.topic_concentration)
 

@@ -39,7 +39,7 @@ class AtomState(HDPState):
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineVariational(OnlineHDP):
-    """oHDP.
+    """Mean-field inference by steps along the natural gradient (oHDP in the literature).
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class OnlineVariational(OnlineHDP):
         return self.atom_step(state)(batch, topics, state.doc_topic_prior, None, workers).bounds
 
     def topic_bounds(self, state):
-        """What is not the documents' part, a sequence of numbers in nats."""
+        """The bound without the documents' part, a sequence of numbers in nats."""
         sticks = state.sticks
         return [
             sticks_bound(sticks.taken, sticks.left, state.topic_concentration),

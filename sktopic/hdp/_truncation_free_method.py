@@ -42,7 +42,7 @@ class StickState(HDPState):
 
 @dataclass(frozen=True, kw_only=True)
 class TruncationFree(OnlineHDP):
-    """VarGibbs.
+    """Gibbs sampling of batches, and variational posteriors of the corpus (VarGibbs in the literature).
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class TruncationFree(OnlineHDP):
 
     def start(self, n_features, seed):
         n = self.n_components
-        # As after a table for each.
+        # The sticks after one table of each topic.
         sticks = np.array([np.ones(n), float(self.topic_concentration) + np.arange(n)[::-1]])
         state = state_at_start(StickState, WordCounts.empty(n_features, n), seed, sticks=sticks)
         return self.reported(self.adopted(state))
@@ -75,7 +75,7 @@ class TruncationFree(OnlineHDP):
     def infer(self, state, batch, keys, update, workers):
         first, unit = state.n_topic_updates == 0, update.total_samples
         known = slice(0, 0 if first else state.words.n_topics)
-        # As of a corpus of as many documents: tables of the batch are weighed against those.
+        # Tables of the batch are weighed against those of a corpus of as many documents.
         share = min(batch.n_documents / update.total_samples, 1.0)
         chain = BatchChain(
             batch,
@@ -99,7 +99,7 @@ class TruncationFree(OnlineHDP):
     # Updates
 
     def step_size(self, state, t=None):
-        return 1.0 if state.n_topic_updates == 0 else super().step_size(state, t)  # from nothing
+        return 1.0 if state.n_topic_updates == 0 else super().step_size(state, t)  # it starts from nothing
 
     def learned(self, state, counts, update, workers):
         if state.n_topic_updates == 0:
