@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._estimators import _minibatch_model
 from sktopic._inference import VariationalStep, _dense_gibbs, _sparse_gibbs, _variational
 from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_counts import WordCounts
+from sktopic._training import _minibatches
 from sktopic._training._sweeps import SweepTrainer
 from sktopic.hdp import (
     CollapsedGibbsHDP,
@@ -30,6 +30,7 @@ from sktopic.hdp import (
     _collapsed_method,
     _corpus_topics,
     _final_moves,
+    _online_em_method,
     _restaurants,
     _stick_breaking,
     _table_step,
@@ -197,7 +198,7 @@ UPDATES = {
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
     "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
-    "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
+    "births": (partial(OnlineEMHDP, max_births=3), (_online_em_method, "with_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
     "splits": (partial(DirectAssignmentHDP, n_components=5), (Moves, "split")),
     "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_take_over")),
@@ -285,7 +286,7 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
     expected = make(**settings)
     if update > 1:
         expected.partial_fit(FEW[: 4 * (update - 1)])
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
+    monkeypatch.setattr(_minibatches, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
         call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
         if call == 0:

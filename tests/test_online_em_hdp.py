@@ -10,15 +10,16 @@ from scipy.special import digamma
 from scipy.stats import kstest
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators import _minibatch_model
 from sktopic._kernels._groups import CountsTarget
-from sktopic._kernels._rng import position_keys, uniforms
+from sktopic._kernels._rng import combine_keys, position_keys, uniforms
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import PRIOR_INERTIA
-from sktopic._topics._word_count_edits import of_topics
-from sktopic._topics._word_counts import N_PARTS, no_average
+from sktopic._topics._word_counts import N_PARTS, WordCounts, no_average
+from sktopic._training import _minibatches
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em
+from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em_method
+from sktopic.hdp._growing_prior import GrowingPrior
+from sktopic.hdp._online_em_method import GrowingOnlineEM
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import online_em_hdp as reference
 
@@ -37,22 +38,27 @@ def make_model(**params):
 def counts_of(model, dense, seed=0):
     """The document step for dense documents, and what it adds to words and topics, those to come last."""
     batch = DocumentReader(sp.csr_array(np.asarray(dense, dtype=np.float64))).batch(np.arange(len(dense)))
-    update, n_topics = next_update(model, model.total_samples_), model._n_trained
+    update, n_topics = next_update(model, model.total_samples_), model._state.words.n_topics
     added = np.zeros((np.shape(dense)[1], n_topics))
     target = CountsTarget(added, np.zeros((N_PARTS, n_topics)), *no_average(n_topics))
     with Workers(1) as workers:
-        counts = model._document_step(batch, position_keys(seed, 0, len(dense)), update, workers)
+        keys = position_keys(seed, 0, len(dense))
+        counts = model._method().infer(model._state, batch, keys, update, workers)
         counts.add_to(target, batch.words, 1.0, workers)
     return counts, added
 
 
 def read(model):
     """Topics (n_topics, n_features) in training, without those to come."""
-    counts = model._statistics.store[:, : len(model._alpha)].T * (
-        model.total_samples_ * model._statistics.scale
-    )
+    words = model._state.words
+    counts = words.store[:, : len(alpha_of(model))].T * (model.total_samples_ * words.scale)
     counts += model.topic_word_prior_
     return counts / counts.sum(axis=1, keepdims=True)
+
+
+def alpha_of(model):
+    """The prior of topics in training, without those to come."""
+    return model._state.proportions.alpha
 
 
 # Documents
@@ -63,8 +69,9 @@ def test_single_tokens_have_the_conditional_in_print(max_births):
     """Several topics to come break sticks off what a new one has; with none it is left out."""
     model = make_model(doc_concentration=3.0, max_births=max_births, topic_concentration=2.0).fit(X)
     _, added = counts_of(model, np.eye(25))
-    n, phi = len(model._alpha), read(model)
-    expected = np.array([reference.conditional(0, model._alpha, 3.0, phi[:, w], 25) for w in range(25)])
+    alpha, phi = alpha_of(model), read(model)
+    n = len(alpha)
+    expected = np.array([reference.conditional(0, alpha, 3.0, phi[:, w], 25) for w in range(25)])
     if max_births == 0:
         expected[:, n] = 0.0
         expected /= expected.sum(axis=1, keepdims=True)
@@ -72,15 +79,15 @@ def test_single_tokens_have_the_conditional_in_print(max_births):
     n_spare = 16 if max_births is None else max_births
     assert added.shape[1] == n + n_spare
     if n_spare:
-        shares = reference.shares(1.0, uniforms(birth_key(model), n_spare), 2.0)
+        shares = reference.shares(1.0, uniforms(birth_key(model._state), n_spare), 2.0)
         shares[-1] = 1.0 - shares[:-1].sum()  # all behind the last one
         assert_allclose(added[:, n:], expected[:, n:] * shares, rtol=2e-5, atol=1e-10)
         assert added[:, n:].max() > 1e-4
 
 
-def birth_key(model, number=None):
-    """The key of the sticks of an update, the next one unless its number is given."""
-    return model._key(_online_em.BIRTH_KEY, model.n_batch_iter_ if number is None else number)
+def birth_key(state):
+    """The key of the sticks of the next update."""
+    return combine_keys(state.seed, _online_em_method.BIRTH_KEY, state.n_updates)
 
 
 @for_each_seed
@@ -89,7 +96,7 @@ def test_two_tokens_have_the_joint_law_in_print(seed):
     model = make_model(doc_concentration=3.0, doc_burn_in=20, max_births=1).fit(X)
     dense = np.zeros((1, 25))
     dense[0, [2, 7]] = 1
-    phi, alpha = read(model), model._alpha
+    phi, alpha = read(model), alpha_of(model)
     prior = np.append(alpha, 3.0 - alpha.sum())
     rows = np.vstack([phi, np.full(25, 1 / 25)])
     joint = np.outer(prior * rows[:, 2], prior * rows[:, 7]) + np.diag(prior * rows[:, 2] * rows[:, 7])
@@ -112,43 +119,42 @@ def test_two_tokens_have_the_joint_law_in_print(seed):
 def test_statistics_and_proportions_move_as_printed(monkeypatch):
     """Documents of words that one topic has: their topics are certain, and expectations known."""
     model = make_model(topic_word_prior=0.0, doc_concentration=1000.0).partial_fit(X)
-    words = 24
+    n_words = 24
     store = np.zeros((25, 4))
-    store[np.arange(words), np.arange(words) % 3] = 1.0
-    model._statistics = of_topics(model._statistics, [0, 0, 0, 0])
-    model._ids = np.arange(4)
-    model._statistics.store[:], model._statistics.totals[:] = store, store.sum(axis=0)
-    model._statistics = replace(model._statistics, scale=20.0 / store.sum())
-    model._alpha = np.array([3.0, 2.0, 3.0])
-    model._log_theta = digamma(model._alpha) - digamma(model._alpha.sum())
-    model._report_topics()
-    before, alpha, old = model._statistics.store * model._statistics.scale, model._alpha, model._log_theta
+    store[np.arange(n_words), np.arange(n_words) % 3] = 1.0
+    alpha = np.array([3.0, 2.0, 3.0])
+    old = digamma(alpha) - digamma(alpha.sum())
+    words = replace(WordCounts.of(store), scale=20.0 / store.sum())
+    changed = replace(model._state, words=words, ids=np.arange(4), proportions=GrowingPrior(alpha, old))
+    model._state = model._method().reported(changed)
+    before = store * words.scale
     monkeypatch.setattr(_growing_prior, "TOL", 1e-12)
     monkeypatch.setattr(_growing_prior, "MAX_ITER", 1000)
     # No topic to come: nothing is drawn to it.
-    monkeypatch.setattr(_growing_prior.GrowingPrior, "left", lambda self, concentration: 0.0)
+    monkeypatch.setattr(GrowingPrior, "left", lambda self, concentration: 0.0)
     dense = np.zeros((30, 25))
-    dense[:, :words] = np.random.default_rng(0).integers(0, 3, (30, words))
-    t = model._n_topic_updates + 1
+    dense[:, :n_words] = np.random.default_rng(0).integers(0, 3, (30, n_words))
+    t = model._state.n_topic_updates + 1
     model.partial_fit(dense)
     n = np.zeros((30, 3))
-    for w in range(words):
+    for w in range(n_words):
         n[:, w % 3] += dense[:, w]
     hat = np.zeros((25, 3))
-    hat[np.arange(words), np.arange(words) % 3] = dense[:, :words].sum(axis=0) / 30
-    rho = model._step_size(None)(t)
+    hat[np.arange(n_words), np.arange(n_words) % 3] = dense[:, :n_words].sum(axis=0) / 30
+    rho = model._method().steps(t)
     expected = (1 - rho) * before[:, :3] + rho * hat
-    assert_allclose(model._statistics.store[:, :3] * model._statistics.scale, expected, rtol=1e-5, atol=1e-12)
-    rho = model._step_size(None)(PRIOR_INERTIA + t - 1)
+    words, found = model._state.words, model._state.proportions
+    assert_allclose(words.store[:, :3] * words.scale, expected, rtol=1e-5, atol=1e-12)
+    rho = model._method().steps(PRIOR_INERTIA + t - 1)
     averages = (1 - rho) * old + rho * reference.log_proportions(n, alpha)
-    assert_allclose(model._log_theta, averages, rtol=1e-6)
-    fitted = digamma(model._alpha) - digamma(model._alpha.sum())
+    assert_allclose(found.log_theta, averages, rtol=1e-6)
+    fitted = digamma(found.alpha) - digamma(found.alpha.sum())
     assert_allclose(fitted, averages, rtol=1e-6)
 
 
 def test_proportions_never_take_all_that_there_is():
     model = make_model(doc_concentration=0.5, max_iter=5).fit(X)
-    assert model._alpha.sum() <= 0.5
+    assert alpha_of(model).sum() <= 0.5
     assert np.all(model.doc_topic_prior_ > 0)
     assert_allclose(model.topic_weights_, model.doc_topic_prior_ / 0.5)
 
@@ -166,32 +172,33 @@ def test_sticks_of_new_topics_have_their_law():
 def births(model, monkeypatch):
     """(alpha before and after, left before, places of topics to come with tokens, shares) of every update."""
     seen, counted = [], []
-    update_topics, original = OnlineEMHDP._update_topics, OnlineEMHDP._end_births
+    learned, original = GrowingOnlineEM.learned, _online_em_method.with_births
 
-    def watched_update(self, batch_counts, update, workers):
-        counted.append(batch_counts)
-        update_topics(self, batch_counts, update, workers)
+    def watched_update(self, state, counts, update, workers):
+        counted.append(counts)
+        return learned(self, state, counts, update, workers)
 
-    def end_births(self, topics, words, update):
-        before, counts = self._alpha, counted[-1].expected
-        left, n = self._prior.left(self.doc_concentration_), len(before)
+    def with_births(state, topics, words, update):
+        before, counts = state.proportions, counted[-1].expected
+        left, n = before.left(state.doc_concentration), state.n_born
         tokens = np.zeros((25, len(counts.prior)))
         parts = np.zeros((N_PARTS, len(counts.prior)))
         with Workers(1) as workers:
             target = CountsTarget(tokens, parts, *no_average(len(counts.prior)))
             counts.add_to(target, counted[-1].words, 1.0, workers)
-        found = [k for k in counts.drawn_topics().tolist() if tokens[:, k].sum() >= self.min_birth_tokens]
+        found = [k for k in counts.drawn_topics().tolist() if tokens[:, k].sum() >= model.min_birth_tokens]
         places = [k - n for k in found if k >= n]
-        columns = self._statistics.store[:, n:][:, places].copy()
-        shares = reference.shares(left, uniforms(birth_key(self), self._n_spare), self.topic_concentration)
-        original(self, topics, words, update)
-        seen.append((before, self._alpha, left, places, shares[places]))
-        if len(self._alpha) > n:
-            assert_array_equal(self._statistics.store[:, n : len(self._alpha)], columns)
-        assert not np.any(self._statistics.store[:, len(self._alpha) :])  # those to come have nothing
+        columns = state.words.store[:, n:][:, places].copy()
+        shares = reference.shares(left, uniforms(birth_key(state), state.n_spare), state.topic_concentration)
+        after = original(state, topics, words, update)
+        seen.append((before.alpha, after.proportions.alpha, left, places, shares[places]))
+        if after.n_born > n:
+            assert_array_equal(after.words.store[:, n : after.n_born], columns)
+        assert not np.any(after.words.store[:, after.n_born :])  # those to come have nothing
+        return after
 
-    monkeypatch.setattr(OnlineEMHDP, "_update_topics", watched_update)
-    monkeypatch.setattr(OnlineEMHDP, "_end_births", end_births)
+    monkeypatch.setattr(GrowingOnlineEM, "learned", watched_update)
+    monkeypatch.setattr(_online_em_method, "with_births", with_births)
     model.fit(X)
     return seen
 
@@ -212,28 +219,28 @@ def test_a_topic_is_born_when_tokens_are_drawn_to_it(monkeypatch, gamma, max_bir
             assert_allclose(after[len(before) :], np.maximum(shares, 1e-6), rtol=1e-9)
     if max_births is not None:
         assert max(numbers) <= max_births
-        assert model._n_trained == len(model._alpha) + max_births
+        assert model._state.words.n_topics == len(alpha_of(model)) + max_births
     assert (max(numbers) > 0) == (max_births != 0)
     assert min(numbers) == 0
-    assert len(model._alpha) == 2 + sum(numbers)
+    assert len(alpha_of(model)) == 2 + sum(numbers)
 
 
 def test_a_batch_has_as_many_births_as_it_needs():
     """With thin sticks and hardly any weight on topics that there are, most tokens are drawn to new ones."""
     settings = {"topic_concentration": 30.0, "doc_concentration": 1e6, "min_birth_tokens": 0.0, "max_iter": 1}
     model = make_model(n_components=1, batch_size=90, **settings).fit(X)
-    assert len(model._alpha) > 17
-    assert 16 < model._n_spare < 1000
+    assert len(alpha_of(model)) > 17
+    assert 16 < model._state.n_spare < 1000
 
 
 def test_max_births_may_change_in_a_stream():
     model = make_model(max_births=0).partial_fit(X)
-    assert len(model._alpha) == 2
+    assert len(alpha_of(model)) == 2
     model.set_params(max_births=5).partial_fit(X)
-    n = len(model._alpha)
+    n = len(alpha_of(model))
     assert n > 2
     model.set_params(max_births=0).partial_fit(X)
-    assert len(model._alpha) == n == model._n_trained
+    assert len(alpha_of(model)) == n == model._state.words.n_topics
 
 
 def test_an_update_without_births_copies_no_statistics(monkeypatch):
@@ -241,18 +248,18 @@ def test_an_update_without_births_copies_no_statistics(monkeypatch):
     wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(len(X.indptr) - 1, 10_000))
     # New topics have next to nothing, so that no token is drawn to one.
     model = make_model(topic_concentration=1e-12).partial_fit(wide)
-    before = model._statistics.store
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", before.size)
-    assert model.partial_fit(wide)._statistics.store is before
+    before = model._state.words.store
+    monkeypatch.setattr(_minibatches, "LONG_WORK", before.size)
+    assert model.partial_fit(wide)._state.words.store is before
 
 
 def test_an_update_with_births_copies_statistics_once(monkeypatch):
     """What follows the births; a failure before is undone word by word (see test_interrupt.py)."""
     model = make_model(topic_concentration=5.0, min_birth_tokens=0.0).partial_fit(X)
-    n_topics = model._alpha.size
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
-    monkeypatch.delattr(_minibatch_model, "duplicate")
-    assert model.partial_fit(X)._alpha.size > n_topics
+    n_topics = alpha_of(model).size
+    monkeypatch.setattr(_minibatches, "LONG_WORK", 0)
+    monkeypatch.delattr(_minibatches, "duplicate")
+    assert alpha_of(model.partial_fit(X)).size > n_topics
 
 
 def test_a_model_grows_with_its_stream():
@@ -265,7 +272,7 @@ def test_a_model_grows_with_its_stream():
         ids = np.union1d(ids, model.topic_ids_)
         assert_allclose(model.components_.sum(axis=1), 1.0)
     assert numbers[-1] > numbers[0] > 1
-    assert ids[-1] < len(model._alpha)
+    assert ids[-1] < len(alpha_of(model))
 
 
 @pytest.mark.parametrize("gamma", [1e-12, 1.0, 1e12])

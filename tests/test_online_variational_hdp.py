@@ -12,6 +12,7 @@ from scipy.stats import dirichlet
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import arrays_of
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import OnlineVariationalHDP
 from sktopic.lda import OnlineVariationalLDA
@@ -51,9 +52,13 @@ def step_of(model, counts):
 
 def full_posterior(model):
     """lambda of all topics, in use or not; and the sticks' Beta parameters; topics in order of sticks."""
-    weight = model.total_samples_ * model._statistics.scale
-    order = model.stick_topics_
-    return model._statistics.store.T[order] * weight + model.topic_word_prior_, *model.root_stick_posterior_
+    return lambda_of(model)[model.stick_topics_] + model.topic_word_prior_, *model.root_stick_posterior_
+
+
+def lambda_of(model):
+    """Expected tokens of words in all topics, ndarray of shape (n_topics, n_features)."""
+    words = model._state.words
+    return words.store.T * (model.total_samples_ * words.scale)
 
 
 # The bound
@@ -245,12 +250,12 @@ def test_online_step_moves_by_the_natural_gradient():
     """lambda, and the atoms of each topic: averages of what they were and what the batch alone asks for."""
     model = make_model(total_samples=500, learning_decay=0.7, learning_offset=3.0).partial_fit(X[:15])
     expected, atoms = expected_of(model, X[15:22])
-    lambda_, before = model._statistics.store.T * 500 * model._statistics.scale + ETA, 500 * model._atoms
+    lambda_, before = lambda_of(model) + ETA, 500 * model._state.atoms
     model.partial_fit(X[15:22])
     rho = (3.0 + 2) ** -0.7
     wanted = (1 - rho) * lambda_ + rho * (ETA + 500 / 7 * expected)
-    assert_allclose(model._statistics.store.T * 500 * model._statistics.scale + ETA, wanted, rtol=1e-9)
-    assert_allclose(500 * model._atoms, (1 - rho) * before + rho * 500 / 7 * atoms, rtol=1e-9)
+    assert_allclose(lambda_of(model) + ETA, wanted, rtol=1e-9)
+    assert_allclose(500 * model._state.atoms, (1 - rho) * before + rho * 500 / 7 * atoms, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_components", [3, 12])
@@ -313,7 +318,7 @@ def test_bars_are_found_and_counted(bars, bars_model):
 
 
 def test_topics_in_use_have_a_token_and_the_others_are_left_out(bars_model):
-    tokens = bars_model.total_samples_ * bars_model._statistics.scale * bars_model._statistics.totals
+    tokens = lambda_of(bars_model).sum(axis=1)
     n = bars_model.n_components_
     assert n < 30
     assert_array_equal(bars_model.topic_ids_, np.flatnonzero(tokens >= 1))
@@ -373,7 +378,7 @@ def test_truncations_and_counts_of_all_sizes(n_components, n_atoms, factor):
     assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-12)
     assert_allclose(theta[20], model.topic_weights_, rtol=1e-9)
     assert np.isfinite(model.score(counts)) and np.isfinite(model.elbo(counts))
-    assert all(np.isfinite(value).all() for value in vars(model).values() if isinstance(value, np.ndarray))
+    assert all(np.isfinite(array).all() for array in arrays_of(model._state).values())
 
 
 def test_documents_of_one_word():

@@ -5,6 +5,7 @@ With integer weights it is the same as repeated rows, to rounding: copies of a d
 
 import inspect
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,7 @@ from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference import DenseCounts
 from sktopic._runtime._parallel import Workers
+from sktopic._training._minibatches import counts_of_batch
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
@@ -162,9 +164,9 @@ def statistics(model, key):
     factors), and what it tells of the prior, as one vector."""
     with Workers(1) as workers:
         update, rows = next_update(model, model.total_samples_), np.arange(REPEATED.shape[0])
-        found = model._batch_counts(DocumentReader(REPEATED), rows, key, update, workers)
-        wants_prior = model._wants_prior_statistics or isinstance(model, OnlineEMHDP)
-        dense = DenseCounts(REPEATED.shape[1], model._n_trained, wants_prior)
+        method, state = model._method(), replace(model._state, seed=key)
+        found = counts_of_batch(method, state, DocumentReader(REPEATED), rows, update, workers)
+        dense = DenseCounts(REPEATED.shape[1], state.words.n_topics, method.learns_from_gains)
         dense.include(found.expected, found.words, workers)
     prior = dense.prior_statistics()
     directions = np.random.default_rng(1).random((5, REPEATED.shape[1]))

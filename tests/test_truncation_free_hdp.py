@@ -10,9 +10,11 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 from sktopic._documents._matrices import DocumentReader
+from sktopic._topics._word_count_views import expected_counts
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import TruncationFreeHDP, _truncation_free
-from sktopic.hdp._batch_chain import BatchChain, best_sticks, scaled_sticks
+from sktopic.hdp import TruncationFreeHDP, _truncation_free_method
+from sktopic.hdp._batch_chain import BatchChain, ChainPrior, KnownTopics, best_sticks, scaled_sticks
+from sktopic.hdp._truncation_free_method import TruncationFree
 from tests.kernels.test_hdp_gibbs import EXACT, assert_law_is_that_of_the_golden_posterior
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import truncation_free as reference
@@ -34,7 +36,8 @@ def chain_of(dense, counts=None, sticks=None, gamma=0.7, alpha=1.3, eta=0.2, tot
     counts = np.zeros((batch.n_words, 0)) if counts is None else np.asarray(counts, dtype=np.float64)
     sticks = np.zeros((2, counts.shape[1])) if sticks is None else np.asarray(sticks, dtype=np.float64)
     totals = counts.sum(axis=0) if totals is None else np.asarray(totals, dtype=np.float64)
-    return BatchChain(batch, counts, totals, sticks, (gamma, alpha), eta, dense.shape[1])
+    prior = ChainPrior(gamma, alpha, eta, n_features=dense.shape[1])
+    return BatchChain(batch, KnownTopics(counts, totals, sticks), prior)
 
 
 # Updates
@@ -43,41 +46,47 @@ def chain_of(dense, counts=None, sticks=None, gamma=0.7, alpha=1.3, eta=0.2, tot
 def test_updates_are_those_in_print(monkeypatch):
     """Posteriors after every batch, from the tokens and tables that it drew."""
     seen = []
-    original = TruncationFreeHDP._document_step
-    step = TruncationFreeHDP._global_step
+    original, step = TruncationFree.infer, TruncationFree.absorb
 
-    def document_step(self, *arguments):
+    def infer(self, *arguments):
         counts = original(self, *arguments)
         seen.append(counts)
         return counts
 
-    def global_step(self, batch_counts, update, workers):
-        first = self._n_topic_updates == 0
-        lam, (a, b) = self.topic_word_counts_ + 0.05, self._sticks
+    def posterior(state):
+        """Dirichlet parameters of topics, which all are in use."""
+        return expected_counts(state.words, state.total_samples).T + 0.05
+
+    def absorb(self, state, batch_counts, update, workers):
+        first = state.n_topic_updates == 0
+        lam, (a, b) = posterior(state), state.sticks
         if first:
             lam, a, b = lam[:0], a[:0], b[:0]
-        step(self, batch_counts, update, workers)
+        after = step(self, state, batch_counts, update, workers)
         if batch_counts.n_tokens == 0:
-            return
+            return after
         counts = batch_counts.expected
         tokens = np.zeros((len(counts.tables), 25))
         tokens[:, batch_counts.words] = counts.tokens.counts.T / 3
-        rho = 1.0 if first else self._step_size(update)(self._n_topic_updates)
+        rho = 1.0 if first else self.steps(after.n_topic_updates)
         given = rho, update.total_samples / batch_counts.n_documents, 0.05, 50.0
         lam, a, b = reference.update(lam, a, b, tokens, counts.tables, *given)
         kept = (lam - 0.05).sum(axis=1) >= 1.0
-        assert_allclose(self.topic_word_posterior_, lam[kept], rtol=1e-10)
-        assert_allclose(self._sticks, [a[kept], b[kept]], rtol=1e-12)
+        assert_array_equal(after.in_use, np.arange(len(after.ids)))
+        assert_allclose(posterior(after), lam[kept], rtol=1e-10)
+        assert_allclose(after.sticks, [a[kept], b[kept]], rtol=1e-12)
         weights = reference.mean_weights(a[kept], b[kept])
-        assert_allclose(self.topic_weights_, weights, rtol=1e-12)
-        assert_allclose(self.doc_topic_prior_, 5.0 * weights, rtol=1e-12)
-        means = self.topic_word_posterior_ / self.topic_word_posterior_.sum(axis=1, keepdims=True)
-        assert_allclose(self.components_, means, rtol=1e-10)
+        assert_allclose(after.topic_weights, weights, rtol=1e-12)
+        assert_allclose(after.doc_topic_prior, 5.0 * weights, rtol=1e-12)
+        return after
 
-    monkeypatch.setattr(TruncationFreeHDP, "_document_step", document_step)
-    monkeypatch.setattr(TruncationFreeHDP, "_global_step", global_step)
+    monkeypatch.setattr(TruncationFree, "infer", infer)
+    monkeypatch.setattr(TruncationFree, "absorb", absorb)
     padded = sp.csr_array(sp.vstack([sp.csr_array((2, 25)), X]))
-    make_model(topic_concentration=50.0).fit(padded)
+    model = make_model(topic_concentration=50.0).fit(padded)
+    assert_allclose(model.topic_word_posterior_, posterior(model._state), rtol=1e-10)
+    means = model.topic_word_posterior_ / model.topic_word_posterior_.sum(axis=1, keepdims=True)
+    assert_allclose(model.components_, means, rtol=1e-10)
     assert len({len(counts.tables) for counts in seen}) > 2
     share = sum(counts.tokens.counts.sum() for counts in seen) / (3 * 5 * X.sum())
     assert 0.9 < share <= 1.0  # but for topics that end with their batch
@@ -87,7 +96,7 @@ def test_first_batch_starts_from_nothing():
     """All that is known after it is its own, whatever the initial number of topics."""
     model = make_model(batch_size=90, max_iter=1, doc_sweeps=1).fit(X)
     assert_allclose(model.topic_word_counts_.sum(axis=0), X.sum(axis=0), rtol=1e-12)
-    assert_allclose(model._sticks[1, -1], 1.0)
+    assert_allclose(model._state.sticks[1, -1], 1.0)
 
 
 # What a batch is drawn from
@@ -110,8 +119,8 @@ def test_batch_without_a_past_has_the_exact_posterior(seed):
     chain.assign_at_random(2, seed)
     z, tables = np.empty((20_000, 6), dtype=int), np.empty(20_000)
     for i in range(20_000):
-        chain.sweep((seed << 32) + i, False)
-        z[i], tables[i] = documents.z[place], chain.tables.sum()
+        chain.sweep((seed << 32) + i, counted=False)
+        z[i], tables[i] = documents.z[place], chain.columns.tables.sum()
     assert_law_is_that_of_the_golden_posterior(z, tables)
 
 
@@ -148,7 +157,7 @@ def test_batch_beside_a_corpus_has_the_exact_law(sticks, seed):
     n = 40_000
     seen = np.empty((n, 2), dtype=int)
     for i in range(n):
-        chain.sweep((seed << 32) + i, False)
+        chain.sweep((seed << 32) + i, counted=False)
         seen[i] = chain.documents.z
     known = (seen == 0).sum(axis=1)
     kinds = np.column_stack([known == 2, known == 1, (known == 0) & (seen[:, 0] == seen[:, 1]), known == 0])
@@ -163,12 +172,12 @@ def test_sticks_have_their_beta_laws():
     """Of two known topics and two new ones, given tables."""
     chain = chain_of(np.ones((1, 3)), np.ones((3, 2)), [[2.0, 3.0], [5.0, 4.0]])
     chain.assign_at_random(2, 0)
-    chain.tables[:5] = [4.0, 0.0, 2.0, 0.0, 1.0]
+    chain.columns.tables[:5] = [4.0, 0.0, 2.0, 0.0, 1.0]
     rng = np.random.RandomState(0)
     drawn = [chain.draw_weights(rng) for _ in range(4000)]
     weights = np.array([np.append(w[[0, 1, 2, 4]], rest) for w, rest in drawn]) / 1.3
     assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
-    assert not np.any(np.array([w for w, _ in drawn])[:, [3, *range(5, len(chain.tables))]])
+    assert not np.any(np.array([w for w, _ in drawn])[:, [3, *range(5, len(chain.columns.tables))]])
     sticks = weights[:, :4] / (1.0 - np.cumsum(weights, axis=1)[:, :4] + weights[:, :4])
     a, b = np.array([6.0, 3.0, 2.0, 1.0]), np.array([8.0, 7.0, 1.7, 0.7])
     assert_within(sticks, a / (a + b), 4)
@@ -180,13 +189,13 @@ def test_topics_that_end_in_a_batch_leave_nothing():
     chain.assign_at_random(30, 0)
     sizes = []
     for key in range(12):
-        chain.sweep(key, key >= 6)
+        chain.sweep(key, counted=key >= 6)
         live = chain.live()
         tokens = np.bincount(chain.documents.z, minlength=len(live))
         assert_array_equal(tokens > 0, live)
-        assert_array_equal(chain._totals, tokens)
-        assert_array_equal(chain._counts.sum(axis=0), tokens)
-        assert not np.any(chain._summed[:, ~live])
+        assert_array_equal(chain.columns.totals, tokens)
+        assert_array_equal(chain.columns.counts.sum(axis=0), tokens)
+        assert not np.any(chain.columns.summed[:, ~live])
         sizes.append(live.sum())
     result = chain.result(6)
     assert result.tokens.counts.shape[1] == len(result.tables) == sizes[-1]
@@ -206,21 +215,26 @@ def test_sticks_are_scaled_as_tables_are():
 
 def test_a_batch_weighs_its_tables_against_those_of_as_many_documents(monkeypatch):
     """However large the corpus is, new topics have what sticks left them in a batch before."""
-    seen, first = [], _truncation_free.best_sticks
-    monkeypatch.setattr(_truncation_free, "best_sticks", lambda *given: seen.append(given) or first(*given))
+    seen = []
+
+    def watched(tables, concentration):
+        seen.append(tables)
+        return best_sticks(tables, concentration)
+
+    monkeypatch.setattr(_truncation_free_method, "best_sticks", watched)
     for total in (60, 1e8):
         model = make_model(total_samples=total, topic_concentration=3.0).partial_fit(X[:30])
-        tables = seen[-1][0] * 30 / total
+        tables = seen[-1] * 30 / total
         sticks = []
 
-        def chain(*given, sticks=sticks):
-            sticks.append(given[3])
-            return BatchChain(*given)
+        def chain(batch, known, prior, sticks=sticks):
+            sticks.append(known.sticks)
+            return BatchChain(batch, known, prior)
 
         with monkeypatch.context() as patch:
-            patch.setattr(_truncation_free, "BatchChain", chain)
+            patch.setattr(_truncation_free_method, "BatchChain", chain)
             model.partial_fit(X[30:60])
-        assert_allclose(sticks, [first(tables, 3.0)], rtol=1e-6)
+        assert_allclose(sticks, [best_sticks(tables, 3.0)], rtol=1e-6)
 
 
 def test_topics_are_born_and_keep_their_identity():

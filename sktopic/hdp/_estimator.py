@@ -7,7 +7,7 @@ import numpy as np
 from sktopic._estimators._constraints import PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
-from sktopic._topics._word_count_views import expected_counts
+from sktopic._topics._word_count_views import expected_counts, priors_of
 from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import check_concentration_priors
 
@@ -48,3 +48,16 @@ class MinibatchHDPEstimator(MinibatchEstimator):
 
     def _columns(self):
         return self._state.in_use
+
+
+# An attribute that some of them have: a class has it by its name in its body.
+
+
+def _topic_word_posterior(self) -> FloatArray:
+    model = self._read()
+    # Frozen topics have the prior that they were frozen with.
+    priors = priors_of(model._state.words, model._state.topic_word_prior, model._columns())
+    return model.topic_word_counts_ + np.reshape(priors, (-1, 1))
+
+
+topic_word_posterior = property(_topic_word_posterior)

@@ -7,11 +7,12 @@ from scipy.special import digamma
 
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._kernels._dirichlet import fit_dirichlet
+from sktopic._state._fields import State, array
 from sktopic._topics._prior import LARGEST_LEARNED, MAX_ITER, SMALLEST, SMALLEST_LEARNED, TOL
 
 
-@dataclass(frozen=True)
-class GrowingPrior:
+@dataclass(frozen=True, eq=False)
+class GrowingPrior(State):
     """Dirichlet parameters of the proportions of documents (Dupuy and Bach, 2017, section 5).
 
     Attributes
@@ -20,8 +21,8 @@ class GrowingPrior:
     log_theta : (n_topics,) average of E[log theta], which alpha is fitted to
     """
 
-    alpha: np.ndarray
-    log_theta: np.ndarray
+    alpha: np.ndarray = array(np.float64, "born")
+    log_theta: np.ndarray = array(np.float64, "born")
 
     @classmethod
     def start(cls, alpha):
@@ -74,3 +75,7 @@ class GrowingPrior:
         alpha = np.append(self.alpha, np.clip(shares, SMALLEST_LEARNED, LARGEST_LEARNED))
         log_theta = digamma(alpha[len(self.alpha) :]) - digamma(alpha.sum())
         return GrowingPrior(alpha, np.append(self.log_theta, log_theta))
+
+    def edited(self, edit):
+        """The same after a TopicEdit, which leaves no column of a topic that goes."""
+        return GrowingPrior(edit.sums(self.alpha), edit.log_means(self.log_theta, self.alpha))

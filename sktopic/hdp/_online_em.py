@@ -5,24 +5,14 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._editing import TopicEdit
-from sktopic._estimators._fitted_arrays import FLOAT
-from sktopic._estimators._minibatch_model import WeightedMinibatchModel
 from sktopic._inference import GibbsInference, GibbsStep
-from sktopic._kernels._rng import uniforms
 from sktopic._runtime._compat import Interval
-from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST
-from sktopic._topics._word_count_edits import of_topics
-from sktopic._topics._word_count_views import expected_tokens
-from sktopic.hdp._growing_prior import GrowingPrior
-from sktopic.hdp._minibatch import GrowingHDP
-
-BIRTH_KEY = 0x6269727468
-# Births of a batch, at most; and columns for them where their number has no limit, until a batch needs more.
-MOST_BIRTHS, FEWEST_SPARE = 1000, 16
+from sktopic._training._step_size import StepSize
+from sktopic.hdp._estimator import MinibatchHDPEstimator
+from sktopic.hdp._online_em_method import MOST_BIRTHS, GrowingOnlineEM, GrowingState
 
 
-class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
+class OnlineEMHDP(MinibatchHDPEstimator):
     """A model of a stream that grows: a hierarchical Dirichlet process by online EM (G-OEM).
 
     Topics and their weights are parameters that are learned as `OnlineEMLDA` learns them, and documents are
@@ -168,19 +158,12 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **GrowingHDP._parameter_constraints,
+        **MinibatchHDPEstimator._parameter_constraints,
         "max_births": [Interval(Integral, 0, MOST_BIRTHS, closed="both"), None],
         "min_birth_tokens": [Interval(Real, 0, None, closed="left")],
     }
 
-    _fitted_arrays = {  # noqa: RUF012
-        **GrowingHDP._fitted_arrays,
-        "_alpha": (FLOAT, "born"),
-        "_log_theta": (FLOAT, "born"),
-    }
-
-    # Births are those of a batch as a whole.
-    _reads_whole_batches = True
+    _fitted_states = {"_state": GrowingState}  # noqa: RUF012
 
     def __init__(
         self,
@@ -235,137 +218,16 @@ class OnlineEMHDP(WeightedMinibatchModel, GrowingHDP):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _training_step(self):
-        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
-
-    def _transform_step(self):
-        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
-
-    # The state: columns of topics, and behind them some to spare for topics to come
-
-    def _default_topic_word_prior(self):
-        return 0.02
-
-    def _initialize(self, n_features, seed):
-        self._start_from(self._initial_statistics(n_features, seed))
-        n = self.n_components
-        # As after a table for each.
-        share = float(self.doc_concentration) / (n + float(self.topic_concentration))
-        self._prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
-        self._adopt_settings()
-        self._report_topics()
-
-    def _adopt_settings(self):
-        super()._adopt_settings()
-        unlimited = self.max_births is None
-        self._have_spare(max(self._n_spare, FEWEST_SPARE) if unlimited else self.max_births)
-
-    @property
-    def _prior(self):
-        return GrowingPrior(self._alpha, self._log_theta)
-
-    @_prior.setter
-    def _prior(self, prior):
-        self._alpha, self._log_theta = prior.alpha, prior.log_theta
-
-    @property
-    def _n_spare(self):
-        """Columns of topics to come."""
-        return self._n_trained - len(self._alpha)
-
-    def _have_spare(self, n_spare):
-        if n_spare != self._n_spare:
-            self._select_columns(len(self._alpha), [], n_spare)
-
-    def _select_columns(self, n_known, born, n_spare):
-        """Keep the columns of known topics and of those that are born, and have empty ones behind them."""
-        topics = np.append(np.arange(n_known), born).astype(np.int64)
-        self._statistics = of_topics(self._statistics, topics, n_spare=n_spare)
-        known = self._ids[:n_known]
-        self._ids = np.append(known, self._first_new_id(known) + np.arange(self._n_trained - n_known))
-
-    def _first_new_id(self, known):
-        """The number of the next topic that is born; known: those of the topics that there are."""
-        return max(self._next_id, int(known.max(initial=-1)) + 1)
-
-    def _edit_columns(self, edit):
-        # Spare columns have no parameters.
-        n = len(self._alpha)
-        born, alpha = TopicEdit(edit.into[:n]), self._alpha
-        self._next_id = self._first_new_id(self._ids[:n])  # no other topic gets the number of one that goes
-        super()._edit_columns(edit)
-        self._prior = GrowingPrior(born.sums(alpha), born.log_means(self._log_theta, alpha))
-
-    def _columns_in_use(self):
-        return super()._columns_in_use()[: len(self._alpha)]
-
-    def _doc_topic_prior(self, weights):
-        return self._alpha[self._in_use]
-
-    def _topic_weights(self):
-        return self._alpha / max(self.doc_concentration_, self._alpha.sum())
-
-    # Updates
-
-    def _shares(self, n, update):
-        """What the next n topics to come get (see GrowingPrior.shares)."""
-        u = uniforms(self._key(BIRTH_KEY, update.number), n)
-        return self._prior.shares(u, self.doc_concentration_, self.topic_concentration_)
-
-    def _document_step(self, batch, keys, update, workers):
-        n_spare = self._n_spare
-        while True:
-            prior = self._prior.with_spare(*self._shares(n_spare, update))
-            counts = self._sampled(self._training_step(), batch, prior, keys, update, workers)
-            reaches_last = len(prior) - 1 in counts.drawn_topics()
-            if self.max_births is not None or not reaches_last or n_spare >= MOST_BIRTHS:
-                return counts
-            n_spare = min(2 * n_spare, MOST_BIRTHS)
-
-    def _global_work(self, batch_counts, update):
-        work, n_known = super()._global_work(batch_counts, update), len(self._alpha)
-        drawn = batch_counts.expected.drawn_topics().max(initial=-1)
-        more_spare = len(batch_counts.expected.prior) > self._n_trained
-        return work + (2 * self._statistics.size if drawn >= n_known or more_spare else 0)  # topics come
-
-    def _statistics_undo(self, batch_counts, update):
-        # Births copy the statistics: before that, rows of the words of the batch change alone.
-        if self._n_topic_updates == 0:  # which sets the scale, too
-            return None
-        kept = self._statistics_update().kept(self._rho(update), is_first=False)
-        return self._statistics.undo(batch_counts.words, kept)
-
-    def _update_topics(self, batch_counts, update, workers):
-        self._have_spare(len(batch_counts.expected.prior) - len(self._alpha))
-        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
-        if self._n_topic_updates > 0:  # the very first batch reads random topics
-            self._update_prior(
-                batch_counts.expected, self._rho(update, PRIOR_INERTIA + self._n_topic_updates)
-            )
-        tokens = expected_tokens(
-            self._statistics, batch_counts.n_documents / self._rho(update)
-        )  # of the batch
-        drawn = batch_counts.expected.drawn_topics()
-        self._end_births(drawn[tokens[drawn] >= self.min_birth_tokens], batch_counts.words, update)
-
-    def _update_prior(self, counts, rho):
-        gains, batch = counts.prior_statistics().topic_gains, counts.batch
-        # pi sums to less than one. What is left falls as it does under the process, with a table a document.
-        n = float(self.n_samples_seen_ + batch.total_weight)
-        most = self.doc_concentration_ * n / (n + self.topic_concentration_)
-        averaged = self._prior.averaged(gains[: len(self._alpha)], *batch.with_words(), rho)
-        self._prior = averaged.bounded(most)
-
-    def _end_births(self, topics, words, update):
-        """Let those of these topics that were to come be born; forget the others.
-
-        words : the columns of X that the batch has, which alone have anything in the others
-        """
-        n, n_spare = len(self._alpha), self._n_spare
-        born = topics[topics >= n]
-        if len(born) == 0 or self._prior.left(self.doc_concentration_) == 0.0:
-            self._statistics.clear(slice(n, None), words)
-            return
-        shares, _ = self._shares(n_spare, update)
-        self._prior = self._prior.with_born(shares[born - n])
-        self._select_columns(n, born, n_spare)
+    def _method(self):
+        return GrowingOnlineEM(
+            n_components=self.n_components,
+            topic_concentration=self.topic_concentration,
+            doc_concentration=self.doc_concentration,
+            topic_word_prior=0.02 if self.topic_word_prior is None else self.topic_word_prior,
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
+            prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
+            max_births=self.max_births,
+            min_birth_tokens=self.min_birth_tokens,
+            components=self.components_init,
+        )

@@ -5,20 +5,19 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import NON_NEGATIVE, PRIOR
-from sktopic._estimators._fitted_arrays import FLOAT, INT
-from sktopic._estimators._minibatch_model import WeightedMinibatchModel
-from sktopic._estimators._topic_posteriors import EvidenceLowerBound
+from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval
-from sktopic._topics._word_count_views import geometric, posterior_bound, probabilities
-from sktopic.hdp._minibatch import MinibatchHDP
-from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
+from sktopic._training._step_size import StepSize
+from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
+from sktopic.hdp._online_variational_method import AtomState, OnlineVariational
 
 # Largest truncation of documents; memory is proportional to it.
 MOST_ATOMS = 10_000
 
 
-class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, MinibatchHDP):
+class OnlineVariationalHDP(MinibatchHDPEstimator):
     """The hierarchical Dirichlet process of gensim, with a lower bound: online variational inference.
 
     Weights of the topics in the corpus come from a stick-breaking process, and each document has one of its
@@ -173,7 +172,7 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
 
     _no_posterior = "proportions are sums over atoms here, of which only the means are computed."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchHDP._parameter_constraints,
+        **MinibatchHDPEstimator._parameter_constraints,
         "doc_n_components": [Interval(Integral, 1, MOST_ATOMS, closed="both")],
         "topic_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
         "doc_concentration": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -181,15 +180,12 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
         "bound_tol": [NON_NEGATIVE],
     }
 
-    _fitted_arrays = {  # noqa: RUF012
-        **MinibatchHDP._fitted_arrays,
-        "_atoms": (FLOAT, "topics"),
-        "root_stick_posterior_": (FLOAT, 2, None),
-        "stick_topics_": (INT, "topics"),
-    }
+    _fitted_states = {"_state": AtomState}  # noqa: RUF012
 
-    # The numbers of atoms of each topic are to be summed up.
-    _wants_prior_statistics = True
+    topic_word_posterior_ = topic_word_posterior
+    root_stick_posterior_ = fitted("root_stick_posterior")
+    stick_topics_ = fitted("sticks.topics")
+    elbo = elbo
 
     def __init__(
         self,
@@ -238,70 +234,18 @@ class OnlineVariationalHDP(EvidenceLowerBound, WeightedMinibatchModel, Minibatch
         self.random_state = random_state
         self.verbose = verbose
 
+    def _method(self):
+        return OnlineVariational(
+            n_components=self.n_components,
+            topic_concentration=self.topic_concentration,
+            doc_concentration=self.doc_concentration,
+            topic_word_prior=0.01 if self.topic_word_prior is None else self.topic_word_prior,
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            n_atoms=self.doc_n_components,
+            max_iter=self.max_doc_update_iter,
+            tol=self.bound_tol,
+            components=self.components_init,
+        )
+
     def _transform_step(self):
-        settings = self.doc_concentration_, self.max_doc_update_iter, self.bound_tol
-        return AtomStep(self._in_use, self.doc_n_components, *settings)
-
-    # The state
-
-    def _default_topic_word_prior(self):
-        return 0.01
-
-    def _initialize(self, n_features, seed):
-        self._start_from(self._initial_statistics(n_features, seed))
-        n = self.n_components
-        # The mean over documents of the expected number of atoms of each topic, at first equal.
-        self._atoms = np.full(n, self.doc_n_components / n)
-        self._adopt_settings()
-
-    def _adopt_settings(self):
-        super()._adopt_settings()
-        self._report_topics()
-
-    def _sticks(self, total_samples):
-        return CorpusSticks.of(self._atoms, total_samples, self.topic_concentration_)
-
-    def _topic_weights(self):
-        return self._sticks(self.total_samples_).weights()
-
-    def _report_topics(self):
-        super()._report_topics()
-        sticks = self._sticks(self.total_samples_)
-        self.stick_topics_, self.root_stick_posterior_ = sticks.topics, np.array([sticks.taken, sticks.left])
-        self.topic_weights_ = self.topic_weights_ / self.topic_weights_.sum()
-        self.doc_topic_prior_ = self._doc_topic_prior(self.topic_weights_)
-
-    def _edit_columns(self, edit):
-        super()._edit_columns(edit)
-        self._atoms = edit.sums(self._atoms)
-
-    def _topic_probabilities(self):
-        topics = probabilities(self._statistics, self._unit(self.total_samples_), self.topic_word_prior_)
-        return topics if self.n_components_ == self._n_trained else topics.of_topics(self._in_use)
-
-    def _posterior(self, total_samples):
-        topics = geometric(self._statistics, self._unit(total_samples), self.topic_word_prior_)
-        return CorpusPosterior(topics, self._sticks(total_samples))
-
-    def _inference_topics(self):
-        return self._posterior(self.total_samples_)
-
-    def _bound_of_batch(self, batch, workers):
-        topics = self._inference_topics().gather(batch.words, None, workers)
-        return self._transform_step()(batch, topics, self.doc_topic_prior_, None, workers).bounds
-
-    def _bounds_of_topics(self):
-        topics = posterior_bound(self._statistics, self.total_samples_, self.topic_word_prior_)
-        return [sticks_bound(*self.root_stick_posterior_, self.topic_concentration_), topics]
-
-    # Updates
-
-    def _document_step(self, batch, keys, update, workers):
-        topics = self._posterior(update.total_samples).gather(batch.words, None, workers)
-        return self._transform_step()(batch, topics, self.doc_topic_prior_, keys, workers)
-
-    def _update_topics(self, batch_counts, update, workers):
-        rho = self._rho(update)
-        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
-        atoms = batch_counts.expected.prior_statistics().topic_gains / batch_counts.n_documents
-        self._atoms = (1.0 - rho) * self._atoms + rho * atoms
+        return self._method().atom_step(self._state)

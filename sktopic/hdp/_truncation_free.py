@@ -3,21 +3,14 @@
 import numpy as np
 
 from sktopic._estimators._constraints import PRIOR
-from sktopic._estimators._fitted_arrays import FLOAT
-from sktopic._estimators._minibatch_model import FIT_KEY
-from sktopic._estimators._topic_posteriors import CountPosteriors
+from sktopic._estimators._unweighted_training import fit, partial_fit
 from sktopic._inference import GibbsInference
-from sktopic._kernels._rng import combine_keys
-from sktopic._topics._word_count_edits import of_topics
-from sktopic._topics._word_count_views import expected_counts_of, expected_tokens
-from sktopic._topics._word_counts import WordCounts
-from sktopic.hdp._batch_chain import BatchChain, best_sticks, edited_sticks, scaled_sticks, stick_weights
-from sktopic.hdp._minibatch import GrowingHDP, are_in_use
-
-START_KEY = 0x7374617274
+from sktopic._training._step_size import StepSize
+from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
+from sktopic.hdp._truncation_free_method import StickState, TruncationFree
 
 
-class TruncationFreeHDP(CountPosteriors, GrowingHDP):
+class TruncationFreeHDP(MinibatchHDPEstimator):
     """The hierarchical Dirichlet process without truncation, to compare with the literature (VarGibbs).
 
     Topics have Dirichlet posteriors and their weights sticks with Beta posteriors, which mini-batches move.
@@ -167,17 +160,15 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **GrowingHDP._parameter_constraints,
+        **MinibatchHDPEstimator._parameter_constraints,
         "topic_word_prior": [PRIOR, None],
     }
 
-    _fitted_arrays = {  # noqa: RUF012
-        **GrowingHDP._fitted_arrays,
-        "_sticks": (FLOAT, 2, "topics"),
-    }
+    _fitted_states = {"_state": StickState}  # noqa: RUF012
 
-    # A batch is one chain.
-    _reads_whole_batches = True
+    topic_word_posterior_ = topic_word_posterior
+    fit = fit  # type: ignore[assignment]  # without sample_weight
+    partial_fit = partial_fit  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -226,81 +217,14 @@ class TruncationFreeHDP(CountPosteriors, GrowingHDP):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _transform_step(self):
-        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
-
-    # The state
-
-    def _default_topic_word_prior(self):
-        return 0.05
-
-    def _initialize(self, n_features, seed):
-        n = self.n_components
-        self._start_from(WordCounts.empty(n_features, n))
-        self._adopt_settings()
-        # As after a table for each.
-        self._sticks = np.array([np.ones(n), self.topic_concentration_ + np.arange(n)[::-1]])
-        self._report_topics()
-
-    def _topic_weights(self):
-        return stick_weights(self._sticks)
-
-    def _edit_columns(self, edit):
-        super()._edit_columns(edit)
-        self._sticks = edited_sticks(self._sticks, edit)
-
-    def _select_topics(self, kept):
-        """Give up the other topics."""
-        self._statistics = of_topics(self._statistics, kept)
-        self._sticks, self._ids = self._sticks[:, kept], self._ids[kept]
-
-    def _add_topics(self, n):
-        """Have n topics more, without tokens or tables."""
-        if n > 0:
-            self._statistics = of_topics(self._statistics, slice(None), n_spare=n)
-            sticks = np.repeat([[1.0], [self.topic_concentration_]], n, axis=1)
-            self._sticks = np.hstack([self._sticks, sticks])
-            self._ids = np.append(self._ids, self._next_id + np.arange(n))
-            self._next_id += n
-
-    # Updates
-
-    def _document_step(self, batch, keys, update, workers):
-        first, unit = self._n_topic_updates == 0, self._unit(update.total_samples)
-        known = slice(0, 0 if first else self._n_trained)
-        # As of a corpus of as many documents: tables of the batch are weighed against those.
-        share = min(batch.n_documents / update.total_samples, 1.0)
-        sticks = scaled_sticks(self._sticks[:, known], share, self.topic_concentration_)
-        chain = BatchChain(
-            batch,
-            expected_counts_of(self._statistics, batch.words, known, unit),
-            expected_tokens(self._statistics, unit)[known],
-            sticks,
-            (self.topic_concentration_, self.doc_concentration_),
-            self.topic_word_prior_,
-            self.n_features_in_,
+    def _method(self):
+        return TruncationFree(
+            n_components=self.n_components,
+            topic_concentration=self.topic_concentration,
+            doc_concentration=self.doc_concentration,
+            topic_word_prior=0.05 if self.topic_word_prior is None else self.topic_word_prior,
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            burn_in=self.doc_burn_in,
+            sweeps=self.doc_sweeps,
+            prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
         )
-        key = self._key(FIT_KEY, update.number)
-        if first:
-            chain.assign_at_random(self._n_trained, combine_keys(key, START_KEY))
-        return chain.run(self.doc_burn_in, self.doc_sweeps, key)
-
-    def _rho(self, update, t=None):
-        return 1.0 if self._n_topic_updates == 0 else super()._rho(update, t)  # the first starts from nothing
-
-    def _global_work(self, batch_counts, update):
-        return super()._global_work(batch_counts, update) + 2 * self._statistics.size  # topics come and go
-
-    def _update_topics(self, batch_counts, update, workers):
-        if self._n_topic_updates == 0:
-            self._select_topics(np.empty(0, dtype=np.int64))
-            self._next_id = 0
-        self._add_topics(len(batch_counts.expected.tables) - self._n_trained)
-        rho = self._rho(update)
-        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
-        tables = batch_counts.expected.tables * (update.total_samples / batch_counts.n_documents)
-        best = best_sticks(tables, self.topic_concentration_)
-        self._sticks = (1.0 - rho) * self._sticks + rho * best
-        used = are_in_use(expected_tokens(self._statistics, self._unit(self.total_samples_)))
-        if not used.all():
-            self._select_topics(used)

@@ -1,4 +1,4 @@
-"""Online EM for the HDP, as printed (the twin of hdp._online_em)."""
+"""Online EM for the HDP, as printed (the twin of hdp._online_em_method)."""
 
 import numpy as np
 from scipy.special import digamma

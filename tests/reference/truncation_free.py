@@ -1,4 +1,4 @@
-"""Updates of truncation-free inference for the HDP, as printed (the twin of hdp._truncation_free)."""
+"""Updates of truncation-free inference for the HDP, as printed (the twin of hdp._truncation_free_method)."""
 
 import numpy as np
 

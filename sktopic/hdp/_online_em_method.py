@@ -1,0 +1,197 @@
+"""Online EM for the HDP: topics that are born where tokens are drawn to columns without any."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._state._fields import changed, part
+from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST
+from sktopic._topics._word_count_edits import of_topics
+from sktopic._topics._word_count_views import expected_tokens, probabilities
+from sktopic.hdp._growing_prior import GrowingPrior
+from sktopic.hdp._hdp_state import HDPState, columns_in_use
+from sktopic.hdp._minibatch_method import OnlineHDP, random_words, state_at_start
+
+BIRTH_KEY = 0x6269727468
+# Births of a batch, at most; and columns for them where their number has no limit, until a batch needs more.
+MOST_BIRTHS, FEWEST_SPARE = 1000, 16
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GrowingState(HDPState):
+    """The state after some updates: topics that were born, and behind them columns of topics to come.
+
+    Attributes
+    ----------
+    proportions : GrowingPrior
+        The prior of proportions, of topics that were born.
+    """
+
+    proportions: GrowingPrior = part(GrowingPrior)
+
+    @property
+    def n_born(self):
+        return len(self.proportions.alpha)
+
+    @property
+    def n_spare(self):
+        """Columns of topics to come."""
+        return self.words.n_topics - self.n_born
+
+    def check(self):
+        super().check()
+        if self.in_use[-1] >= self.n_born or self.n_spare < 0:
+            raise ValueError(f"proportions are of {self.n_born} of the {self.words.n_topics} topics")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowingOnlineEM(OnlineHDP):
+    """Online EM for an HDP whose topics are born in batches (G-OEM in the literature).
+
+    Attributes
+    ----------
+    inference, prediction : document steps of training, and of transform
+    max_births : topics that a batch may add, or None
+    min_birth_tokens : expected tokens that a new topic needs in its batch
+    components : topics to start from (n_given, n_features), or None
+    """
+
+    inference: GibbsStep
+    prediction: GibbsInference
+    max_births: int | None
+    min_birth_tokens: float
+    components: ArrayLike | None
+
+    learns_from_gains: ClassVar[bool] = True
+
+    def start(self, n_features, seed):
+        n = self.n_components
+        # The share after one table of each topic.
+        share = float(self.doc_concentration) / (n + float(self.topic_concentration))
+        prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
+        words = random_words(n_features, n, seed, self.components)
+        return self.reported(self.adopted(state_at_start(GrowingState, words, seed, proportions=prior)))
+
+    def adopted(self, state):
+        state = super().adopted(state)
+        unlimited = self.max_births is None
+        return with_spare(state, max(state.n_spare, FEWEST_SPARE) if unlimited else self.max_births)
+
+    def reported(self, state):
+        alpha = state.proportions.alpha
+        in_use = np.flatnonzero(columns_in_use(state, self.unit(state))[: state.n_born])
+        weights = alpha / max(state.doc_concentration, alpha.sum())
+        return changed(state, in_use=in_use, topic_weights=weights[in_use], doc_topic_prior=alpha[in_use])
+
+    def edited_columns(self, state, edit):
+        n = state.n_born
+        # The number of a topic that goes is not given to another.
+        state = changed(state, next_id=first_new_id(state, state.ids[:n]))
+        # Spare columns have no parameters.
+        prior = state.proportions.edited(replace(edit, into=edit.into[:n]))
+        return changed(super().edited_columns(state, edit), proportions=prior)
+
+    # Documents
+
+    def infer(self, state, batch, keys, update, workers):
+        n_spare = state.n_spare
+        while True:
+            prior = state.proportions.with_spare(*new_shares(state, n_spare, update))
+            topics = self._gathered(state, batch, prior, update, workers)
+            counts = self.inference(batch, topics, prior, keys, workers, with_prior_statistics=True)
+            reaches_last = len(prior) - 1 in counts.drawn_topics()
+            if self.max_births is not None or not reaches_last or n_spare >= MOST_BIRTHS:
+                return counts
+            n_spare = min(2 * n_spare, MOST_BIRTHS)
+
+    def _gathered(self, state, batch, prior, update, workers):
+        """Topic rows of the words of a batch; the prior may have topics more, which have no tokens."""
+        words, n_more = state.words, len(prior) - state.words.n_topics
+        if n_more > 0:
+            words = of_topics(words, slice(None), n_spare=n_more)
+        topics = probabilities(words, update.total_samples, state.topic_word_prior)
+        gathered = topics.gather(batch.words, prior, workers)
+        if update.earlier_share > 0.0:
+            # Passes come in random orders. So every document, of this batch too, is in the part of the
+            # statistics that earlier passes have left, as often as the share says.
+            weights = batch.weights_up_to_one()
+            often = update.earlier_share * update.total_samples / state.corpus_size * weights
+            gathered.own = topics.own_tokens(often)
+        return gathered
+
+    # Updates
+
+    def learned(self, state, counts, update, workers):
+        rho, is_first = self.step_size(state), state.n_topic_updates == 0
+        state = with_spare(state, len(counts.expected.prior) - state.n_born)
+        state = changed(state, words=self.entered(state, counts, workers))
+        if not is_first:  # the very first batch reads random topics
+            state = changed(state, proportions=self._learned_proportions(state, counts.expected))
+        tokens = expected_tokens(state.words, counts.n_documents / rho)  # of the batch
+        drawn = counts.expected.drawn_topics()
+        return with_births(state, drawn[tokens[drawn] >= self.min_birth_tokens], counts.words, update)
+
+    def _learned_proportions(self, state, expected):
+        rho = self.step_size(state, PRIOR_INERTIA + state.n_topic_updates)
+        gains, batch = expected.prior_statistics().topic_gains, expected.batch
+        # pi sums to less than one. What is left falls as it does under the process, with a table a document.
+        n = float(state.n_samples_seen + batch.total_weight)
+        most = state.doc_concentration * n / (n + state.topic_concentration)
+        lengths, weights = batch.with_words()
+        return state.proportions.averaged(gains[: state.n_born], lengths, weights, rho).bounded(most)
+
+    def work(self, state, counts, update):
+        drawn = counts.expected.drawn_topics().max(initial=-1)
+        copies = drawn >= state.n_born or len(counts.expected.prior) > state.words.n_topics  # topics come
+        return super().work(state, counts, update) + (2 * state.words.size if copies else 0)
+
+    def undo(self, state, counts, update):
+        # Births copy the statistics: before that, rows of the words of the batch change alone.
+        if state.n_topic_updates == 0:  # which sets the scale, too
+            return None
+        return state.words.undo(counts.words, self.kept(state, update))
+
+
+def with_spare(state, n_spare):
+    """The state with so many columns for topics to come."""
+    return state if n_spare == state.n_spare else with_columns(state, state.n_born, [], n_spare)
+
+
+def with_columns(state, n_known, born, n_spare):
+    """The state with the columns of known topics and of those that are born, and empty ones behind them."""
+    topics = np.append(np.arange(n_known), born).astype(np.int64)
+    words, known = of_topics(state.words, topics, n_spare=n_spare), state.ids[:n_known]
+    new = first_new_id(state, known) + np.arange(words.n_topics - n_known)
+    return changed(state, words=words, ids=np.append(known, new))
+
+
+def first_new_id(state, known):
+    """The number of the next topic that is born; known: those of the topics that there are."""
+    return max(state.next_id, int(known.max(initial=-1)) + 1)
+
+
+def new_shares(state, n, update):
+    """Shares of the next n topics to come, and the remainder behind each (see GrowingPrior.shares)."""
+    u = uniforms(combine_keys(state.seed, BIRTH_KEY, update.number), n)
+    return state.proportions.shares(u, state.doc_concentration, state.topic_concentration)
+
+
+def with_births(state, topics, words, update):
+    """The state in which those of these topics that were to come are born, and the others are forgotten.
+
+    words : the columns of X that the batch has, which alone have anything in the others
+    """
+    n, n_spare, prior = state.n_born, state.n_spare, state.proportions
+    born = topics[topics >= n]
+    if len(born) == 0 or prior.left(state.doc_concentration) == 0.0:
+        state.words.clear(slice(n, None), words)
+        return state
+    shares, _ = new_shares(state, n_spare, update)
+    return changed(
+        with_columns(state, n, born, n_spare),
+        proportions=prior.with_born(shares[born - n]),
+    )

@@ -1,0 +1,127 @@
+"""Online variational inference for the HDP: natural gradient steps of the posterior of a corpus."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sktopic._state._fields import array, changed
+from sktopic._topics._prior import SMALLEST
+from sktopic._topics._word_count_views import geometric, posterior_bound
+from sktopic.hdp._hdp_state import HDPState, columns_in_use
+from sktopic.hdp._minibatch_method import OnlineHDP, random_words, state_at_start
+from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AtomState(HDPState):
+    """The state after some updates.
+
+    Attributes
+    ----------
+    atoms : ndarray of shape (n_topics,)
+        The mean over documents of the expected number of atoms of each topic.
+    """
+
+    atoms: np.ndarray = array(np.float64, "topics")
+
+    @property
+    def sticks(self):
+        """The CorpusSticks."""
+        return CorpusSticks.of(self.atoms, self.total_samples, self.topic_concentration)
+
+    @property
+    def root_stick_posterior(self):
+        sticks = self.sticks
+        return np.array([sticks.taken, sticks.left])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineVariational(OnlineHDP):
+    """Mean-field inference by steps along the natural gradient (oHDP in the literature).
+
+    Attributes
+    ----------
+    n_atoms : truncation of the documents' stick-breaking processes
+    max_iter, tol : limits of the iterations over a document
+    components : topics to start from (n_given, n_features), or None
+    """
+
+    n_atoms: int
+    max_iter: int
+    tol: float
+    components: ArrayLike | None
+
+    keeps_columns: ClassVar[bool] = True
+    reads_whole_batches: ClassVar[bool] = False
+    # The numbers of atoms of each topic are to be summed up.
+    learns_from_gains: ClassVar[bool] = True
+
+    def start(self, n_features, seed):
+        n = self.n_components
+        words = random_words(n_features, n, seed, self.components)
+        return self.adopted(state_at_start(AtomState, words, seed, atoms=np.full(n, self.n_atoms / n)))
+
+    def adopted(self, state):
+        return self.reported(super().adopted(state))
+
+    def reported(self, state):
+        in_use = np.flatnonzero(columns_in_use(state, self.unit(state)))
+        weights = state.sticks.weights()[in_use]
+        weights = weights / weights.sum()
+        prior = np.maximum(state.doc_concentration * weights, SMALLEST)
+        return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
+
+    def edited_columns(self, state, edit):
+        return changed(super().edited_columns(state, edit), atoms=edit.sums(state.atoms))
+
+    # Documents
+
+    def atom_step(self, state):
+        """The document step, of training and of transform."""
+        return AtomStep(
+            used=state.in_use,
+            n_atoms=self.n_atoms,
+            concentration=state.doc_concentration,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+
+    def posterior(self, state, total_samples):
+        """The CorpusPosterior of a corpus of total_samples documents."""
+        sticks = CorpusSticks.of(state.atoms, total_samples, state.topic_concentration)
+        return CorpusPosterior(geometric(state.words, total_samples, state.topic_word_prior), sticks)
+
+    def inference_topics(self, state):
+        return self.posterior(state, state.total_samples)
+
+    def infer(self, state, batch, keys, update, workers):
+        topics = self.posterior(state, update.total_samples).gather(batch.words, None, workers)
+        return self.atom_step(state)(batch, topics, state.doc_topic_prior, keys, workers)
+
+    # Updates
+
+    def learned(self, state, counts, update, workers):
+        rho = self.step_size(state)
+        atoms = counts.expected.prior_statistics().topic_gains / counts.n_documents
+        return changed(
+            state,
+            words=self.entered(state, counts, workers),
+            atoms=(1.0 - rho) * state.atoms + rho * atoms,
+        )
+
+    # The evidence lower bound
+
+    def document_bounds(self, state, batch, workers):
+        """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
+        topics = self.inference_topics(state).gather(batch.words, None, workers)
+        return self.atom_step(state)(batch, topics, state.doc_topic_prior, None, workers).bounds
+
+    def topic_bounds(self, state):
+        """The bound without the documents' part, a sequence of numbers in nats."""
+        sticks = state.sticks
+        return [
+            sticks_bound(sticks.taken, sticks.left, state.topic_concentration),
+            posterior_bound(state.words, self.unit(state), state.topic_word_prior),
+        ]
