@@ -36,6 +36,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     A subclass has parameters and a docstring, says what it is made of (`_method`), and names the class of its
     state. Documents may have weights: the weight of a document multiplies what its document step has found.
+    A class whose documents cannot have them has `fit` and `partial_fit` of `_unweighted_training` instead.
     """
 
     batch_size: int
@@ -101,6 +102,9 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         KeyboardInterrupt
             Is passed on; the state is that of the last complete update.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
         self._check_settings()
         documents = self._begin_weighted(X, sample_weight, self._check_corpus)
         size = None if self._trains_on_whole_corpus() else int(self.batch_size)
@@ -152,6 +156,9 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             As in `fit`, or if n_components was changed since training began, where it is not just the start.
             After an error the state is that of the last complete update.
         """
+        return self._partial_fit(X, sample_weight)
+
+    def _partial_fit(self, X, sample_weight):
         self._check_settings()
         if self._is_fitted():
             self._checked()

@@ -1,0 +1,71 @@
+"""`fit` and `partial_fit` of estimators whose documents cannot have weights.
+
+A subclass of MinibatchEstimator has them by their names in its body.
+"""
+
+from typing import TypeVar
+
+from sktopic._estimators._concurrency import fits, trains
+from sktopic._estimators._minibatch_estimator import MinibatchEstimator
+from sktopic._runtime._compat import with_callbacks
+from sktopic._typing import DocumentsLike
+
+Model = TypeVar("Model", bound=MinibatchEstimator)
+
+
+@fits
+@with_callbacks
+def fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
+    """Learn the topics of a corpus, from scratch.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+        Word counts, non-negative, real values allowed. Blocks are matrices of some rows each, which come
+        again in each pass; of a corpus on disk and of blocks, little is in memory (see
+        :doc:`/guide/large_corpora`, which says how ``shuffle`` mixes them).
+    y : None
+        Ignored.
+
+    Returns
+    -------
+    self : object
+        The fitted estimator.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or X is not a valid count matrix or changes meanwhile. If `fit`
+        raises this or any other error, the estimator keeps its earlier fit.
+    RuntimeError
+        If another thread is training this object, or a parameter is set during the call.
+    KeyboardInterrupt
+        Is passed on; the state is that of the last complete update.
+    """
+    return self._fit(X, y, sample_weight=None)
+
+
+@trains
+def partial_fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
+    """Continue training on more documents, treated in batches of ``batch_size``.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, Corpus, iterable of blocks} of shape (n_samples, n_features)
+        Word counts, non-negative, real values allowed. Blocks are read once, so that an iterator will do;
+        if one of them is bad, what came before it has been learned from.
+    y : None
+        Ignored.
+
+    Returns
+    -------
+    self : object
+        The estimator.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        As in `fit`, or if n_components was changed since training began, where it is not just the start.
+        After an error the state is that of the last complete update.
+    """
+    return self._partial_fit(X, sample_weight=None)
