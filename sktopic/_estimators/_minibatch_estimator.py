@@ -106,6 +106,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     def _fit(self, X, y, sample_weight):
         self._check_settings()
+        self._check_sample_weight(sample_weight)
         documents = self._begin_weighted(X, sample_weight, self._check_corpus)
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             evaluate = None
@@ -154,6 +155,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
 
     def _partial_fit(self, X, sample_weight):
         self._check_settings()
+        self._check_sample_weight(sample_weight)
         if self._is_fitted():
             self._checked()
             method = self._method()
@@ -168,6 +170,9 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
             self._add_documents(run, documents)
         return self
+
+    def _check_sample_weight(self, sample_weight):
+        """Raise ValueError for weights where the parameters allow none."""
 
     def _passes(self):
         """Return the Passes of fit."""

@@ -43,6 +43,7 @@ class Update:
     ----------
     number : updates since training began, before this one
     is_first_visit : whether the documents may be new: not in the second and later passes of fit
+    is_last_pass : whether it is in the last of several passes
     is_whole_corpus : whether the batch is the whole corpus
     total_samples : documents of the corpus that the batch is a sample of, by weight
     earlier_share : the share of the statistics that earlier passes of the same call have left
@@ -53,6 +54,7 @@ class Update:
     is_first_visit: bool
     is_whole_corpus: bool
     total_samples: float
+    is_last_pass: bool = False
     earlier_share: float = 0.0
     n_updates: int = 1
 
@@ -120,6 +122,10 @@ class Passes:
     total_samples: float | None
     may_repeat: bool = False
 
+    def order_key(self, seed: int, epoch: int) -> int | None:
+        """What names the random order of the documents in a pass; None: they come in their own."""
+        return combine_keys(seed, SHUFFLE_KEY, epoch) if self.shuffle else None
+
 
 def fit_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, evaluate: Callable | None):
     """Train on all documents, pass after pass; evaluate : function that returns a held-out score, or None."""
@@ -143,21 +149,26 @@ def begin_passes(run: Run, documents, passes: Passes, evaluate: Callable | None)
 
 def pass_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, epoch, earlier: EarlierPasses):
     """Update by all documents once; return whether no callback has ended that early."""
-    state = run.training.state
-    total_samples = passes.total_samples or state.corpus_size
 
     def train(reader, rows):
-        update = Update(
-            number=run.training.state.n_updates,
-            is_first_visit=epoch == 0,
-            is_whole_corpus=passes.size is None,
-            total_samples=total_samples,
-            earlier_share=earlier.share,
-        )
+        update = next_update(run, passes, epoch, earlier.share)
         train_on_batch(run, reader, rows, update, earlier=earlier)
 
-    order_key = combine_keys(state.seed, SHUFFLE_KEY, epoch) if passes.shuffle else None
+    order_key = passes.order_key(run.training.state.seed, epoch)
     return visit_batches(run, documents.batches(batch_size(documents, passes.size), order_key), tasks, train)
+
+
+def next_update(run: Run, passes: Passes, epoch: int, earlier_share: float = 0.0) -> Update:
+    """The next Update of `fit`."""
+    state = run.training.state
+    return Update(
+        number=state.n_updates,
+        is_first_visit=epoch == 0,
+        is_last_pass=0 < epoch == passes.max_iter - 1,
+        is_whole_corpus=passes.size is None,
+        total_samples=passes.total_samples or state.corpus_size,
+        earlier_share=earlier_share,
+    )
 
 
 def visit_batches(run: Run, batches, tasks: FitTasks, train: Callable):
@@ -201,7 +212,7 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
 
 
 def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: EarlierPasses | None = None):
-    """One update.
+    """One update; returns the BatchCounts of the documents.
 
     reader, rows : DocumentReader and the numbers of its documents
     n_new : documents that were not counted before, by weight
@@ -226,6 +237,7 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
             corpus_size=state.corpus_size + n_new,
         )
     run.monitor.after_update(len(rows))
+    return counts
 
 
 def counts_of_batch(method, state: MinibatchState, reader, rows, update: Update, workers) -> BatchCounts:
