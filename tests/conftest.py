@@ -16,9 +16,9 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators._minibatch_model import Update
 from sktopic._kernels._rng import position_keys
 from sktopic._state._fields import State, arrays_of, sizes_of, values_of
+from sktopic._training._minibatches import Update
 
 VARIABLE = "SKTOPIC_DATA"
 
@@ -101,7 +101,6 @@ def next_update(model, total_samples):
     return Update(
         number=model.n_batch_iter_,
         is_first_visit=True,
-        is_last_pass=False,
         is_whole_corpus=False,
         total_samples=total_samples,
     )

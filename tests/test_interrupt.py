@@ -20,6 +20,7 @@ from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import SweepTrainer
+from sktopic._training import _minibatches
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -35,6 +36,7 @@ from sktopic.hdp import (
     _table_step,
     _variational_split_merge,
 )
+from sktopic.hdp._hybrid_topics import HybridTopics
 from sktopic.hdp._moves import Moves
 from sktopic.lda import (
     CollapsedGibbsLDA,
@@ -195,7 +197,7 @@ UPDATES = {
     "summed": (partial(StreamingVariationalLDA, n_components=5), (WordCounts, "add")),
     "langevin": (partial(LangevinLDA, n_components=5), (LangevinLDA, "_update_statistics")),
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
-    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
+    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridTopics, "_learned_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
@@ -285,9 +287,10 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
     expected = make(**settings)
     if update > 1:
         expected.partial_fit(FEW[: 4 * (update - 1)])
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
+    for module in (_minibatch_model, _minibatches):
+        monkeypatch.setattr(module, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
-        call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
+        call = {"_learned_prior": update - 1, "_learned_root": update - 1}.get(place[1], update)
         if call == 0:
             pytest.skip("the first update has no such part")
         interrupt(patch, *place, call=call, delay=None)
