@@ -1,5 +1,6 @@
 """The hybrid HDP: its updates by hand, which topics live and die, what is learned, and what it recovers."""
 
+from dataclasses import replace
 from functools import cache
 
 import joblib
@@ -17,6 +18,7 @@ from sktopic._topics._word_count_views import expected_counts
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars, make_hdp_documents, make_lda_documents
 from sktopic.hdp import HybridHDP
+from sktopic.hdp._hybrid_topics import HybridTopics
 from sktopic.metrics import document_completion
 
 from .conftest import assert_same_state, next_update, state
@@ -50,7 +52,7 @@ def make_model(n_components=6, **params):
 def watched(monkeypatch):
     """The list of what each document step is given and finds: counts, tables and lengths."""
     seen = []
-    original, assigned = HybridHDP._document_step, []
+    infer, assigned = HybridTopics.infer, []
     call = GibbsStep.__call__
 
     def sweep(self, batch, topics, prior, keys, workers, with_prior_statistics=False, assignments=None):
@@ -58,11 +60,11 @@ def watched(monkeypatch):
         assigned.append(assignments)
         return call(self, batch, topics, prior, keys, workers, with_prior_statistics, assignments)
 
-    def step(self, batch, keys, update, workers):
-        n_features, n_topics = self.n_features_in_, self.n_components
-        start = expected_counts(self._statistics, 1.0)
-        found = original(self, batch, keys, update, workers)
-        dense = DenseCounts(n_features, n_topics, True)
+    def step(self, state, batch, keys, update, workers):
+        n_topics = self.n_components
+        start = expected_counts(state.words, 1.0)
+        found = infer(self, state, batch, keys, update, workers)
+        dense = DenseCounts(state.words.n_features, n_topics, True)
         dense.include(found, batch.words, workers)
         tokens = np.zeros((batch.n_documents, n_topics))
         if assigned:  # of the one sweep that is kept
@@ -72,7 +74,7 @@ def watched(monkeypatch):
         seen.append((start, dense.counts, tokens, tables, batch.lengths))
         return found
 
-    monkeypatch.setattr(HybridHDP, "_document_step", step)
+    monkeypatch.setattr(HybridTopics, "infer", step)
     monkeypatch.setattr(GibbsStep, "__call__", sweep)
     return seen
 
@@ -138,7 +140,7 @@ def test_drawn_tables_are_expected_ones_on_average(sampler):
         model.set_params(sampler=name, doc_burn_in=50, doc_sweeps=2000)
         with Workers(None) as workers:
             keys = batch.content_keys(7)
-            counts = model._document_step(batch, keys, next_update(model, 60), workers)
+            counts = model._method().infer(model._state, batch, keys, next_update(model, 60), workers)
             dense = DenseCounts(25, 6, True)
             dense.include(counts, batch.words, workers)
         found[name] = dense.counts.sum(axis=0), counts.prior_statistics().topic_gains
@@ -188,19 +190,19 @@ def test_later_passes_leave_the_concentration_of_documents_and_in_time_the_root(
         assert stays == (batch_size == 1)
         assert once.doc_concentration_ == thrice.doc_concentration_ != 6 * 6**-0.55
         assert (once.topic_concentration_ == thrice.topic_concentration_) == stays
-        assert np.array_equal(once._tables, thrice._tables) == stays
-        assert not np.allclose(thrice._statistics.totals, once._statistics.totals)
+        assert np.array_equal(once._state.root.tables, thrice._state.root.tables) == stays
+        assert not np.allclose(thrice._state.words.totals, once._state.words.totals)
 
 
 def test_updates_that_move_the_root(monkeypatch, tmp_path):
     """All but the first until the hundredth; then in a first pass, and in what partial_fit is given."""
-    moved, update_root = [], HybridHDP._update_root
+    moved, learned_root = [], HybridTopics._learned_root
 
-    def note(self, tables, growth, update):
+    def note(self, state, tables, growth, update):
         moved.append(update.number + 1)
-        update_root(self, tables, growth, update)
+        return learned_root(self, state, tables, growth, update)
 
-    monkeypatch.setattr(HybridHDP, "_update_root", note)
+    monkeypatch.setattr(HybridTopics, "_learned_root", note)
     model = make_model(batch_size=1, max_iter=3).fit(SMALL)  # 60 documents, all with words
     assert moved == list(range(2, 101))
     model.save(tmp_path / "model")
@@ -248,10 +250,7 @@ def test_concentration_of_documents_is_recovered_given_the_topics(concentration,
     found = []
     for seed in range(3):
         model = make_model(**settings, random_state=seed).partial_fit(corpus.data[:20])
-        statistics = WordCounts.empty(30, 6)
-        statistics.store[:] = 10.0 * components.T
-        statistics.totals[:] = statistics.store.sum(axis=0)
-        model._statistics = statistics
+        model._state = replace(model._state, words=WordCounts.of(10.0 * components.T.copy()))
         found.append(model.partial_fit(corpus.data).doc_concentration_)
     assert concentration / 1.2 < np.mean(found) < concentration * 1.2
 

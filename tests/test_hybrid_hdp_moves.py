@@ -1,6 +1,7 @@
 """HybridHDP with splits and merges: how many topics it ends with, what a move leaves, and what goes on."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,12 +13,12 @@ from sklearn.base import clone
 
 import sktopic
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators import _minibatch_model
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
-from sktopic.hdp import HybridHDP, _corpus_chain
-from sktopic.hdp._corpus_chain import CorpusChain
-from sktopic.hdp._split_merge_sampling import MOVE_WORK
+from sktopic.hdp import HybridHDP, _kept_topics, _split_merge_topics
+from sktopic.hdp._corpus_chain import ChainPrior, CorpusChain
+from sktopic.hdp._hybrid_state import divided_columns, edited_columns
+from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
 from sktopic.hdp._window import TopicTokens
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
@@ -64,33 +65,33 @@ def test_history_tells_where_topics_are_from():
 
 
 def watched_chain(monkeypatch, look):
-    """Let look(model, chain) be called after each update and after each pass of a fit."""
-    update_topics, after_pass = HybridHDP._update_topics, HybridHDP._after_pass
+    """Let look(state, chain) be called after each update that samples, and after each pass but the last."""
+    sample_batch, after_pass = _kept_topics.sample_batch, _kept_topics.after_pass
 
-    def updating(self, batch_counts, update, workers):
-        update_topics(self, batch_counts, update, workers)
-        if not update.is_first_visit:
-            look(self, update.memory["chain"])
+    def sampling(run, chain, *given):
+        sample_batch(run, chain, *given)
+        look(run.training.state, chain)
 
-    def after(self, memory):
-        after_pass(self, memory)
-        look(self, memory["chain"])
+    def after(method, state, kept, *given):
+        state = after_pass(method, state, kept, *given)
+        look(state, kept.chain)
+        return state
 
-    monkeypatch.setattr(HybridHDP, "_update_topics", updating)
-    monkeypatch.setattr(HybridHDP, "_after_pass", after)
+    monkeypatch.setattr(_kept_topics, "sample_batch", sampling)
+    monkeypatch.setattr(_kept_topics, "after_pass", after)
 
 
 def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
     n_looks, X = [], bars().data[:300]
 
-    def look(model, chain):
+    def look(state, chain):
         n = len(chain.tables)
         counts = np.zeros((X.shape[1], n))
         word = np.repeat(X.indices, X.data.astype(int))
         np.add.at(counts, (word, chain.z), 1.0)
-        assert_array_equal(model._statistics.store, counts)
-        assert_array_equal(model._statistics.totals, counts.sum(axis=0))
-        assert_allclose(model._tables * 300, chain.tables, rtol=1e-12)
+        assert_array_equal(state.words.store, counts)
+        assert_array_equal(state.words.totals, counts.sum(axis=0))
+        assert_allclose(state.root.tables * 300, chain.tables, rtol=1e-12)
         lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.n_entries)]
         for document, places in enumerate(lists):
             own = chain.z[slice(*chain.documents.clump_indptr[document : document + 2])]
@@ -100,24 +101,24 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
             )
         entries = chain.entries[[place for places in lists for place in places]]
         assert_array_equal(np.bincount(entries["topic"], entries["tables"], n), chain.tables)
-        history = model.move_history_
+        history = state.move_history
         if n_looks and len(history) > n_looks[-1]:
             changes = np.where(history["kind"] == "split", 1, -1)[n_looks[-1] + 1 :]
             assert_array_equal(np.diff(history["n_components"][n_looks[-1] :]), changes)
-            assert history["n_components"][-1] == model.n_components_
+            assert history["n_components"][-1] == len(state.in_use)
         n_looks.append(len(history))
 
     watched_chain(monkeypatch, look)
-    monkeypatch.setattr(_corpus_chain, "SAMPLED_TOGETHER", 6000)  # a third of the tokens
+    monkeypatch.setattr(_kept_topics, "SAMPLED_TOGETHER", 6000)  # a third of the tokens
     make_model(3, max_iter=5).fit(X)
-    assert n_looks[-1] > n_looks[0] and len(n_looks) == 4 * 3 + 5
+    assert n_looks[-1] > n_looks[0] and len(n_looks) == 4 * 3 + 4
 
 
 def test_threads_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
     X, more = bars().data[:400], bars().data[400:600]
     models = [make_model(max_iter=3, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2)]
     for model in models:
-        assert model._window.n_tokens == 0  # topics of tokens are not part of the fitted state
+        assert model._state.window.n_tokens == 0  # topics of tokens are not part of the fitted state
     models[1].save(tmp_path / "model")
     one, other = models[0].partial_fit(more), sktopic.load(tmp_path / "model").partial_fit(more)
     assert_array_equal(one.components_, other.components_)
@@ -126,7 +127,7 @@ def test_threads_do_not_matter_and_training_goes_on_from_a_file(tmp_path):
 
 def test_blocks_are_kept(monkeypatch):
     X, kept = bars().data[:200], []
-    watched_chain(monkeypatch, lambda model, chain: kept.append(chain))
+    watched_chain(monkeypatch, lambda state, chain: kept.append(chain))
     whole, blocks = (make_model(max_iter=2, shuffle=False).fit(given) for given in (X, [X[:90], X[90:]]))
     assert_array_equal(whole.components_, blocks.components_)
     assert kept
@@ -146,18 +147,18 @@ def test_moves_take_no_weights():
 def test_only_updates_with_moves_are_long(monkeypatch):
     """Long ones copy the statistics, so that Ctrl-C can stop them."""
     works, moving = [], []
-    global_work, move = HybridHDP._global_work, HybridHDP._move
+    work, moved = SplitMergeTopics.work, SplitMergeTopics._moved
 
     def working(self, *given):
-        works.append(global_work(self, *given))
+        works.append(work(self, *given))
         return works[-1]
 
-    def moved(self, *given):
+    def moving_now(self, *given):
         moving.append(len(works) - 1)
-        move(self, *given)
+        return moved(self, *given)
 
-    monkeypatch.setattr(HybridHDP, "_global_work", working)
-    monkeypatch.setattr(HybridHDP, "_move", moved)
+    monkeypatch.setattr(SplitMergeTopics, "work", working)
+    monkeypatch.setattr(SplitMergeTopics, "_moved", moving_now)
     make_model(batch_size=50).partial_fit(bars().data)
     assert moving == [i for i, work in enumerate(works) if work > 250 * MOVE_WORK]
     assert 0 < len(moving) < len(works) / 2
@@ -166,21 +167,19 @@ def test_only_updates_with_moves_are_long(monkeypatch):
 @pytest.mark.parametrize("n_visits", [1, 3])
 def test_a_visit_that_is_stopped_is_undone(monkeypatch, n_visits):
     """Where the global step is long, that is: Ctrl-C waits for a short one."""
-    states, original = [], HybridHDP._batch_counts
+    model, states, visit = make_model(), [], CorpusChain.visit
 
-    def batch_counts(self, reader, rows, key, update, *given):
-        if not update.is_first_visit:
-            states.append({name: np.copy(value) for name, value in all_attributes(self).items()})
-        return original(self, reader, rows, key, update, *given)
+    def visiting(self, *given, **named):
+        states.append({name: np.copy(value) for name, value in all_attributes(model).items()})
+        return visit(self, *given, **named)
 
     def take(self, visit):
         if len(states) == n_visits:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(HybridHDP, "_batch_counts", batch_counts)
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
+    monkeypatch.setattr(CorpusChain, "visit", visiting)
+    monkeypatch.setattr(_kept_topics, "LONG_WORK", 0)
     monkeypatch.setattr(CorpusChain, "take", take)
-    model = make_model()
     with pytest.raises(KeyboardInterrupt):
         model.fit(bars().data[:200])
     assert all_attributes(model).keys() == states[-1].keys()
@@ -201,20 +200,23 @@ def test_what_fit_ends_with_fits_together(tmp_path, word):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("word", 25), ("word", -1), ("topic", 10_000), ("size", np.nan), ("length", 7), ("used", 3)],
+    [("word", 25), ("word", -1), ("topic", 10_000), ("size", np.nan), ("length", 7), ("n_documents", 3)],
 )
 def test_damaged_windows_are_refused(name, value):
     model = make_model(20).partial_fit(bars().data[:200])
-    array = getattr(model, f"_window_{name}")
-    assert len(array)
-    array[0] = value
+    state = model._state
+    part = getattr(state.window, name)
+    if np.ndim(part):
+        part[0] = value
+    else:
+        model._state = replace(state, window=replace(state.window, **{name: value}))
     with pytest.raises(ValueError, match="damaged: the topics of the documents seen last do not fit"):
         model.partial_fit(bars().data[200:])
 
 
 def test_shares_of_tokens_leave_no_count_below_zero():
     model = make_model(max_iter=4, early_stopping=True).fit(bars().data[:200] * 0.3)
-    assert model._statistics.store.min() >= 0.0 and model._statistics.totals.min() >= 0.0
+    assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
 
 
 def test_a_document_is_drawn_from_its_conditional_given_all_others():
@@ -225,14 +227,14 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
     chain.seat(np.full(40, 0.1), 0)
     statistics.store[:] = chain.counts(3, 40)
     statistics.totals[:] = statistics.store.sum(axis=0)
-    settings = {"topic_concentration": b0, "doc_concentration": b1, "topic_word_prior": eta, "n_features": 3}
+    prior = ChainPrior(topic_concentration=b0, doc_concentration=b1, topic_word_prior=eta, n_features=3)
     own = chain.entries[chain.documents.clump_indptr[2] :][: chain.n_entries[2]]
     others = chain.tables[:2] - np.bincount(own["topic"], own["tables"], 2)
     counts = statistics.store[:, :2].copy()
     counts[[0, 1], chain.z[-2:]] -= 1.0
-    reader, found, n = DocumentReader(X), Counter(), 6000
+    reader, rows, found, n = DocumentReader(X), np.array([2]), Counter(), 6000
     for key in range(n):
-        visit = chain.visit(reader, np.array([2]), statistics, settings, 2, key)
+        visit = chain.visit(reader.batch(rows), rows, statistics, prior, n_sweeps=2, key=key)
         chain.take(visit)
         statistics.store[visit.words], statistics.totals[:] = visit.counts, visit.totals
         first, second = visit.z.tolist()
@@ -263,7 +265,7 @@ def pair_probabilities(counts, tables, b0, b1, eta):
 def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
     b0, b1, eta = 1.5, 0.8, 0.5
     chain = CorpusChain(csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]])))
-    settings = {"topic_concentration": b0, "doc_concentration": b1, "topic_word_prior": eta, "n_features": 3}
+    prior = ChainPrior(topic_concentration=b0, doc_concentration=b1, topic_word_prior=eta, n_features=3)
     start, found = chain.documents.clump_indptr[2], Counter()
     states = [(i, j, m) for i in range(3) for j in range(4) for m in (1, 2)[: 1 + (i == j)]]
     for first, second, n_tables in states:
@@ -274,7 +276,7 @@ def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
         own = chain.entries[start : start + chain.n_entries[2]]
         chain.tables[own["topic"]] += n_tables - 1
         own["tables"] = n_tables
-        log_p = chain.log_joint(chain.counts(3, 4), settings)
+        log_p = chain.log_joint(chain.counts(3, 4), prior)
         found[first, min(second, 2), first == second] += np.exp(log_p)
     others = np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 3.0]])  # one table in each document
     expected = pair_probabilities(others, np.array([1.0, 2.0]), b0, b1, eta)
@@ -297,25 +299,25 @@ def test_streams_give_the_same_as_fit_and_batch_mates_do_not_matter(tmp_path):
 
 
 def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
-    changes, edit, divide = [], HybridHDP._edit_columns, HybridHDP._divide
+    changes = []
 
-    def sums(model):
-        return model._statistics.store.sum(axis=1) * model._statistics.scale, model._tables.sum()
+    def sums(state):
+        return state.words.store.sum(axis=1) * state.words.scale, state.root.tables.sum()
 
-    def watched(method):
-        def call(self, *given):
-            before, n = sums(self), self._n_trained
-            method(self, *given)
-            dropped = method is edit and (given[0].into < 0).any()
-            if n != self._n_trained and not dropped:
-                changes.append((before, sums(self)))
-                assert_allclose(self._statistics.store.sum(axis=0), self._statistics.totals, rtol=1e-12)
-                assert self._statistics.store.min() >= 0.0 and self._tables.min() >= 0.0
+    def watched(function):
+        def call(state, change):
+            after = function(state, change)
+            dropped = function is edited_columns and (change.into < 0).any()
+            if after.words.n_topics != state.words.n_topics and not dropped:
+                changes.append((sums(state), sums(after)))
+                assert_allclose(after.words.store.sum(axis=0), after.words.totals, rtol=1e-12)
+                assert after.words.store.min() >= 0.0 and after.root.tables.min() >= 0.0
+            return after
 
         return call
 
-    monkeypatch.setattr(HybridHDP, "_edit_columns", watched(edit))
-    monkeypatch.setattr(HybridHDP, "_divide", watched(divide))
+    for function in (edited_columns, divided_columns):
+        monkeypatch.setattr(_split_merge_topics, function.__name__, watched(function))
     make_model(30).partial_fit(bars().data)
     assert len(changes) >= 2
     for before, after in changes:
@@ -334,8 +336,9 @@ def test_a_split_is_divided_as_its_tokens_in_the_window_are():
     tokens = TopicTokens(word, np.ones(400), document, np.ones(40), np.arange(400))
     moves = WindowMoves([tokens], np.array([1.0]), np.array([True]), Judge(1.0, 0.1, 6), 0)
     moves.split()
-    root, share, of_words = moves.division()
-    assert_array_equal(root, [0])
+    division = moves.division()
+    share, of_words = division.shares, division.of_words
+    assert_array_equal(division.topics, [0])
     part = np.bincount(moves.topics[1].tokens.word, minlength=6)
     assert sorted([set(part[:3] > 0), set(part[3:5] > 0)], key=str) == [{False}, {True}]
     all_words = np.bincount(word, minlength=6)
@@ -375,11 +378,11 @@ def test_a_topic_alone_is_judged_by_its_full_likelihood():
 
 def test_frozen_topics_are_not_moved_and_edits_begin_a_new_window():
     model = make_model(20, max_iter=1).fit(bars().data[:500])
-    assert model._window.n_tokens > 0
+    assert model._state.window.n_tokens > 0
     model.freeze_topics([0, 1])
     frozen, identities = model.components_[:2].copy(), model.topic_ids_[:2].copy()
     model.merge_topics([[2, 3]])
-    assert model._window.n_tokens == 0
+    assert model._state.window.n_tokens == 0
     n_before = len(model.move_history_)
     model.partial_fit(bars().data)
     assert len(model.move_history_) > n_before
@@ -423,7 +426,7 @@ def test_options_without_moves_are_refused(params, message):
 
 def test_moves_can_be_switched_off_where_the_number_of_topics_is_the_same():
     model = make_model(20, max_iter=1).fit(bars().data[:400])
-    model.set_params(split_merge=False, n_components=model._n_trained)
+    model.set_params(split_merge=False, n_components=model._state.words.n_topics)
     moves = model.move_history_.copy()
     model.partial_fit(bars().data[:400])
     assert_same(model.move_history_, moves)

@@ -20,6 +20,7 @@ from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training import _minibatches
 from sktopic._training._sweeps import SweepTrainer
+from sktopic._training import _minibatches
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -36,6 +37,7 @@ from sktopic.hdp import (
     _table_step,
     _variational_split_merge,
 )
+from sktopic.hdp._hybrid_topics import HybridTopics
 from sktopic.hdp._moves import Moves
 from sktopic.lda import (
     CollapsedGibbsLDA,
@@ -196,7 +198,7 @@ UPDATES = {
     "summed": (partial(StreamingVariationalLDA, n_components=5), (WordCounts, "add")),
     "langevin": (partial(LangevinLDA, n_components=5), (LangevinLDA, "_update_statistics")),
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
-    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
+    "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridTopics, "_learned_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (_online_em_method, "with_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
@@ -288,7 +290,7 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
         expected.partial_fit(FEW[: 4 * (update - 1)])
     monkeypatch.setattr(_minibatches, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
-        call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
+        call = {"_learned_prior": update - 1, "_learned_root": update - 1}.get(place[1], update)
         if call == 0:
             pytest.skip("the first update has no such part")
         interrupt(patch, *place, call=call, delay=None)

@@ -43,6 +43,7 @@ class Update:
     ----------
     number : updates since training began, before this one
     is_first_visit : whether the documents may be new: not in the second and later passes of fit
+    is_last_pass : whether it is in the last of several passes
     is_whole_corpus : whether the batch is the whole corpus
     total_samples : documents of the corpus that the batch is a sample of, by weight
     earlier_share : the share of the statistics that earlier passes of the same call have left
@@ -53,6 +54,7 @@ class Update:
     is_first_visit: bool
     is_whole_corpus: bool
     total_samples: float
+    is_last_pass: bool = False
     earlier_share: float = 0.0
     n_updates: int = 1
 
@@ -115,45 +117,83 @@ class Passes:
     """How `fit` passes over a corpus: the parameters of the same names.
 
     size : documents of a batch; None: all of them
+    may_repeat : whether the last of several passes may be repeated, so that nobody knows how many there are
     """
 
     max_iter: int
     size: int | None
     shuffle: bool
     total_samples: float | None
+    may_repeat: bool = False
+
+    def order_key(self, seed: int, epoch: int) -> int | None:
+        """What names the random order of the documents in a pass; None: they come in their own."""
+        return combine_keys(seed, SHUFFLE_KEY, epoch) if self.shuffle else None
 
 
 def fit_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, evaluate: Callable | None):
     """Train on all documents, pass after pass; evaluate : function that returns a held-out score, or None."""
-    method, training, whole = run.method, run.training, passes.size is None
-    state, earlier = training.state, EarlierPasses()
-    training.state = changed(state, corpus_size=documents.total_weight())
-    total_samples = passes.total_samples or training.state.corpus_size
-    run.monitor.begin(documents.n_documents * passes.max_iter, evaluate, ("epoch", passes.max_iter))
+    earlier = EarlierPasses()
+    begin_passes(run, documents, passes, evaluate)
     for epoch in range(passes.max_iter):
-        tasks.begin_epoch()
-        run.monitor.begin_pass()
-        earlier.share = 1.0 if epoch > 0 and method.averages else 0.0
-        order_key = combine_keys(state.seed, SHUFFLE_KEY, epoch) if passes.shuffle else None
-        for reader, rows in documents.batches(batch_size(documents, passes.size), order_key):
-            tasks.begin_update()
-            update = Update(
-                number=training.state.n_updates,
-                is_first_visit=epoch == 0,
-                is_whole_corpus=whole,
-                total_samples=total_samples,
-                earlier_share=earlier.share,
-            )
-            train_on_batch(run, reader, rows, update, earlier=earlier)
-            if tasks.end_update():
-                break
-        training.state = changed(training.state, n_passes=epoch + 1)
-        stop = run.monitor.after_epoch()
-        if evaluate is not None:
-            training.state = changed(training.state, validation_scores=np.array(run.monitor.scores))
+        earlier.share = 1.0 if epoch > 0 and run.method.averages else 0.0
+        pass_minibatches(run, documents, passes, tasks, epoch, earlier)
+        stop = end_pass(run, epoch)
         if tasks.end_epoch() or stop:
             break
     tasks.end()
+
+
+def begin_passes(run: Run, documents, passes: Passes, evaluate: Callable | None):
+    """Note how many documents there are to pass over."""
+    run.training.state = changed(run.training.state, corpus_size=documents.total_weight())
+    n_samples = documents.n_documents * passes.max_iter
+    run.monitor.begin(n_samples, evaluate, ("epoch", passes.max_iter))
+
+
+def pass_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, epoch, earlier: EarlierPasses):
+    """Update by all documents once; return whether no callback has ended that early."""
+
+    def train(reader, rows):
+        update = next_update(run, passes, epoch, earlier.share)
+        train_on_batch(run, reader, rows, update, earlier=earlier)
+
+    order_key = passes.order_key(run.training.state.seed, epoch)
+    return visit_batches(run, documents.batches(batch_size(documents, passes.size), order_key), tasks, train)
+
+
+def next_update(run: Run, passes: Passes, epoch: int, earlier_share: float = 0.0) -> Update:
+    """The next Update of `fit`."""
+    state = run.training.state
+    return Update(
+        number=state.n_updates,
+        is_first_visit=epoch == 0,
+        is_last_pass=0 < epoch == passes.max_iter - 1,
+        is_whole_corpus=passes.size is None,
+        total_samples=passes.total_samples or state.corpus_size,
+        earlier_share=earlier_share,
+    )
+
+
+def visit_batches(run: Run, batches, tasks: FitTasks, train: Callable):
+    """Call train(reader, rows) for each batch of a pass; return whether no callback has ended that early."""
+    tasks.begin_epoch()
+    run.monitor.begin_pass()
+    for reader, rows in batches:
+        tasks.begin_update()
+        train(reader, rows)
+        if tasks.end_update():
+            return False
+    return True
+
+
+def end_pass(run: Run, epoch):
+    """Count a pass, and score what it has led to; return whether the score no longer rises."""
+    run.training.state = changed(run.training.state, n_passes=epoch + 1)
+    stop = run.monitor.after_epoch()
+    if run.monitor.scores:
+        run.training.state = changed(run.training.state, validation_scores=np.array(run.monitor.scores))
+    return stop
 
 
 def batch_size(documents, size):
@@ -176,7 +216,7 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
 
 
 def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: EarlierPasses | None = None):
-    """One update.
+    """One update; returns the BatchCounts of the documents.
 
     reader, rows : DocumentReader and the numbers of its documents
     n_new : documents that were not counted before, by weight
@@ -202,6 +242,7 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
             corpus_size=state.corpus_size + n_new,
         )
     run.monitor.after_update(len(rows))
+    return counts
 
 
 def counts_of_batch(method, state: MinibatchState, reader, rows, update: Update, workers) -> BatchCounts:

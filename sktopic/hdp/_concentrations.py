@@ -1,6 +1,8 @@
 """Concentrations of hierarchical Dirichlet processes as parameters: given, or learned under Gamma priors."""
 
+from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,29 @@ LEARNED_CONCENTRATIONS = {
     **{name: [PRIOR, StrOptions({"auto"})] for name in NAMES},
     **{f"{name}_prior": [tuple, list] for name in NAMES},
 }
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """A concentration as a parameter.
+
+    Attributes
+    ----------
+    value : a number, or 'auto' if it is learned
+    shape, rate : of its Gamma prior
+    """
+
+    value: Any
+    shape: float = 1.0
+    rate: float = 1.0
+
+    @property
+    def is_learned(self):
+        return self.value == "auto"
+
+    def adopted(self, present):
+        """What training goes on with, after the present value."""
+        return present if self.is_learned else float(self.value)
 
 
 def check_concentration_priors(model):

@@ -1,11 +1,10 @@
 """Collapsed Gibbs sampling of a corpus, some documents at a time: the topics that all its tokens have now."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference._token_counts import are_whole, log_rising
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import TableLists
@@ -17,25 +16,28 @@ from sktopic.hdp._restaurants import SAMPLERS, Restaurants, padded
 from sktopic.hdp._root import log_root
 from sktopic.hdp._window import Window
 
-# The largest corpus of which topics of tokens are kept, in tokens (a count is no more than 64 of them).
-MOST_TOKENS, LARGEST_COUNT = 1 << 22, 64.0
 # Weights of topics at the root are no less: a kernel divides by them.
 SMALLEST_WEIGHT = 1e-290
 
 
-# Tokens that are sampled together, about: the counts of their words are copied for each visit, and the
-# weights of topics are computed once a sweep for each of their words.
-SAMPLED_TOGETHER = 1 << 19
+@dataclass(frozen=True)
+class ChainPrior:
+    """The parameters of the model that is sampled, as of _kernels._hdp_gibbs.sweep_cells."""
 
+    topic_concentration: float
+    doc_concentration: float
+    topic_word_prior: float
+    n_features: int
 
-def can_be_kept(documents):
-    """Whether Documents have few enough tokens."""
-    n_tokens = 0.0
-    for X in documents.blocks():
-        n_tokens += np.clip(X.data, 1.0, LARGEST_COUNT).sum()
-        if n_tokens > MOST_TOKENS:
-            return False
-    return True
+    @classmethod
+    def of(cls, state):
+        """Those of an HDPState."""
+        return cls(
+            topic_concentration=state.topic_concentration,
+            doc_concentration=state.doc_concentration,
+            topic_word_prior=state.topic_word_prior,
+            n_features=state.words.n_features,
+        )
 
 
 @dataclass
@@ -77,19 +79,6 @@ class Visit:
             setattr(self, name, padded(getattr(self, name), size))
 
 
-class KeptDocuments(MatrixDocuments):
-    """The documents of a CorpusChain: in larger batches once they all have topics."""
-
-    def __init__(self, X, chain):
-        super().__init__(X)
-        self._chain = chain
-
-    def batches(self, size, key=None):
-        if len(self._chain.tables):
-            size = max(size, SAMPLED_TOGETHER * self.n_documents // len(self._chain.z))
-        return super().batches(size, key)
-
-
 class CorpusChain:
     """The documents of a corpus, with the topics of their tokens (clumps) and the tables of these topics.
 
@@ -104,7 +93,6 @@ class CorpusChain:
     entries, n_entries : lists of the topics and tables of documents (see _kernels._topic_lists), which begin
         where the clumps of the documents do
     tables : (n_columns,) float64, all tables of each topic
-    log_joint_before : float, the log joint probability one pass before topics are moved
     """
 
     def __init__(self, X):
@@ -113,11 +101,15 @@ class CorpusChain:
         self.entries = np.zeros(self.documents.n_clumps, dtype=TOPIC_TABLES)
         self.n_entries = np.zeros(self.documents.n_documents, dtype=np.int32)
         self.tables = np.empty(0)
-        self.log_joint_before = -np.inf
 
     @property
     def n_documents(self):
         return self.documents.n_documents
+
+    @property
+    def is_complete(self):
+        """Whether all tokens have topics."""
+        return bool(np.all(self.z >= 0))
 
     def lengths(self):
         """(n_documents,) clumps of each document."""
@@ -151,9 +143,17 @@ class CorpusChain:
 
     def window(self):
         """All documents as a Window."""
-        documents, n_clumps, n = self.documents, len(self.z), self.n_documents
-        used = np.array([n_clumps, n])
-        return Window(self._word(), self.z, documents.clumps()[1], self.lengths(), np.ones(n), used)
+        n = self.n_documents
+        return Window(
+            word=self._word(),
+            topic=self.z,
+            size=self.documents.clumps()[1],
+            length=self.lengths(),
+            document_weight=np.ones(n),
+            n_tokens=len(self.z),
+            n_documents=n,
+            target=float(n),
+        )
 
     def _word(self):
         documents = self.documents
@@ -165,23 +165,21 @@ class CorpusChain:
         entry = self._word().astype(np.int64) * n_columns + self.z
         return np.bincount(entry, size, n_features * n_columns).reshape(n_features, n_columns)
 
-    def log_joint(self, counts, settings):
-        """log p(words, topics and tables); counts (n_features, n_columns): tokens; settings as of visit."""
-        b0, b1 = settings["topic_concentration"], settings["doc_concentration"]
-        beta = settings["topic_word_prior"]
-        all_words = beta * settings["n_features"]
-        total = log_rising(counts, beta) - log_rising(counts.sum(axis=0), all_words)
-        total += log_root(self.tables, b0) + self.tables.sum() * np.log(b1)
+    def log_joint(self, counts, prior):
+        """log p(words, topics and tables); counts (n_features, n_columns): tokens; prior : ChainPrior."""
+        beta, b1 = prior.topic_word_prior, prior.doc_concentration
+        total = log_rising(counts, beta) - log_rising(counts.sum(axis=0), beta * prior.n_features)
+        total += log_root(self.tables, prior.topic_concentration) + self.tables.sum() * np.log(b1)
         return total + log_seatings(self.lists) - log_rising(self.lengths(), b1)
 
-    def visit(self, reader, rows, statistics, settings, n_sweeps, key):
+    def visit(self, batch, rows, statistics, prior, n_sweeps, key):
         """Sample the topics of some documents given those of all others; changes nothing.
 
         Parameters
         ----------
-        reader, rows : DocumentReader of the corpus, and which documents
+        batch, rows : DocumentBatch, and which documents of the corpus these are
         statistics : WordCounts, whose store has the tokens of the corpus
-        settings : of the kernel: both concentrations, topic_word_prior and n_features
+        prior : ChainPrior
         n_sweeps : sweeps over them
         key : of the streams
 
@@ -189,7 +187,7 @@ class CorpusChain:
         -------
         visit : Visit
         """
-        batch, clumps = reader.batch(rows), self._clumps_of(rows)
+        clumps = self._clumps_of(rows)
         documents = replace(Restaurants.of(batch), words=np.arange(batch.n_words, dtype=np.int32))
         bounds = clump_bounds(batch.cell_count)
         by_word = _ranges(bounds[batch.word_cell], np.diff(bounds)[batch.word_cell])
@@ -197,21 +195,27 @@ class CorpusChain:
         documents.entries[:], documents.n_entries[:] = self.entries[clumps], self.n_entries[rows]
         documents.weigh(True)
         visit = Visit(
-            rows,
-            batch.words,
-            rows_of(statistics.store, batch.words),
-            statistics.totals.copy(),
-            self.tables.copy(),
-            np.zeros(len(self.tables), dtype=np.int64),
-            clumps,
-            np.empty_like(documents.z),
-            documents.entries,
-            documents.n_entries,
+            rows=rows,
+            words=batch.words,
+            counts=rows_of(statistics.store, batch.words),
+            totals=statistics.totals.copy(),
+            tables=self.tables.copy(),
+            made=np.zeros(len(self.tables), dtype=np.int64),
+            clumps=clumps,
+            z=np.empty_like(documents.z),
+            entries=documents.entries,
+            n_entries=documents.n_entries,
         )
-        settings = {**settings, "sampler": SAMPLERS["table_indicator"], "common": 0}
+        settings = {**asdict(prior), "sampler": SAMPLERS["table_indicator"], "common": 0}
         for sweep in range(n_sweeps):
-            given = visit.arrays, visit.tables, settings["topic_concentration"], settings
-            visit.tables, _ = documents.sweep(*given, combine_keys(key, sweep), visit.extend)
+            visit.tables, _ = documents.sweep(
+                visit.arrays,
+                root=visit.tables,
+                rest=prior.topic_concentration,
+                settings=settings,
+                key=combine_keys(key, sweep),
+                extend=visit.extend,
+            )
         visit.z[by_word] = documents.z
         if not are_whole(batch.cell_count):  # adding and removing has rounded
             for array in (visit.counts, visit.totals):

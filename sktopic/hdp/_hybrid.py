@@ -5,23 +5,29 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._fitted_arrays import FLOAT, NUMBER
-from sktopic._estimators._minibatch_model import WeightedMinibatchModel
+from sktopic._estimators._fitted_attributes import fitted
 from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._runtime._compat import StrOptions
-from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior, default_topic_word_prior
-from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
-from sktopic.hdp._minibatch import MinibatchHDP
-from sktopic.hdp._root import Root
-from sktopic.hdp._split_merge_sampling import DEFAULT_TOPIC_WORD_PRIOR, SPLIT_MERGE, SplitMergeSampler
+from sktopic._topics._prior import default_topic_word_prior
+from sktopic._training._minibatches import fit_minibatches
+from sktopic._training._statistics_updates import DocumentAverage
+from sktopic._training._step_size import StepSize
+from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, Concentration
+from sktopic.hdp._estimator import MinibatchHDPEstimator
+from sktopic.hdp._hybrid_state import HybridState
+from sktopic.hdp._hybrid_topics import HybridTopics, RootPrior
+from sktopic.hdp._kept_topics import can_be_kept, fit_kept_topics
+from sktopic.hdp._split_merge_topics import SplitMergeTopics
 from sktopic.hdp._table_step import TableStep
 
-# Updates that the root is learned in at least, also from documents that come again: after fewer it is near
-# its start, and a small corpus has few.
-ROOT_UPDATES = 100
+# What topic_word_prior=None stands for with moves, which have no number of topics that it might follow from.
+DEFAULT_TOPIC_WORD_PRIOR = 0.05
+# Sweeps over a document before those of doc_burn_in, with a window: after few of them small topics are still
+# in documents where they do not belong, and look as if they were not needed.
+MIXING_SWEEPS = 16
 
 
-class HybridHDP(WeightedMinibatchModel, SplitMergeSampler):
+class HybridHDP(MinibatchHDPEstimator):
     """Topics of very different sizes, and new ones in a stream: an online hierarchical Dirichlet process.
 
     Topics are weighted by a distribution that all documents share (the root), which is learned with them: a
@@ -247,27 +253,17 @@ class HybridHDP(WeightedMinibatchModel, SplitMergeSampler):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MinibatchHDP._parameter_constraints,
+        **MinibatchHDPEstimator._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
         "sampler": [StrOptions({"collapsed", "sparse_table_indicator", "table_indicator"})],
         "root_weight": [StrOptions({"mean", "paper"})],
         "reuse_topics": ["boolean"],
         "split_merge": ["boolean"],
     }
+    _fitted_states = {"_state": HybridState}  # noqa: RUF012
+    _state: HybridState
 
-    _fitted_arrays = {  # noqa: RUF012
-        **MinibatchHDP._fitted_arrays,
-        "_tables": (FLOAT, "topics"),
-    }
-    _fitted_values = {**MinibatchHDP._fitted_values, "_growth": NUMBER}  # noqa: RUF012
-    # With split_merge=True alone; those of the window are as in Window, and its size is that of the next.
-    _optional_arrays = {  # noqa: RUF012
-        **WeightedMinibatchModel._optional_arrays,
-        **SPLIT_MERGE,
-    }
-
-    # Numbers of tables are summed over groups of documents.
-    _wants_prior_statistics = True
+    move_history_ = fitted("move_history")
 
     def __init__(
         self,
@@ -330,109 +326,64 @@ class HybridHDP(WeightedMinibatchModel, SplitMergeSampler):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _method(self):
+        settings = {
+            "n_components": self.n_components,
+            "prediction": GibbsInference(self.transform_burn_in, self.transform_sweeps),
+            "rule": DocumentAverage(),
+            "steps": StepSize(self.learning_offset, self.learning_decay),
+            "root_prior": RootPrior(
+                topic_concentration=Concentration(self.topic_concentration, *self.topic_concentration_prior),
+                doc_concentration=Concentration(self.doc_concentration, *self.doc_concentration_prior),
+                exact=self.root_weight == "mean",
+                shared=self.reuse_topics,
+            ),
+            "topic_word_prior": self._topic_word_prior(),
+            "components_init": self.components_init,
+        }
+        if self.split_merge:
+            return SplitMergeTopics(
+                inference=GibbsStep(self.doc_burn_in + MIXING_SWEEPS, self.doc_sweeps),
+                kept_inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
+                **settings,
+            )
+        if self.sampler == "collapsed":
+            return HybridTopics(inference=GibbsStep(self.doc_burn_in, self.doc_sweeps), **settings)
+        sparse = self.sampler == "sparse_table_indicator"
+        return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
+
+    def _topic_word_prior(self):
+        if self.topic_word_prior is not None:
+            return float(self.topic_word_prior)
+        return DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
+
+    def _fit_documents(self, run, documents, passes, tasks, evaluate):
+        learns = "auto" in (self.topic_concentration, self.doc_concentration)
+        if self.split_merge and not learns and passes.max_iter > 1 and can_be_kept(documents):
+            fit_kept_topics(run, documents, passes, tasks, evaluate)
+        else:
+            fit_minibatches(run, documents, passes, tasks, evaluate)
+
+    def _check_settings(self):
+        super()._check_settings()
+        if self.split_merge and self.sampler != "collapsed":
+            raise ValueError(f"split_merge=True with sampler={self.sampler!r}: 'collapsed' is allowed.")
+        if self.split_merge and self.topic_word_prior == 0:
+            raise ValueError(
+                f"topic_word_prior={self.topic_word_prior!r} is invalid with split_merge=True: must be above "
+                "0, or None."
+            )
+
+    def _check_sample_weight(self, sample_weight):
+        if self.split_merge and sample_weight is not None:
+            raise ValueError(
+                "sample_weight must be None with split_merge=True, whose moves give each copy of a document "
+                "topics of its own. Repeat the rows of X, or set split_merge=False."
+            )
+
     def _check_lanes(self):
-        super()._check_lanes()
         if self.split_merge:
             raise ValueError(
                 "split_merge=True has no rule for lanes, none of which sees a window of documents. Train in "
                 "lanes with split_merge=False, at the n_components that a fit of some documents has found."
             )
-
-    def _training_step(self, mixing=0):
-        if self.sampler == "collapsed":
-            return GibbsStep(self.doc_burn_in + mixing, self.doc_sweeps)
-        return TableStep(self.doc_burn_in, self.doc_sweeps, self.sampler == "sparse_table_indicator")
-
-    def _transform_step(self):
-        return GibbsInference(self.transform_burn_in, self.transform_sweeps)
-
-    # The state
-
-    def _default_topic_word_prior(self):
-        return DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
-
-    def _initialize(self, n_features, seed):
-        self._start_from(self._initial_statistics(n_features, seed))
-        n = self.n_components
-        self.topic_concentration_, self.doc_concentration_ = 1.0, n * default_prior(n)
-        self._tables, self._growth = np.full(n, 1.0 / n), 0.0  # see Root
-        self._in_use = np.arange(n)
-        self._adopt_settings()
-        self._report_topics()
-
-    def _adopt_settings(self):
-        super()._adopt_settings()
-        if self.split_merge:
-            self._adopt_window()
-
-    @property
-    def _root(self):
-        return Root(self._tables, self._growth)
-
-    def _root_weights(self, total_samples):
-        exact = self.root_weight == "mean"
-        return self._root.weights(total_samples, self.topic_concentration_, exact, self.reuse_topics)
-
-    def _topic_weights(self):
-        return self._root_weights(self.total_samples_)
-
-    def _doc_topic_prior(self, weights):
-        prior = self.doc_concentration_ * weights
-        return prior * max(1.0, SMALLEST / prior.sum())  # the sum is not below what any prior may be
-
-    def _report_topics(self):
-        is_new = np.ones(self._n_trained, dtype=bool)
-        is_new[self._in_use] = False
-        super()._report_topics()
-        self._name_anew(self._in_use[is_new[self._in_use]])
-
-    @property
-    def _keeps_columns(self):
-        return not self.split_merge
-
-    def _edit_columns(self, edit):
-        super()._edit_columns(edit)
-        self._tables = edit.sums(self._tables)
-        if not edit.keeps_columns:
-            self._ids = edit.left(self._ids)
-            self._in_use = np.arange(edit.n_left)
-        self._begin_window_anew()
-
-    # Updates
-
-    def _document_step(self, batch, keys, update, workers):
-        prior = self._doc_topic_prior(self._root_weights(update.total_samples))
-        if self.split_merge:
-            return self._drawn(batch, prior, keys, update, workers)
-        return self._sampled(self._training_step(), batch, prior, keys, update, workers)
-
-    def _update_topics(self, batch_counts, update, workers):
-        if self._takes_as_sampled(batch_counts, update):
-            return
-        total_weight = self._root_weights(update.total_samples).sum()
-        self._statistics = self._update_statistics(self._statistics, batch_counts, update, workers)
-        if self._n_topic_updates > 0:  # the very first batch reads random topics
-            if self._learns_root(update):
-                statistics = batch_counts.expected.prior_statistics()
-                tables = statistics.topic_gains / batch_counts.n_documents
-                growth = total_weight * statistics.total_gain / batch_counts.n_documents
-                self._update_root(tables, growth, update)
-            if self._judges_by_window(update):
-                self._look_at(batch_counts.expected, update)
-
-    def _learns_root(self, update):
-        """Whether the root follows a batch: one that comes again only after few updates, or with moves."""
-        return update.is_first_visit or self._n_topic_updates < ROOT_UPDATES or self.split_merge
-
-    def _update_root(self, tables, growth, update):
-        """Move the root towards that of a batch, and learn the concentrations."""
-        root, n = self._root, self.total_samples_
-        if self._n_topic_updates == 1:  # the start says nothing of the number of tables
-            root = root.rescaled(tables, growth)
-        root = root.averaged(tables, growth, self._rho(update, PRIOR_INERTIA + self._n_topic_updates))
-        self._tables, self._growth = root.tables, root.growth
-        if self.doc_concentration == "auto" and update.is_first_visit:
-            self.doc_concentration_ = root.doc_concentration(n, *self.doc_concentration_prior)
-        if self.topic_concentration == "auto":
-            given = self.topic_concentration_, *self.topic_concentration_prior
-            self.topic_concentration_ = root.concentration(n, *given)

@@ -57,17 +57,17 @@ class Restaurants:
         cell_count = batch.cell_count[batch.word_cell]
         n_clumps = batch.n_clumps
         return cls(
-            batch.word_indptr,
-            batch.words,
-            batch.cell_document()[batch.word_cell],
-            cell_count,
-            clump_bounds(cell_count),
-            np.diff(batch.clump_indptr),
-            batch.clump_indptr,
-            np.zeros(n_clumps, dtype=TOPIC_TABLES),
-            np.zeros(n_clumps, dtype=SEAT_RATIOS),
-            np.zeros(batch.n_documents, dtype=np.int32),
-            np.full(n_clumps, -1, dtype=np.int32),
+            word_indptr=batch.word_indptr,
+            words=batch.words,
+            cell_document=batch.cell_document()[batch.word_cell],
+            cell_count=cell_count,
+            cell_start=clump_bounds(cell_count),
+            n_customers=np.diff(batch.clump_indptr),
+            list_start=batch.clump_indptr,
+            entries=np.zeros(n_clumps, dtype=TOPIC_TABLES),
+            ratios=np.zeros(n_clumps, dtype=SEAT_RATIOS),
+            n_entries=np.zeros(batch.n_documents, dtype=np.int32),
+            z=np.full(n_clumps, -1, dtype=np.int32),
         )
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from sktopic._state._fields import State, array, changed, number, total
 from sktopic._topics._prior import LARGEST, SMALLEST
 
 # Kernels take logarithms of the weights of topics at the root, and divide by them.
@@ -24,8 +25,8 @@ def log_root(tables, topic_concentration):
     return len(present) * np.log(b0) + gammaln(present).sum() + gammaln(b0) - gammaln(b0 + present.sum())
 
 
-@dataclass(frozen=True)
-class Root:
+@dataclass(frozen=True, eq=False)
+class Root(State):
     """What is known of the tables in documents, and what follows for a corpus of n_documents.
 
     Attributes
@@ -34,10 +35,10 @@ class Root:
     growth : mean over documents of how the number of their tables grows with the concentration
     """
 
-    tables: np.ndarray
-    growth: float
+    tables: np.ndarray = array(np.float64, "topics", merge=total)
+    growth: float = number()
 
-    def weights(self, n_documents, concentration, exact=True, shared=True):
+    def weights(self, n_documents, concentration, *, exact=True, shared=True):
         """r of each topic: the probability that a new table in a document is of it.
 
         exact : whether weights are those of the literature, not the published approximation
@@ -51,11 +52,15 @@ class Root:
 
     def rescaled(self, tables, growth):
         """The same shares of topics, with the number of tables and the growth of a batch."""
-        return Root(self.tables * (tables.sum() / self.tables.sum()), growth)
+        return changed(self, tables=self.tables * (tables.sum() / self.tables.sum()), growth=growth)
 
     def averaged(self, tables, growth, rho):
         """A step of size rho towards the means of a batch."""
-        return Root((1.0 - rho) * self.tables + rho * tables, (1.0 - rho) * self.growth + rho * growth)
+        return changed(
+            self,
+            tables=(1.0 - rho) * self.tables + rho * tables,
+            growth=(1.0 - rho) * self.growth + rho * growth,
+        )
 
     def doc_concentration(self, n_documents, shape, rate):
         """The mode of the concentration of documents under a Gamma prior."""

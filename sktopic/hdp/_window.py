@@ -1,6 +1,6 @@
 """The documents that were seen last, with the topics that their tokens were drawn to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +8,11 @@ import scipy.sparse as sp
 
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import TokensByDocument
+from sktopic._state._fields import State, array, changed, count, number
+
+# Documents of the first window; each is twice as large as the one before it, up to the whole corpus or so
+# many tokens.
+FIRST_WINDOW, MOST_TOKENS = 250, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -48,19 +53,27 @@ class TopicTokens:
         return replace(self, document_weight=factor * self.document_weight)
 
     def part(self, chosen):
-        columns = (array[chosen] for array in (self.word, self.size, self.document))
-        return TopicTokens(*columns, self.document_weight, self.place[chosen])
+        return replace(
+            self,
+            word=self.word[chosen],
+            size=self.size[chosen],
+            document=self.document[chosen],
+            place=self.place[chosen],
+        )
 
 
 def joined(topics):
     """The tokens of several topics (list of TopicTokens), and the number in the list of each token's."""
     order = np.argsort(np.concatenate([tokens.document for tokens in topics]), kind="stable")
-    word, size, document, place = (
-        np.concatenate([getattr(tokens, name) for tokens in topics])[order]
-        for name in ("word", "size", "document", "place")
-    )
     number = np.repeat(np.arange(len(topics)), [len(tokens) for tokens in topics])[order]
-    return TopicTokens(word, size, document, topics[0].document_weight, place), number
+    of_all = replace(
+        topics[0],
+        word=np.concatenate([tokens.word for tokens in topics])[order],
+        size=np.concatenate([tokens.size for tokens in topics])[order],
+        document=np.concatenate([tokens.document for tokens in topics])[order],
+        place=np.concatenate([tokens.place for tokens in topics])[order],
+    )
+    return of_all, number
 
 
 def word_counts(topics, n_features):
@@ -80,8 +93,8 @@ def document_counts(topics):
     return sp.csr_array((size, (document, column)), shape=shape)
 
 
-@dataclass(frozen=True)
-class Window:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Window(State):
     """Documents with the topics of their tokens (clumps).
 
     It grows by documents behind those that there are, in arrays that have room for some more.
@@ -90,67 +103,95 @@ class Window:
     ----------
     word, topic, size : (room,) int32, int32 and float64, of each token
     length, document_weight : (room,) tokens of each document, int64, and as how many it counts
-    used : (2,) tokens and documents that there are, int64
+    n_tokens, n_documents : tokens and documents that there are
+    target : documents, by weight, with which it is large enough for moves
     """
 
-    word: np.ndarray
-    topic: np.ndarray
-    size: np.ndarray
-    length: np.ndarray
-    document_weight: np.ndarray
-    used: np.ndarray
+    word: np.ndarray = array(np.int32, "window tokens")
+    topic: np.ndarray = array(np.int32, "window tokens")
+    size: np.ndarray = array(np.float64, "window tokens")
+    length: np.ndarray = array(np.int64, "window documents")
+    document_weight: np.ndarray = array(np.float64, "window documents")
+    n_tokens: int = count()
+    n_documents: int = count()
+    target: float = number()
 
     @classmethod
-    def empty(cls):
-        dtypes = np.int32, np.int32, np.float64, np.int64, np.float64
-        return cls(*(np.empty(0, dtype=dtype) for dtype in dtypes), np.zeros(2, dtype=np.int64))
+    def empty(cls, target):
+        return cls(
+            word=np.empty(0, dtype=np.int32),
+            topic=np.empty(0, dtype=np.int32),
+            size=np.empty(0),
+            length=np.empty(0, dtype=np.int64),
+            document_weight=np.empty(0),
+            n_tokens=0,
+            n_documents=0,
+            target=float(target),
+        )
 
     def with_batch(self, batch, topic):
         """With the documents of a batch, and the topic of each of its clumps."""
         _, size = batch.clumps()
         word = np.repeat(batch.words[batch.cell_word], np.diff(clump_bounds(batch.cell_count)))
         weight = np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
-        n_tokens, n_documents = self.used
-        return Window(
-            _appended(self.word, n_tokens, word),
-            _appended(self.topic, n_tokens, topic),
-            _appended(self.size, n_tokens, size),
-            _appended(self.length, n_documents, np.diff(batch.clump_indptr)),
-            _appended(self.document_weight, n_documents, weight),
-            self.used + [len(word), batch.n_documents],
+        n_tokens, n_documents = self.n_tokens, self.n_documents
+        return changed(
+            self,
+            word=_appended(self.word, n_tokens, word),
+            topic=_appended(self.topic, n_tokens, topic),
+            size=_appended(self.size, n_tokens, size),
+            length=_appended(self.length, n_documents, np.diff(batch.clump_indptr)),
+            document_weight=_appended(self.document_weight, n_documents, weight),
+            n_tokens=n_tokens + len(word),
+            n_documents=n_documents + batch.n_documents,
         )
 
-    def is_consistent(self, n_features, n_topics):
-        """Whether arrays of these types can be a window of such topics: they may come from a file."""
-        n_tokens, n_documents = self.used
-        word, topic, size = (array[:n_tokens] for array in (self.word, self.topic, self.size))
-        length, weight = self.length[:n_documents], self.document_weight[:n_documents]
-        return (
-            n_tokens == len(word)
-            and n_documents == len(length) > 0
+    def is_large(self, total_samples, more_documents=0.0, more_tokens=0):
+        """Whether it is large enough for moves of topics of a corpus of so many documents, with some more."""
+        n_documents = self.total_weight + more_documents
+        return n_documents >= min(self.target, total_samples) or self.n_tokens + more_tokens >= MOST_TOKENS
+
+    def check(self):
+        """Raise ValueError for parts that are missing or do not fit together: they may come from a file."""
+        if any(getattr(self, field.name) is None for field in fields(self)):
+            raise ValueError("some of the window of documents is missing")
+        if self.n_tokens > len(self.word) or self.n_documents > len(self.length):
+            raise ValueError("the window of documents has more of them than there is room for")
+
+    def check_tokens(self, n_features, n_topics):
+        """Raise ValueError for arrays that cannot be a window of such topics."""
+        word, topic, size = (array[: self.n_tokens] for array in (self.word, self.topic, self.size))
+        length, weight = self.length[: self.n_documents], self.document_weight[: self.n_documents]
+        fits = (
+            len(length) > 0
             and np.all(length >= 0)
-            and length.sum() == n_tokens
+            and length.sum() == self.n_tokens
             and all(((a >= 0) & (a < n)).all() for a, n in ((word, n_features), (topic, n_topics)))
             and all(((a > 0.0) & (a < np.inf)).all() for a in (size, weight))
         )
+        if not fits:
+            raise ValueError(
+                "the fitted state is damaged: the topics of the documents seen last do not fit. Load it from "
+                "a file that is whole, or call fit."
+            )
 
     @property
-    def n_tokens(self):
-        return int(self.used[0])
-
-    @property
-    def n_documents(self):
-        """By weight."""
-        return float(self.document_weight[: self.used[1]].sum())
+    def total_weight(self):
+        """Documents by weight."""
+        return float(self.document_weight[: self.n_documents].sum())
 
     def topics(self, n_topics):
         """TopicTokens of each topic."""
-        n_tokens, n_documents = self.used
+        n_tokens, n_documents = self.n_tokens, self.n_documents
         topic = self.topic[:n_tokens]
         order = np.argsort(topic, kind="stable")
-        document = np.repeat(np.arange(n_documents), self.length[:n_documents])[order]
-        given = self.word[:n_tokens][order], self.size[:n_tokens][order], document
-        tokens = TopicTokens(*given, self.document_weight[:n_documents], order)
+        tokens = TopicTokens(
+            word=self.word[:n_tokens][order],
+            size=self.size[:n_tokens][order],
+            document=np.repeat(np.arange(n_documents), self.length[:n_documents])[order],
+            document_weight=self.document_weight[:n_documents],
+            place=order,
+        )
         bounds = np.searchsorted(topic[order], np.arange(n_topics + 1))
         return [tokens.part(slice(a, b)) for a, b in pairwise(bounds)]
 

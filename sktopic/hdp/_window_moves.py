@@ -64,6 +64,22 @@ class WindowTopic:
 
 
 @dataclass(frozen=True)
+class Division:
+    """New topics as parts of others.
+
+    Attributes
+    ----------
+    topics : (n_new,) the topic that each is a part of
+    shares : (n_new,) what share of its tables
+    of_words : (n_features, n_new) what share of what it has of each word
+    """
+
+    topics: np.ndarray
+    shares: np.ndarray
+    of_words: np.ndarray
+
+
+@dataclass(frozen=True)
 class Judge:
     """What two topics gain over one, in nats.
 
@@ -288,7 +304,7 @@ class WindowMoves:
         return number
 
     def division(self):
-        """What the new topics are parts of: the numbers of these; the share of each; and that of each word.
+        """The Division that makes the new topics, by the numbers of the others.
 
         A word's share is that of its tokens in the window, to which the topic's share is added as a token, so
         that the window says nothing of words that it does not have.
@@ -302,7 +318,7 @@ class WindowMoves:
             counts = word_counts([part.tokens for part in parts], self._judge.n_features).toarray()
             counts += np.array([part.share for part in parts])[:, None]
             of_words[:, own] = (counts[1:] / counts.sum(axis=0)).T
-        return root, np.array([topic.share for topic in new]), of_words
+        return Division(topics=root, shares=np.array([topic.share for topic in new]), of_words=of_words)
 
 
 class Others:

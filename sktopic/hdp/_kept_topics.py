@@ -1,0 +1,246 @@
+"""Training on a corpus whose tokens keep their topics, for HybridHDP with split_merge=True.
+
+The first pass is online and notes the topics that tokens are drawn to. The later passes sample them by
+collapsed Gibbs sampling, so that what is stored are the last draws of all tokens. After some passes topics
+are split, merged and dropped, as all tokens say.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sktopic._documents._sources import MatrixDocuments
+from sktopic._kernels._rng import combine_keys
+from sktopic._state._fields import changed, duplicate
+from sktopic._topics._word_count_edits import joined_topics, of_topics
+from sktopic._topics._word_counts import WordCounts
+from sktopic._training._minibatches import (
+    FIT_KEY,
+    LONG_WORK,
+    EarlierPasses,
+    begin_passes,
+    end_pass,
+    next_update,
+    pass_minibatches,
+    train_on_batch,
+    visit_batches,
+)
+from sktopic.hdp._corpus_chain import ChainPrior, CorpusChain
+from sktopic.hdp._restaurants import SPARE, padded
+from sktopic.hdp._root import expected_topics
+from sktopic.hdp._split_merge_topics import WINDOW_KEY, named_moves
+from sktopic.hdp._window_moves import LEAST_GAIN
+
+# The largest corpus of which topics of tokens are kept, in tokens (a count is no more than 64 of them).
+MOST_TOKENS, LARGEST_COUNT = 1 << 22, 64.0
+# Tokens that are sampled together, about: the counts of their words are copied for each batch, and the
+# weights of topics are computed once a sweep for each of their words.
+SAMPLED_TOGETHER = 1 << 19
+# Random topics that are added at most to those that a fit is to start from.
+MOST_RANDOM_TOPICS = 1000
+# Tell the streams of one seed apart.
+SEAT_KEY, MORE_KEY = 0x73656174, 0x6D6F7265
+
+
+def can_be_kept(documents):
+    """Whether Documents have tokens, and few enough of them."""
+    n_tokens, has_tokens = 0.0, False
+    for X in documents.blocks():
+        has_tokens = has_tokens or bool(X.data.any())
+        n_tokens += np.clip(X.data, 1.0, LARGEST_COUNT).sum()
+        if n_tokens > MOST_TOKENS:
+            return False
+    return has_tokens
+
+
+def are_moves_due(n_passes, max_iter):
+    """Whether topics are split and merged after so many passes: a power of two, and one before the last."""
+    return n_passes & (n_passes - 1) == 0 or n_passes == max_iter - 1
+
+
+@dataclass
+class KeptCorpus:
+    """What one call of fit remembers.
+
+    Attributes
+    ----------
+    documents : MatrixDocuments
+    chain : CorpusChain, their tokens with topics and tables
+    log_joint_before : the log joint probability one pass before topics are moved
+    """
+
+    documents: MatrixDocuments
+    chain: CorpusChain
+    log_joint_before: float = -np.inf
+
+    @classmethod
+    def of(cls, documents):
+        X = documents.matrix()
+        return cls(MatrixDocuments(X), CorpusChain(X))
+
+
+def fit_kept_topics(run, documents, passes, tasks, evaluate):
+    """Train on all documents, pass after pass, as `fit_minibatches` does; run : of SplitMergeTopics."""
+    kept, training, method = KeptCorpus.of(documents), run.training, run.method
+    with training.changing(), training.complete_or_undone(waits=True):
+        training.state = with_expected_topics(method, training.state, kept.chain.lengths())
+    earlier = EarlierPasses()
+    begin_passes(run, kept.documents, passes, evaluate)
+    for epoch in range(passes.max_iter):
+        if epoch == 0:
+            assign_all(run, kept, passes, tasks)
+        elif kept.chain.is_complete:
+            sample_all(run, kept, passes, tasks, epoch)
+        else:  # a callback has ended the first pass
+            earlier.share = 1.0
+            pass_minibatches(run, kept.documents, passes, tasks, epoch, earlier)
+        if epoch + 1 < passes.max_iter and kept.chain.is_complete:
+            with training.changing(), training.complete_or_undone(waits=False):
+                training.state = after_pass(method, training.state, kept, epoch + 1, passes.max_iter)
+        stop = end_pass(run, epoch)
+        if tasks.end_epoch() or stop:
+            break
+    tasks.end()
+
+
+def assign_all(run, kept, passes, tasks):
+    """The first pass: online, where tokens keep the topics that they are drawn to last."""
+    method = replace(run.method, inference=run.method.kept_inference, has_window=False)
+    online = replace(run, method=method)
+
+    def assign(reader, rows):
+        counts = train_on_batch(online, reader, rows, next_update(run, passes, epoch=0))
+        kept.chain.assign(rows, counts.expected.topic)
+
+    order_key = passes.order_key(run.training.state.seed, epoch=0)
+    visit_batches(run, kept.documents.batches(passes.size, order_key), tasks, assign)
+
+
+def sample_all(run, kept, passes, tasks, epoch):
+    """A later pass: the topics of tokens are sampled, in batches that are not small."""
+    chain = kept.chain
+
+    def sample(reader, rows):
+        sample_batch(run, chain, reader, rows, next_update(run, passes, epoch))
+
+    size = max(passes.size, SAMPLED_TOGETHER * chain.n_documents // len(chain.z))
+    order_key = passes.order_key(run.training.state.seed, epoch)
+    visit_batches(run, kept.documents.batches(size, order_key), tasks, sample)
+
+
+def with_expected_topics(method, state, lengths):
+    """The state before training with as many random topics as the prior leads to expect, if these are more.
+
+    lengths : (n_documents,) of the documents, in tokens
+    """
+    n_topics = int(expected_topics(lengths, state.topic_concentration, state.doc_concentration))
+    n_more = min(n_topics, MOST_RANDOM_TOPICS) - state.words.n_topics
+    if n_more <= 0:
+        return state
+    more = WordCounts.random(state.words.n_features, n_more, combine_keys(state.seed, MORE_KEY))
+    words = joined_topics(state.words, more)
+    n = words.n_topics
+    root = changed(state.root, tables=np.full(n, 1.0 / n))
+    numbers = np.arange(n)
+    return method.reported(changed(state, words=words, root=root, ids=numbers, next_id=n, in_use=numbers))
+
+
+def sample_batch(run, chain, reader, rows, update):
+    """One update: the topics of some documents are sampled given those of all others."""
+    method, training = run.method, run.training
+    training.check_undisturbed()
+    state = training.state
+    step, key = method.kept_inference, combine_keys(state.seed, FIT_KEY, update.number)
+    visit = chain.visit(
+        reader.batch(rows),
+        rows,
+        statistics=state.words,
+        prior=ChainPrior.of(state),
+        n_sweeps=step.burn_in + step.sweeps,
+        key=key,
+    )
+    # As in train_on_batch.
+    short = visit.work() < LONG_WORK
+    with training.changing(), training.complete_or_undone(waits=short):
+        if not short:
+            state = changed(state, words=duplicate(state.words))
+        state = changed(state, total_samples=float(update.total_samples))
+        if len(visit.z):
+            state = sampled(state, visit, chain.n_documents)
+            chain.take(visit)
+        training.state = changed(
+            method.reported(state),
+            n_updates=state.n_updates + 1,
+            n_samples_seen=state.n_samples_seen + len(rows),
+        )
+    run.monitor.after_update(len(rows))
+
+
+def sampled(state, visit, n_documents):
+    """The state after a Visit of some of n_documents; arrays of the words change in place."""
+    words, ids, n = state.words, state.ids, len(visit.tables)
+    n_more = n - words.n_topics
+    if n_more > 0:
+        words, ids = of_topics(words, slice(None), n_spare=n_more), padded(ids, n)
+    words.store[visit.words], words.totals[:] = visit.counts, visit.totals
+    return changed(
+        state,
+        words=words,
+        ids=ids,
+        root=changed(state.root, tables=visit.tables / n_documents),
+        in_use=state.in_use[visit.made[state.in_use] == 0],  # what was made there has another name
+        n_topic_updates=state.n_topic_updates + 1,
+    )
+
+
+def after_pass(method, state, kept, n_passes, max_iter):
+    """The state after a pass that is not the last, in which all tokens have got topics."""
+    chain, made = kept.chain, []
+    if n_passes == 1:
+        weights = method.doc_topic_prior(state, method.root_weights(state, state.total_samples))
+        chain.seat(weights, combine_keys(state.seed, SEAT_KEY, n_passes))
+    elif are_moves_due(n_passes, max_iter):
+        state, made = moved(method, state, kept, n_passes, max_iter)
+    # What is stored is what all tokens are.
+    counts = chain.counts(state.words.n_features, len(chain.tables))
+    root = changed(state.root, tables=chain.tables / chain.n_documents)
+    words = WordCounts.of(counts, scale=1.0 / chain.n_documents)
+    state = method.noted(method.reported(changed(state, words=words, root=root)), made)
+    if are_moves_due(n_passes + 1, max_iter):
+        kept.log_joint_before = chain.log_joint(words.store, ChainPrior.of(state))
+    return state
+
+
+def moved(method, state, kept, n_passes, max_iter):
+    """Move topics as the whole corpus says, and let its tokens go with them.
+
+    Returns
+    -------
+    state : HybridState, of which the words and the root are still to be counted
+    made : the moves
+    """
+    chain, n = kept.chain, state.words.n_topics
+    key = combine_keys(state.seed, WINDOW_KEY, state.n_updates)
+    moves = method.new_moves(state, chain.window(), chain.n_documents, movable=chain.tables > 0.0, key=key)
+    moves.merge()
+    if n_passes < max_iter - 1:
+        # Before sampling has settled, what it finds for two topics it might as well have found for one.
+        settling = chain.log_joint(state.words.store, ChainPrior.of(state)) - kept.log_joint_before
+        moves.split(max(LEAST_GAIN, settling / np.count_nonzero(chain.tables)))
+    else:  # not before: small topics that are dropped come back slowly
+        moves.drop()
+    numbers = [k for k, topic in sorted(moves.topics.items()) if len(topic.tokens)]
+    column = np.zeros(max(numbers) + 1, dtype=np.int32)
+    column[numbers] = np.arange(len(numbers))
+    chain.z[:] = column[moves.assigned(len(chain.z))]
+    weights = padded(np.array([moves.topics[k].prior for k in numbers]), len(numbers) + SPARE)
+    chain.seat(weights, combine_keys(state.seed, SEAT_KEY, n_passes))
+    n_new = moves.n_numbers - n
+    ids = np.append(state.ids, state.next_id + np.arange(n_new))
+    state = changed(
+        state,
+        ids=padded(ids[numbers], len(weights)),
+        next_id=state.next_id + n_new,
+        in_use=np.arange(len(numbers)),
+    )
+    return state, named_moves(moves, ids)
