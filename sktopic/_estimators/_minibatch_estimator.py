@@ -103,7 +103,6 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         documents = self._begin_weighted(X, sample_weight, self._check_corpus)
-        size = None if self._trains_on_whole_corpus() else int(self.batch_size)
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             evaluate = None
             if self.early_stopping:
@@ -113,16 +112,11 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
                 def evaluate():
                     return self._completion(held_out, workers).value()
 
-            passes = Passes(
-                max_iter=int(self.max_iter),
-                size=size,
-                shuffle=self.shuffle,
-                total_samples=self.total_samples,
-            )
-            n_batches = -(-documents.n_documents // batch_size(documents, size))
-            tasks = FitTasks(self, X, y, passes.max_iter, n_batches)
+            passes = self._passes()
+            n_batches = -(-documents.n_documents // batch_size(documents, passes.size))
+            tasks = FitTasks(self, X, y, None if passes.may_repeat else passes.max_iter, n_batches)
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
-            fit_minibatches(run, documents, passes, tasks, evaluate)
+            self._fit_documents(run, documents, passes, tasks, evaluate)
         return self
 
     @trains
@@ -165,8 +159,25 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             documents = self._begin_weighted(X, sample_weight, streamed=True)
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
-            add_minibatches(run, documents, int(self.batch_size), self.total_samples)
+            self._add_documents(run, documents)
         return self
+
+    def _passes(self):
+        """Return the Passes of fit."""
+        return Passes(
+            max_iter=int(self.max_iter),
+            size=None if self._trains_on_whole_corpus() else int(self.batch_size),
+            shuffle=self.shuffle,
+            total_samples=self.total_samples,
+        )
+
+    def _fit_documents(self, run, documents, passes, tasks, evaluate):
+        """Train on the documents of fit."""
+        fit_minibatches(run, documents, passes, tasks, evaluate)
+
+    def _add_documents(self, run, documents):
+        """Train on the documents of partial_fit."""
+        add_minibatches(run, documents, int(self.batch_size), self.total_samples)
 
     def _begin_weighted(self, X, sample_weight, check=None, *, streamed=False):
         """Begin anew with the documents of X that count, which are returned as Documents.

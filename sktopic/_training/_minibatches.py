@@ -111,45 +111,74 @@ class Passes:
     """How `fit` passes over a corpus: the parameters of the same names.
 
     size : documents of a batch; None: all of them
+    may_repeat : whether the last of several passes may be repeated, so that nobody knows how many there are
     """
 
     max_iter: int
     size: int | None
     shuffle: bool
     total_samples: float | None
+    may_repeat: bool = False
 
 
 def fit_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, evaluate: Callable | None):
     """Train on all documents, pass after pass; evaluate : function that returns a held-out score, or None."""
-    method, training, whole = run.method, run.training, passes.size is None
-    state, earlier = training.state, EarlierPasses()
-    training.state = changed(state, corpus_size=documents.total_weight())
-    total_samples = passes.total_samples or training.state.corpus_size
-    run.monitor.begin(documents.n_documents * passes.max_iter, evaluate, ("epoch", passes.max_iter))
+    earlier = EarlierPasses()
+    begin_passes(run, documents, passes, evaluate)
     for epoch in range(passes.max_iter):
-        tasks.begin_epoch()
-        run.monitor.begin_pass()
-        earlier.share = 1.0 if epoch > 0 and method.averages else 0.0
-        order_key = combine_keys(state.seed, SHUFFLE_KEY, epoch) if passes.shuffle else None
-        for reader, rows in documents.batches(batch_size(documents, passes.size), order_key):
-            tasks.begin_update()
-            update = Update(
-                number=training.state.n_updates,
-                is_first_visit=epoch == 0,
-                is_whole_corpus=whole,
-                total_samples=total_samples,
-                earlier_share=earlier.share,
-            )
-            train_on_batch(run, reader, rows, update, earlier=earlier)
-            if tasks.end_update():
-                break
-        training.state = changed(training.state, n_passes=epoch + 1)
-        stop = run.monitor.after_epoch()
-        if evaluate is not None:
-            training.state = changed(training.state, validation_scores=np.array(run.monitor.scores))
+        earlier.share = 1.0 if epoch > 0 and run.method.averages else 0.0
+        pass_minibatches(run, documents, passes, tasks, epoch, earlier)
+        stop = end_pass(run, epoch)
         if tasks.end_epoch() or stop:
             break
     tasks.end()
+
+
+def begin_passes(run: Run, documents, passes: Passes, evaluate: Callable | None):
+    """Note how many documents there are to pass over."""
+    run.training.state = changed(run.training.state, corpus_size=documents.total_weight())
+    n_samples = documents.n_documents * passes.max_iter
+    run.monitor.begin(n_samples, evaluate, ("epoch", passes.max_iter))
+
+
+def pass_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, epoch, earlier: EarlierPasses):
+    """Update by all documents once; return whether no callback has ended that early."""
+    state = run.training.state
+    total_samples = passes.total_samples or state.corpus_size
+
+    def train(reader, rows):
+        update = Update(
+            number=run.training.state.n_updates,
+            is_first_visit=epoch == 0,
+            is_whole_corpus=passes.size is None,
+            total_samples=total_samples,
+            earlier_share=earlier.share,
+        )
+        train_on_batch(run, reader, rows, update, earlier=earlier)
+
+    order_key = combine_keys(state.seed, SHUFFLE_KEY, epoch) if passes.shuffle else None
+    return visit_batches(run, documents.batches(batch_size(documents, passes.size), order_key), tasks, train)
+
+
+def visit_batches(run: Run, batches, tasks: FitTasks, train: Callable):
+    """Call train(reader, rows) for each batch of a pass; return whether no callback has ended that early."""
+    tasks.begin_epoch()
+    run.monitor.begin_pass()
+    for reader, rows in batches:
+        tasks.begin_update()
+        train(reader, rows)
+        if tasks.end_update():
+            return False
+    return True
+
+
+def end_pass(run: Run, epoch):
+    """Count a pass, and score what it has led to; return whether the score no longer rises."""
+    run.training.state = changed(run.training.state, n_passes=epoch + 1)
+    stop = run.monitor.after_epoch()
+    if run.monitor.scores:
+        run.training.state = changed(run.training.state, validation_scores=np.array(run.monitor.scores))
+    return stop
 
 
 def batch_size(documents, size):
