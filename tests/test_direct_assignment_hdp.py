@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
+from sktopic.hdp._corpus_topics import fit_concentration, fit_weights, start_without
 from threadpoolctl import threadpool_limits
 
 from sktopic._documents._matrices import DocumentReader, as_documents
@@ -21,7 +22,6 @@ from sktopic._topics._word_count_views import posterior_bound, probabilities
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
-from sktopic.hdp._corpus_topics import fit_concentration, fit_weights, start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
 from sktopic.hdp._moves import Moves
 from sktopic.hdp._variational_split_merge import (

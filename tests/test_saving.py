@@ -14,12 +14,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sktopic.hdp._memoized._model import MEMOIZED
 
 import sktopic
 from sktopic._estimators._fitted_arrays import declared_arrays, fitted_names, optional_arrays
 from sktopic._runtime._array_archive import write_archive
 from sktopic.datasets import make_bars
-from sktopic.hdp._memoized._model import MEMOIZED
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
 from sktopic.lda._topic_word_prior import ENTRIES
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from sktopic._inference import InferenceStep
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import edited, grown
+from sktopic._state._fields import changed, edited, grown
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import posterior_bound, probabilities
@@ -178,12 +178,12 @@ class DirectAssignment:
             state, found, made = moves.merge(state, found)
         alpha, gamma = state.doc_concentration, state.topic_concentration
         best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
-        state = replace(state, weights=(1.0 - rho) * state.weights + rho * best)
+        state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
         if moves is not None and self.moves.max_splits:
             state, splits = moves.propose_splits(state, found, rho, self.moves.max_splits)
         is_first = state.n_topic_updates == 0
         words = RULE(state.words, replace(counts, expected=found), rho, is_first, workers)
-        state, tokens = replace(state, words=words), found.tokens
+        state, tokens = changed(state, words=words), found.tokens
         if splits:
             state, tokens, parted = moves.split(state, splits, found)
             made = made + parted
@@ -221,12 +221,12 @@ class DirectAssignment:
         if summaries is not None:
             summaries = after_edit(checked(summaries, state.words.n_features), edit)
         words, ids = edited_topics(state.words, edit), edit.left(state.ids)
-        return reported(replace(edited(state, edit), words=words, ids=ids, summaries=summaries))
+        return reported(changed(edited(state, edit), words=words, ids=ids, summaries=summaries))
 
     def frozen(self, state, columns):
         """The state in which the topics of these columns are frozen, and no others."""
         words = frozen_topics(state.words, columns, state.unit, state.topic_word_prior)
-        return replace(state, words=words)
+        return changed(state, words=words)
 
     def grown(self, state, n_words):
         """The state with so many words more."""
@@ -235,9 +235,9 @@ class DirectAssignment:
 
 def of_corpus(state, update):
     """The state for a corpus of the size that an update says."""
-    return replace(state, total_samples=float(update.total_samples))
+    return changed(state, total_samples=float(update.total_samples))
 
 
 def counted(state):
     """The state with an update more by a batch that had words."""
-    return replace(state, n_topic_updates=state.n_topic_updates + 1)
+    return changed(state, n_topic_updates=state.n_topic_updates + 1)

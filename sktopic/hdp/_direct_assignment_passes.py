@@ -74,7 +74,7 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
 
 def finish(run, last):
     """Let the state be that after a LastPass; return whether it is to be repeated."""
-    with run.training.updating(waits=False):
+    with run.training.changing(), run.training.complete_or_undone(waits=False):
         run.training.state, again = last.finished(run.training.state, run.workers)
     return again
 

@@ -1,11 +1,11 @@
 """What direct assignment has learned: the topics of a corpus, their weights, and how they came about."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._state._fields import array, part, those_left, total
+from sktopic._state._fields import array, changed, part, those_left, total
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import merged_topics, of_topics
 from sktopic._topics._word_count_views import expected_counts, expected_tokens
@@ -114,13 +114,13 @@ def weights_bound(state):
 def reported(state):
     """The state that says which of its topics are in use."""
     used = np.flatnonzero(columns_in_use(state, state.unit))
-    return replace(state, in_use=used, topic_weights=state.weights[used], doc_topic_prior=state.prior[used])
+    return changed(state, in_use=used, topic_weights=state.weights[used], doc_topic_prior=state.prior[used])
 
 
 def after_moves(state, moves, elbo=np.nan):
     """The state with moves, tuples (kind, topic, other, gain), in its history; elbo : of the corpus then."""
     n_in_use = np.count_nonzero(columns_in_use(state, state.unit))
-    return replace(state, move_history=noted_moves(state, moves, n_in_use, elbo))
+    return changed(state, move_history=noted_moves(state, moves, n_in_use, elbo))
 
 
 # Edits: each returns another state, and changes none.
@@ -131,7 +131,7 @@ def with_kept(state, kept, words=None):
 
     words : the WordCounts of the topics that are kept, if they are more than before
     """
-    return replace(
+    return changed(
         state,
         words=of_topics(state.words, kept) if words is None else words,
         weights=state.weights[kept],
@@ -167,7 +167,7 @@ def with_merged(state, merges):
     if kept.all():
         return state, kept, into, made
     words = merged_topics(state.words, kept, into, totals)
-    return with_kept(replace(state, weights=weights), kept, words), kept, into, made
+    return with_kept(changed(state, weights=weights), kept, words), kept, into, made
 
 
 def postponed(state, move, topics, t):
@@ -176,4 +176,4 @@ def postponed(state, move, topics, t):
     trials[f"{move}s"][topics] += 1
     waits = 2 ** np.minimum(trials[f"{move}s"][topics], LONGEST_WAIT)
     trials[f"{move}_due"][topics] = t + waits
-    return replace(state, trials=trials)
+    return changed(state, trials=trials)

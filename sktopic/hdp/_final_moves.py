@@ -9,6 +9,7 @@ from scipy.special import gammaln
 
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._runtime._arrays import BLOCK_ENTRIES, by_blocks
+from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import posterior_bound
 from sktopic._topics._word_counts import WordCounts
@@ -115,7 +116,7 @@ class FinalMoves:
         """
         scale = state.total_samples / self._n_documents
         drops = scale * self._dropped + [self._topics_change(n) for n in self._numbers]
-        state = replace(state, words=replace(self._sums, scale=1.0 / self._n_documents))
+        state = changed(state, words=changed(self._sums, scale=1.0 / self._n_documents))
         gains = scale * self._merged + words_change(state, self._pairs, workers)
         merges, taken = [], set()
         for i in np.argsort(-gains, kind="stable"):

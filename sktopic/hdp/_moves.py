@@ -4,11 +4,12 @@ _variational_split_merge says what a move gains, and proposes; here moves are ma
 weights, and in the expected counts of the batch.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import split_topics
 from sktopic.hdp._direct_assignment_state import TRIALS, postponed, with_merged
 from sktopic.hdp._document_inference import DocumentInference, merged, start_without
@@ -88,7 +89,7 @@ class Moves:
             births[k], trials[k] = births[new], trials[new]
         divided = [split.topic for split in splits]
         parts = [split.second.column for split in splits]
-        state = replace(
+        state = changed(
             state,
             words=split_topics(state.words, divided, parts, state.unit),
             weights=weights,

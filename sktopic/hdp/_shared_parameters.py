@@ -1,13 +1,14 @@
 """The parameters that all topics and documents share: weights, concentrations and the prior of topics."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma, polygamma
 
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._runtime._arrays import by_blocks
+from sktopic._state._fields import changed
 from sktopic._topics._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._topics._word_count_views import mean_log_probability
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
@@ -44,7 +45,7 @@ class SharedParameters:
     def adopted(self, state):
         """The state with the parameters that are given."""
         names = "topic_concentration", "doc_concentration", "topic_word_prior"
-        return replace(state, **{name: float(getattr(self, name)) for name in names if not self.learns(name)})
+        return changed(state, **{name: float(getattr(self, name)) for name in names if not self.learns(name)})
 
     def moved(self, state, tokens, batch, scale, rho, workers):
         """The state after a step of those that are learned, towards their best values for a batch.
@@ -64,15 +65,15 @@ class SharedParameters:
                 sample_weight,
             )
             alpha = _between_logarithms(state.doc_concentration, best, rho)
-            state = replace(state, doc_concentration=alpha)
+            state = changed(state, doc_concentration=alpha)
         if self.learns("topic_concentration"):
             gamma = (1.0 - rho) * state.topic_concentration + rho * self.best_topic_concentration(state)
-            state = replace(state, topic_concentration=gamma)
+            state = changed(state, topic_concentration=gamma)
         if self.learns("topic_word_prior"):
             words, eta = state.words, state.topic_word_prior
             mean = mean_log_probability(words, state.unit, eta, workers)
             best = learned_topic_word_prior("fixed-point", mean, words.n_features, eta, rho)
-            state = replace(state, topic_word_prior=_between_logarithms(eta, best, rho))
+            state = changed(state, topic_word_prior=_between_logarithms(eta, best, rho))
         return state
 
     def best_topic_concentration(self, state):

@@ -1,12 +1,11 @@
 """A corpus as its batches have left it: topics, parameters and summaries, and what visits do with them."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from scipy.special import digamma
 
-from sktopic._state._fields import duplicate
+from sktopic._state._fields import changed, duplicate
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import geometric, posterior_bound
@@ -68,7 +67,7 @@ class MemoizedCorpus:
         words, free = self.topics.words, self.free()
         tokens = self.tokens()
         if len(free) == self.n_topics:
-            self.topics = replace(self.topics, words=replace(words, store=tokens))
+            self.topics = changed(self.topics, words=changed(words, store=tokens))
         else:
             words.store[:, free] = tokens[:, free]
         words.totals[free] = tokens[:, free].sum(axis=0)
@@ -156,7 +155,7 @@ class MemoizedCorpus:
         if self._parameters.learns("topic_word_prior") and len(free):
             tokens = TopicTokens.of(topics.words.store[:, free])
             best = best_topic_word_prior(tokens, topics.topic_word_prior)
-            self.topics = replace(topics, topic_word_prior=best)
+            self.topics = changed(topics, topic_word_prior=best)
 
     def fit_weights(self):
         """The same for the weights of topics and the concentrations."""
@@ -173,14 +172,14 @@ class MemoizedCorpus:
         found = fixed_point_weights(documents.tables, before, alpha, gamma, WEIGHT_ITERATIONS)
         # With gamma below 1 what is left to other topics is not at the maximum, which has nothing left.
         same_rest = found * ((1.0 - rest) / found.sum())
-        self.topics = replace(topics, weights=max((before, found, same_rest), key=bound))
+        self.topics = changed(topics, weights=max((before, found, same_rest), key=bound))
         if parameters.learns("doc_concentration"):
             prior = parameters.doc_concentration_prior
             best = best_concentration(documents, self._weights(), alpha, prior)
-            self.topics = replace(self.topics, doc_concentration=best)
+            self.topics = changed(self.topics, doc_concentration=best)
         if parameters.learns("topic_concentration"):
             best = parameters.best_topic_concentration(self.topics)
-            self.topics = replace(self.topics, topic_concentration=best)
+            self.topics = changed(self.topics, topic_concentration=best)
 
     def documents_of_topic(self, k):
         """The DocumentTopics of one topic alone, without what is not of topics."""
@@ -192,10 +191,10 @@ class MemoizedCorpus:
 
     # Moves
 
-    def with_summaries(self, changed):
+    def with_summaries(self, others):
         """The same with other summaries of some batches, a dict; what is done to it leaves this as it is."""
-        topics = replace(self.topics, words=duplicate(self.topics.words))
-        return self._replaced(topics, [changed.get(b, s) for b, s in enumerate(self.summaries)])
+        topics = changed(self.topics, words=duplicate(self.topics.words))
+        return self._replaced(topics, [others.get(b, s) for b, s in enumerate(self.summaries)])
 
     def without_empty(self):
         """The same without topics that no document has, but for the largest; or itself if all are kept."""
@@ -248,7 +247,7 @@ class MemoizedCorpus:
         for split, number in zip(splits, numbers):
             weights[number] = split.weights
         n_more = n_new - int(kept.sum())
-        self.topics = replace(
+        self.topics = changed(
             topics,
             words=of_topics(topics.words, kept, n_more),
             weights=weights,

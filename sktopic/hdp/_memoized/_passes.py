@@ -1,11 +1,9 @@
 """The trainer of learning_method='memoized': the state changes after a pass, or a call of partial_fit."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import duplicate
+from sktopic._state._fields import changed, duplicate
 from sktopic._training._minibatches import (
     SHUFFLE_KEY,
     begin_passes,
@@ -70,7 +68,7 @@ class Visits:
         training, memoized, self._begun = self._run.training, self._memoized, False
         memoized.end_pass()
         summaries = stored(memoized.kept.summaries)
-        with training.updating(waits=True):
+        with training.changing(), training.complete_or_undone(waits=True):
             training.state = state_after(training.state, memoized, summaries)
         memoized.kept.summaries = restored(summaries)
 
@@ -79,7 +77,7 @@ def memoized_training(run):
     """What goes on from the present state, and leaves it as it is."""
     method, state = run.method, run.training.state
     summaries = restored(checked(state.summaries, state.words.n_features))
-    topics = replace(state, words=duplicate(state.words), summaries=None)
+    topics = changed(state, words=duplicate(state.words), summaries=None)
     settings = MemoizedSettings(
         infer=method.inference.with_bound(),
         document_start=method.document_start,
@@ -93,7 +91,7 @@ def memoized_training(run):
 def state_after(state, memoized, summaries):
     """The state after a pass; summaries : StoredSummaries of its batches."""
     (n_seen, n_batches), corpus = memoized.seen(), memoized.kept
-    state = replace(
+    state = changed(
         state,
         n_updates=state.n_updates + n_batches,
         n_samples_seen=state.n_samples_seen + n_seen,
@@ -104,7 +102,7 @@ def state_after(state, memoized, summaries):
     if not corpus.has_tokens:
         return state
     topics = corpus.topics
-    state = replace(
+    state = changed(
         state,
         n_topic_updates=state.n_topic_updates + n_batches,
         words=duplicate(topics.words),
@@ -135,4 +133,4 @@ def after_pass(state, bound):
         ],
         dtype=PASS,
     )
-    return replace(state, training_history=np.concatenate([state.training_history, row]))
+    return changed(state, training_history=np.concatenate([state.training_history, row]))
