@@ -27,13 +27,14 @@ from sktopic.hdp import (
     OnlineVariationalHDP,
     TruncationFreeHDP,
     _collapsed_gibbs,
-    _corpus_topics,
     _final_moves,
     _restaurants,
+    _shared_parameters,
     _stick_breaking,
     _table_step,
     _variational_split_merge,
 )
+from sktopic.hdp._direct_assignment_method import DirectAssignment
 from sktopic.hdp._moves import Moves
 from sktopic.lda import (
     CollapsedGibbsLDA,
@@ -199,7 +200,7 @@ UPDATES = {
     "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
     "splits": (partial(DirectAssignmentHDP, n_components=5), (Moves, "split")),
-    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_take_over")),
+    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignment, "updated")),
 }
 
 
@@ -326,14 +327,14 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     tokens, weights = rng.gamma(0.1, size=(50, 9)), np.full(9, 0.1)
     given = tokens, weights, 1.0, 1.0, 2.0
-    settings = weights, 1.0, tokens.sum(axis=1), 2.0, 1.0, 1.0
-    expected = _corpus_topics.fit_weights(*given)
-    alpha = _corpus_topics.fit_concentration(tokens, *settings)
+    settings = weights, 1.0, tokens.sum(axis=1), 2.0, (1.0, 1.0)
+    expected = _shared_parameters.fit_weights(*given)
+    alpha = _shared_parameters.fit_concentration(tokens, *settings)
     models = [OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)]
     monkeypatch.setattr("sktopic._runtime._arrays.BLOCK_ENTRIES", 40)
     models.append(OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW))
-    assert_array_equal(_corpus_topics.fit_weights(*given), expected)
-    assert _corpus_topics.fit_concentration(tokens, *settings) == alpha
+    assert_array_equal(_shared_parameters.fit_weights(*given), expected)
+    assert _shared_parameters.fit_concentration(tokens, *settings) == alpha
     assert_same_state(models[1], state_of(models[0]))
     statistics = models[1]._statistics
     assert_array_equal(of_topics(statistics, [3, 0]).store, statistics.store[:, [3, 0]])

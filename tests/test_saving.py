@@ -14,7 +14,6 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sktopic.hdp._memoized._model import MEMOIZED
 
 import sktopic
 from sktopic._estimators._fitted_arrays import declared_arrays, fitted_names, optional_arrays
@@ -115,7 +114,6 @@ def test_all_that_training_sets_is_declared(estimator, path):
     model.add_features(["more"])
     declared = fitted_names(model) - {"_topic_names"}
     declared -= ENTRIES.keys()  # of a matrix (test_topic_word_prior.py)
-    declared -= MEMOIZED.keys()  # of another learning_method (test_memoized_hdp.py)
     assert vars(model).keys() - model.get_params().keys() == declared
     assert fingerprint(vars(saved_and_loaded(model, path))) == fingerprint(vars(model))
 
