@@ -19,6 +19,7 @@ from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_counts import WordCounts
+from sktopic._training import _minibatches
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -199,7 +200,7 @@ UPDATES = {
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
-    "splits": (partial(DirectAssignmentHDP, n_components=5), (Moves, "split")),
+    "merges": (partial(DirectAssignmentHDP, n_components=5), (Moves, "merge")),
     "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignment, "updated")),
 }
 
@@ -285,9 +286,10 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
     expected = make(**settings)
     if update > 1:
         expected.partial_fit(FEW[: 4 * (update - 1)])
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
+    for module in (_minibatch_model, _minibatches):
+        monkeypatch.setattr(module, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
-        call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
+        call = update - 1 if place[1] in ("_learned_prior", "_update_root", "merge") else update
         if call == 0:
             pytest.skip("the first update has no such part")
         interrupt(patch, *place, call=call, delay=None)
@@ -336,7 +338,7 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     assert_array_equal(_shared_parameters.fit_weights(*given), expected)
     assert _shared_parameters.fit_concentration(tokens, *settings) == alpha
     assert_same_state(models[1], state_of(models[0]))
-    statistics = models[1]._statistics
+    statistics = models[1]._state.words
     assert_array_equal(of_topics(statistics, [3, 0]).store, statistics.store[:, [3, 0]])
     extended = of_topics(statistics, slice(None), n_spare=2)
     assert_array_equal(extended.store, np.hstack([statistics.store, np.zeros((400, 2))]))
