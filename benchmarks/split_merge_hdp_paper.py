@@ -49,6 +49,7 @@ from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels
 from _traces import SEED, Stop, Trace, completion, trace_of, trace_of_sweeps, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
+from sktopic.hdp._corpus_topics import fit_weights
 
 from sktopic import hdp
 from sktopic._documents._matrices import DocumentReader, canonical_counts
@@ -56,7 +57,6 @@ from sktopic._inference import VariationalStep
 from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars
 from sktopic.hdp import _direct_assignment
-from sktopic.hdp._corpus_topics import fit_weights
 from sktopic.hdp._final_moves import FinalMoves
 from sktopic.hdp._moves import Moves
 

@@ -21,9 +21,12 @@ from sktopic._topics._word_count_views import posterior_bound, probabilities
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
-from sktopic.hdp._corpus_topics import fit_concentration, fit_weights, start_without
+from sktopic.hdp._direct_assignment_passes import WholeCorpus
+from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept
+from sktopic.hdp._document_inference import start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
 from sktopic.hdp._moves import Moves
+from sktopic.hdp._shared_parameters import fit_concentration, fit_weights
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,
     candidate_pairs,
@@ -79,9 +82,9 @@ def test_twin_of_the_bound_is_golden(golden, size):
 
 def state_of(model):
     """lambda, beta with its rest, alpha, gamma and eta of all topics."""
-    weight = model.total_samples_ * model._statistics.scale
-    lam = model._statistics.store.T * weight + model.topic_word_prior_
-    beta = np.append(model._weights, 1.0 - model._weights.sum())
+    words, weights = model._state.words, model._state.weights
+    lam = words.store.T * (model.total_samples_ * words.scale) + model.topic_word_prior_
+    beta = np.append(weights, 1.0 - weights.sum())
     return lam, beta, model.doc_concentration_, model.topic_concentration_, model.topic_word_prior_
 
 
@@ -118,7 +121,7 @@ def test_concentration_is_where_the_bound_is_highest(value):
     rng = np.random.default_rng(1)
     tokens, weights = rng.gamma(0.3, 10.0, (50, 4)), np.array([0.5, 0.3, 0.1, 0.05])
     lengths = tokens.sum(axis=1)
-    found = fit_concentration(tokens, weights, value, lengths=lengths, scale=2.0, prior=(1.5, 0.5))
+    found = fit_concentration(tokens, weights, value, lengths, 2.0, (1.5, 0.5))
 
     def objective(a):
         prior = a * weights
@@ -144,21 +147,20 @@ ASCENTS = {
 def test_batch_never_lowers_the_bound(monkeypatch, start, given, split_merge):
     settings = {"learning_method": "batch", "document_start": start, "split_merge": split_merge}
     seen = []
-    original = DirectAssignmentHDP._document_step
+    original = WholeCorpus.infer
 
-    def step(self, batch, keys, update, workers):
-        counts = original(self, batch, keys, update, workers)
-        if self._n_topic_updates > 0:
-            topics = posterior_bound(self._statistics, self.total_samples_, self.topic_word_prior_)
+    def infer(self, state, *arguments):
+        counts = original(self, state, *arguments)
+        if state.n_topic_updates > 0:
+            topics = posterior_bound(state.words, state.total_samples, state.topic_word_prior)
             prior = 0.0
             if given == "learned":  # densities of the priors of logarithms belong to it
-                gamma, alpha = self.topic_concentration_, self.doc_concentration_
+                gamma, alpha = state.topic_concentration, state.doc_concentration
                 prior = np.log(alpha) - alpha + 20.0 * np.log(gamma) - gamma
-            weights = self._corpus_topics(self.total_samples_).weights_bound()
-            seen.append(counts.bound() + topics + weights + prior)
+            seen.append(counts.bound() + topics + weights_bound(state) + prior)
         return counts
 
-    monkeypatch.setattr(DirectAssignmentHDP, "_document_step", step)
+    monkeypatch.setattr(WholeCorpus, "infer", infer)
     precise = {"max_doc_update_iter": 300, "mean_change_tol": 1e-10, "max_iter": 30}
     model = make_model(**precise, **settings, **ASCENTS[given]).fit(X)
     assert len(seen) == 29
@@ -176,8 +178,8 @@ def test_single_tokens_have_the_law_of_topics_that_are_integrated_out():
     model = make_model(topic_expectation="mean", doc_concentration=1e9, max_iter=2).fit(X)
     with Workers(1) as workers:
         batch = DocumentReader(sp.csr_array(np.eye(25))).batch(np.arange(25))
-        tokens = model._inference()(batch, corpus_topics(model), workers, dtype=np.float64).tokens
-    joint = model._weights * model.components_.T
+        tokens = model._method().inference(batch, model._state, workers, dtype=np.float64).tokens
+    joint = model._state.weights * model.components_.T
     # Tokens are gamma - prior, which 1e9 rounds.
     assert_allclose(tokens, joint / joint.sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-5)
 
@@ -190,27 +192,21 @@ def test_documents_that_read_means_settle_where_they_should():
     assert_allclose(model.transform(X), proportions, rtol=1e-4, atol=1e-6)
 
 
-def test_batch_with_means_never_lowers_the_bound_with_topics_as_parameters():
+def test_batch_with_means_never_lowers_the_bound_with_topics_as_parameters(monkeypatch):
     """Under a Dirichlet prior whose mode they are."""
     seen, settings = [], {"max_doc_update_iter": 300, "mean_change_tol": 1e-10, **ASCENTS["fixed"]}
     model = make_model(topic_expectation="mean", learning_method="batch", split_merge=False, **settings)
-    original = model._document_step
+    original = WholeCorpus.infer
 
-    def step(batch, keys, update, workers):
-        counts = original(batch, keys, update, workers)
-        if model._n_topic_updates > 0:
-            topics = (
-                model.topic_word_prior_
-                * np.log(
-                    probabilities(
-                        model._statistics, model.total_samples_, model.topic_word_prior_
-                    ).components()
-                ).sum()
-            )
-            seen.append(counts.bound() + topics + corpus_topics(model).weights_bound())
+    def infer(self, state, *arguments):
+        counts = original(self, state, *arguments)
+        if state.n_topic_updates > 0:
+            topics = probabilities(state.words, state.total_samples, state.topic_word_prior).components()
+            prior = state.topic_word_prior * np.log(topics).sum()
+            seen.append(counts.bound() + prior + weights_bound(state))
         return counts
 
-    model._document_step = step
+    monkeypatch.setattr(WholeCorpus, "infer", infer)
     model.set_params(max_iter=30).fit(X)
     assert len(seen) == 29
     assert np.diff(seen).min() > -1e-6 * abs(seen[-1])
@@ -220,17 +216,13 @@ def test_batch_with_means_never_lowers_the_bound_with_topics_as_parameters():
 # Moves
 
 
-def corpus_topics(model):
-    return model._corpus_topics(model.total_samples_)
-
-
 def batch_topics(model, documents=X, scale=3.0):
     """The topics of documents under a model, as of a corpus so many times as large."""
     with Workers(None) as workers:
         batch = DocumentReader(as_documents(documents)).batch(np.arange(documents.shape[0]))
-        counts = model._inference()(batch, corpus_topics(model), workers)
-        moves = Moves(corpus_topics(model), model._inference(), scale, 2.0, 0, 0, workers)
-        return moves.batch_topics(counts)
+        counts = model._method().inference(batch, model._state, workers)
+        moves = Moves(model._method().inference, scale, 2.0, 0, workers)
+        return moves.batch_topics(model._state, counts)
 
 
 def phi_of(topics):
@@ -268,8 +260,7 @@ def test_gain_of_a_merge_is_that_of_the_whole_bound(pair, expectation):
     after = whole_bound(
         merged[0][..., kept], merged[1][kept], np.append(merged[2][kept], beta[-1]), alpha, eta, topics.scale
     )
-    column = corpus_topics(model).expected_counts
-    one, other = (topic_of(topics, k, model._weights[k], column(k)) for k in pair)
+    one, other = (topic_of(topics, k, model._state.weights[k], column_of(model._state, k)) for k in pair)
     mixing = documents_mixing(topics, np.array([pair]), 0, 60)[:, 0]
     gain, _, _ = merge_gain(topics, one, other, mixing)
     assert gain == pytest.approx(after - before, rel=1e-8, abs=1e-12 * abs(before))
@@ -280,10 +271,10 @@ def test_gain_of_a_merge_is_that_of_the_whole_bound(pair, expectation):
 @pytest.mark.parametrize(("rho", "scale"), [(0.3, 3.0), (0.3, 1.0), (1.0, 1.0)])
 def test_gain_of_a_split_is_that_of_the_whole_bound(rank, rho, scale, expectation):
     model = make_model(2, split_merge=False, topic_expectation=expectation).fit(X)
-    k = int(np.argsort(-model._weights)[rank])
+    k = int(np.argsort(-model._state.weights)[rank])
     topics = batch_topics(model, scale=scale)
     lam, beta, alpha, _, eta = state_of(model)
-    split = divide(topics, k, beta[k], corpus_topics(model).expected_counts(k), rho, 7)
+    split = divide(topics, k, beta[k], column_of(model._state, k), rho, 7)
     phi, words = phi_of(topics), (X.toarray()[..., None] * phi_of(topics)).sum(axis=0)
     lam = eta + (1 - rho) * (lam - eta) + rho * scale * words.T
     given = alpha, eta, (lam[k] - eta).sum() / words[:, k].sum()
@@ -348,19 +339,18 @@ def test_final_moves_gain_what_the_whole_bound_does():
     model = make_model(5, split_merge=False, max_iter=1, total_samples=120, **precise).fit(X)
     topics = batch_topics(model)
     phi, (_, beta, alpha, _, eta) = phi_of(topics), state_of(model)
-    final = FinalMoves(corpus_topics(model), model._inference())
+    final = FinalMoves(model._state, model._method().inference)
     with Workers(2) as workers:
         pairs = np.column_stack(np.triu_indices(5, 1))
-        changes = 2.0 * documents_change(topics, model._weights, pairs, workers)
+        changes = 2.0 * documents_change(topics, model._state.weights, pairs, workers)
         for first in range(0, 60, 20):
             batch = DocumentReader(as_documents(X)).batch(np.arange(first, first + 20))
-            counts = model._inference()(batch, final.topics, workers)
+            counts = model._method().inference(batch, model._state, workers)
             final.add(BatchCounts(counts, batch.words, 20.0, batch.cell_count.sum()), workers)
         final._dropped[:] = -np.inf
-        made, _, _ = final.make(workers)
-        corpus = corpus_topics(model)
-        corpus.statistics = replace(final._sums, scale=1.0 / final._n_documents)
-        gains = changes + words_change(corpus, pairs, workers)
+        after_pass, _, _, made = final.make(model._state, workers)
+        words = replace(final._sums, scale=1.0 / final._n_documents)
+        gains = changes + words_change(replace(model._state, words=words), pairs, workers)
 
     def bound(phi, beta):
         lam = eta + 2.0 * np.einsum("dw,dwk->kw", X.toarray(), phi)
@@ -382,26 +372,25 @@ def test_final_moves_gain_what_the_whole_bound_does():
         sorted(gains[pairs.tolist().index(pair)] for pair in expected), rel=1e-6
     )
     # Topics are those of the pass.
-    assert final.topics.tokens().sum() == pytest.approx(2.0 * X.sum(), rel=1e-6)
+    assert after_pass.tokens.sum() == pytest.approx(2.0 * X.sum(), rel=1e-6)
 
 
 def test_gain_of_drops_is_that_of_the_whole_bound():
     model = make_model(6, split_merge=False, topic_concentration=3.0, max_iter=3).fit(X)
     counts = batch_topics(model).counts
-    final = FinalMoves(corpus_topics(model), model._inference())
+    final = FinalMoves(model._state, model._method().inference)
     with Workers(1) as workers:
         final.add(BatchCounts(counts, counts.batch.words, 60.0, X.sum()), workers)
         assert final._numbers[:3] == [1, 2, 3]
         for n in (1, 2, 3):
-            kept = ~np.isin(np.arange(6), np.argsort(corpus_topics(model).tokens())[:n])
-            after = corpus_topics(pickle.loads(pickle.dumps(model)))
-            after.keep(kept)
-            without = model._inference().without(counts, kept, workers)
+            kept = ~np.isin(np.arange(6), np.argsort(model._state.tokens)[:n])
+            after = with_kept(model._state, kept)
+            without = model._method().inference.without(counts, kept, workers)
             bounds = [
                 documents.bound()
-                + posterior_bound(corpus.statistics, corpus.total_samples, corpus.eta)
-                + corpus.weights_bound()
-                for corpus, documents in ((corpus_topics(model), counts), (after, without))
+                + posterior_bound(state.words, state.total_samples, state.topic_word_prior)
+                + weights_bound(state)
+                for state, documents in ((model._state, counts), (after, without))
             ]
             expected = bounds[1] - bounds[0] + n * np.log(3.0)  # the number of topics has no part in it
             gain = final._dropped[n - 1] + final._topics_change(n)
@@ -410,12 +399,12 @@ def test_gain_of_drops_is_that_of_the_whole_bound():
 
 def test_candidates_are_topics_of_the_same_words_and_documents():
     model = make_model(4, split_merge=False).fit(X)
-    column = model._statistics.store[:, 0] / 2
-    model._statistics.store[:, 0], model._statistics.store[:, 1] = column, column  # one topic twice
-    model._statistics.totals[:] = model._statistics.store.sum(axis=0)
-    model._weights[:2] = model._weights[:2].mean()
+    column = model._state.words.store[:, 0] / 2
+    model._state.words.store[:, 0], model._state.words.store[:, 1] = column, column  # one topic twice
+    model._state.words.totals[:] = model._state.words.store.sum(axis=0)
+    model._state.weights[:2] = model._state.weights[:2].mean()
     topics, every = batch_topics(model), np.ones(4, dtype=bool)
-    sizes = corpus_topics(model).tokens()
+    sizes = model._state.tokens
     pairs = candidate_pairs(topics, sizes, every, every, 3)
     assert pairs[0].tolist() == [0, 1]
     assert len(pairs) == 6
@@ -425,28 +414,28 @@ def test_candidates_are_topics_of_the_same_words_and_documents():
 
 
 def test_refused_moves_wait_longer_each_time():
-    topics = corpus_topics(make_model(4, split_merge=False).fit(X))
-    before = topics.trials
+    state = make_model(4, split_merge=False).fit(X)._state
+    before = state.trials
     for t, refused in ((10, [0, 2]), (12, [2]), (16, [2, 3])):
-        topics.postpone("split", refused, t)
-    assert topics.trials["split_due"].tolist() == [12, 0, 24, 18]
-    assert topics.trials["merge_due"].tolist() == before["split_due"].tolist() == [0] * 4
+        state = postponed(state, "split", refused, t)
+    assert state.trials["split_due"].tolist() == [12, 0, 24, 18]
+    assert state.trials["merge_due"].tolist() == before["split_due"].tolist() == [0] * 4
 
 
 def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
     """Two topics of other documents: the batch alone would merge them, alike or not."""
     model = make_model(4, split_merge=False).fit(X)
-    model._statistics.store[:, :2] = 0.0
-    model._statistics.store[:4, 0] = model._statistics.store[5:9, 1] = 1.0 / model._statistics.scale
-    model._statistics.totals[:] = model._statistics.store.sum(axis=0)
+    model._state.words.store[:, :2] = 0.0
+    model._state.words.store[:4, 0] = model._state.words.store[5:9, 1] = 1.0 / model._state.words.scale
+    model._state.words.totals[:] = model._state.words.store.sum(axis=0)
     for column, is_gain in (
-        (model._statistics.store[:, 1].copy(), False),
-        (model._statistics.store[:, 0].copy(), True),
+        (model._state.words.store[:, 1].copy(), False),
+        (model._state.words.store[:, 0].copy(), True),
     ):
-        model._statistics.store[:, 1] = column
+        model._state.words.store[:, 1] = column
         topics = batch_topics(model, X[:3])
-        column_of = corpus_topics(model).expected_counts
-        one, other = (topic_of(topics, k, model._weights[k], column_of(k)) for k in (0, 1))
+        state = model._state
+        one, other = (topic_of(topics, k, state.weights[k], column_of(state, k)) for k in (0, 1))
         for topic in (one, other):  # as if no document had it
             topic.part.documents[:] = topic.part.words[:] = topic.cells.tokens[:] = 0.0
         gain, unseen, error = merge_gain(topics, one, other, np.zeros(3))
@@ -537,15 +526,14 @@ def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
     sizes = []
     original = Moves.split
 
-    def split(self, splits, counts):
+    def split(self, state, splits, counts):
         parts = [(s.topic, s.first.column.sum(), s.second.column.sum()) for s in splits]
-        before = self.topics.ids
-        tokens = original(self, splits, counts)
+        after, tokens, made = original(self, state, splits, counts)
         for i, (k, first, second) in enumerate(parts):
-            new = len(before) + i
-            assert self.topics.ids[k if first >= second else new] == before[k]
+            new = state.n_topics + i
+            assert after.ids[k if first >= second else new] == state.ids[k]
             sizes.append(first >= second)
-        return tokens
+        return after, tokens, made
 
     monkeypatch.setattr(Moves, "split", split)
     make_model(2, learning_method="batch", max_iter=20).fit(make_bars(300, random_state=0).data)
@@ -555,7 +543,7 @@ def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
 def test_merges_on_a_memory_map(tmp_path):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
-    model._births -= 1000  # old enough to be merged
+    model._state.births[:] -= 1000  # old enough to be merged
     joblib.dump(model, tmp_path / "model.joblib")
     mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
     for one in (model, mapped):
@@ -567,7 +555,7 @@ def test_merges_on_a_memory_map(tmp_path):
 def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
-    model._births -= 1000
+    model._state.births[:] -= 1000
     monkeypatch.setattr(_variational_split_merge, "TRIED", 200)
     before = pickle.dumps(model)
     # What follows when all has been computed.

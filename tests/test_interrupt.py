@@ -20,7 +20,6 @@ from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training import _minibatches
 from sktopic._training._sweeps import SweepTrainer
-from sktopic._training import _minibatches
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -29,14 +28,15 @@ from sktopic.hdp import (
     OnlineVariationalHDP,
     TruncationFreeHDP,
     _collapsed_method,
-    _corpus_topics,
     _final_moves,
     _online_em_method,
     _restaurants,
+    _shared_parameters,
     _stick_breaking,
     _table_step,
     _variational_split_merge,
 )
+from sktopic.hdp._direct_assignment_method import DirectAssignment
 from sktopic.hdp._hybrid_topics import HybridTopics
 from sktopic.hdp._moves import Moves
 from sktopic.lda import (
@@ -202,8 +202,8 @@ UPDATES = {
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (_online_em_method, "with_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
-    "splits": (partial(DirectAssignmentHDP, n_components=5), (Moves, "split")),
-    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignmentHDP, "_take_over")),
+    "merges": (partial(DirectAssignmentHDP, n_components=5), (Moves, "merge")),
+    "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignment, "updated")),
 }
 
 
@@ -290,7 +290,7 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
         expected.partial_fit(FEW[: 4 * (update - 1)])
     monkeypatch.setattr(_minibatches, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
-        call = {"_learned_prior": update - 1, "_learned_root": update - 1}.get(place[1], update)
+        call = update - 1 if place[1] in ("_learned_prior", "_learned_root", "merge") else update
         if call == 0:
             pytest.skip("the first update has no such part")
         interrupt(patch, *place, call=call, delay=None)
@@ -330,16 +330,16 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     tokens, weights = rng.gamma(0.1, size=(50, 9)), np.full(9, 0.1)
     given = tokens, weights, 1.0, 1.0, 2.0
-    settings = {"lengths": tokens.sum(axis=1), "scale": 2.0, "prior": (1.0, 1.0)}
-    expected = _corpus_topics.fit_weights(*given)
-    alpha = _corpus_topics.fit_concentration(tokens, weights, 1.0, **settings)
+    settings = weights, 1.0, tokens.sum(axis=1), 2.0, (1.0, 1.0)
+    expected = _shared_parameters.fit_weights(*given)
+    alpha = _shared_parameters.fit_concentration(tokens, *settings)
     models = [OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW)]
     monkeypatch.setattr("sktopic._runtime._arrays.BLOCK_ENTRIES", 40)
     models.append(OnlineEMLDA(n_components=5, average=True, random_state=0).fit(FEW))
-    assert_array_equal(_corpus_topics.fit_weights(*given), expected)
-    assert _corpus_topics.fit_concentration(tokens, weights, 1.0, **settings) == alpha
+    assert_array_equal(_shared_parameters.fit_weights(*given), expected)
+    assert _shared_parameters.fit_concentration(tokens, *settings) == alpha
     assert_same_state(models[1], state_of(models[0]))
-    statistics = models[1]._statistics
+    statistics = models[1]._state.words
     assert_array_equal(of_topics(statistics, [3, 0]).store, statistics.store[:, [3, 0]])
     extended = of_topics(statistics, slice(None), n_spare=2)
     assert_array_equal(extended.store, np.hstack([statistics.store, np.zeros((400, 2))]))

@@ -12,16 +12,18 @@ from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._memoized import _splits
 from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._deletes import Delete
+from sktopic.hdp._memoized._deletes import Delete, InferredAgain
 from sktopic.hdp._memoized._merges import PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import Proposal, TrackedSplits
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
+from sktopic.hdp._shared_parameters import SharedParameters
+from tests.conftest import set_attribute
 from tests.reference import memoized as reference
 
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
 X = sp.csr_array(CORPUS.data, dtype=np.float64)
 BARS = make_bars(200, random_state=0)
-LEARNED = {"alpha": (1.0, 1.0), "gamma": (1.0, 1.0)}
+LEARNED = SharedParameters("auto", "auto", 0.1, 0.1, (1.0, 1.0), (1.0, 1.0))
 
 
 def make_model(n_components=5, **params):
@@ -55,13 +57,13 @@ def cells_of(monkeypatch):
 
 
 def prior_terms(topics):
-    alpha, gamma = topics.alpha, topics.gamma
+    alpha, gamma = topics.doc_concentration, topics.topic_concentration
     return np.log(alpha) - alpha + np.log(gamma) - gamma
 
 
 def twin_of_bound(corpus, phi, counts, sample_weight):
     topics = corpus.topics
-    given = topics.weights, topics.alpha, topics.gamma, topics.eta
+    given = topics.weights, topics.doc_concentration, topics.topic_concentration, topics.topic_word_prior
     return reference.bound(counts, phi, sample_weight, *given) + prior_terms(topics)
 
 
@@ -104,9 +106,9 @@ def test_gains_of_moves_are_those_of_the_bound(monkeypatch):
     original = MemoizedCorpus.move
 
     def move(self, merges, splits):
-        before = self.bound() - self.n_topics * np.log(self.topics.gamma)
+        before = self.bound() - self.n_topics * np.log(self.topics.topic_concentration)
         made = original(self, merges, splits)
-        after = self.bound() - self.n_topics * np.log(self.topics.gamma)
+        after = self.bound() - self.n_topics * np.log(self.topics.topic_concentration)
         if sum(gain for *_, gain in made) != 0.0:  # but for that which is part of a drop
             compared.append((after - before, sum(gain for *_, gain in made)))
         return made
@@ -138,7 +140,7 @@ def test_sums_of_batches_follow_edits_of_topics():
     model.merge_topics([[0, 3]]).drop_topics([1])
     left = np.array([counts[0] + counts[3], counts[2]])
     assert_allclose(model.topic_word_counts_, left)
-    by_topic = np.bincount(model._summary_topic, model._summary_tokens)
+    by_topic = np.bincount(model._state.summaries.topic, model._state.summaries.tokens)
     assert_allclose(by_topic, left.sum(axis=1))
     model.partial_fit(X[:20])
     assert_allclose(model.topic_word_counts_.sum(), left.sum() + X[:20].sum())
@@ -149,13 +151,13 @@ def corpus_and_phi():
     """A MemoizedCorpus of two batches after some passes, its CellTopics, and the shares of all documents."""
     # Above 1, what is left to other topics is large enough for differences to be exact.
     model = make_model(4, split_merge=False, max_iter=3, topic_concentration=2.0).fit(X)
-    topics = model._corpus_topics(model.total_samples_)
-    corpus = MemoizedCorpus(topics, [], list(LEARNED), LEARNED)
+    topics = model._state
+    corpus = MemoizedCorpus(topics, [], LEARNED)
     corpus.has_tokens, cells = True, []
     reader = DocumentReader(as_documents(X))
     with Workers(1) as workers:
         for first in (0, 30):
-            counts = model._inference()(reader.batch(np.arange(first, first + 30)), topics, workers)
+            counts = model._method().inference(reader.batch(np.arange(first, first + 30)), topics, workers)
             cells.append(CellTopics.of(counts, workers))
     corpus.summaries = [BatchSummary.of(part) for part in cells]
     corpus.recount()
@@ -182,7 +184,7 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
             tracked.see(b, part)
             splits.see(b, part, corpus.topics, workers)
     merges, found = tracked.decided(corpus), splits.decided(corpus)
-    log_gamma = np.log(corpus.topics.gamma)
+    log_gamma = np.log(corpus.topics.topic_concentration)
     corpus.move(merges, found)
     assert corpus.bound() == pytest.approx(before + merges[0].gain + found[0].gain + log_gamma, rel=1e-12)
     # The same from the documents: the merged topics, the largest of three parts, and the others behind.
@@ -202,7 +204,7 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
 
 def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
     corpus, cells, phi = corpus_and_phi
-    reader, infer = DocumentReader(as_documents(X)), make_model()._inference()
+    reader, infer = DocumentReader(as_documents(X)), make_model()._method().inference
     delete = Delete(1, 3)
     made = []
     original = BatchSummary.of.__func__
@@ -216,7 +218,8 @@ def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
     with Workers(1) as workers:
         for b, part in enumerate(cells):
             made.clear()
-            delete.see(b, part, reader, np.arange(30 * b, 30 * b + 30), corpus, infer, workers)
+            rows = np.arange(30 * b, 30 * b + 30)
+            delete.see(b, part, InferredAgain(reader, rows, corpus, infer, workers))
             joined, anew = map(dense_phi, made)
             assert 0 < len(anew) < 30
             joined[np.flatnonzero(joined.sum(axis=(1, 2)) == 0)] = anew
@@ -258,7 +261,7 @@ def test_batches_are_added_and_a_loaded_model_goes_on(tmp_path):
     for one in (model, loaded):
         one.partial_fit(X[40:])
         assert one.total_samples_ == 60
-        assert len(one._summary_bounds) == 4
+        assert len(one._state.summaries.bounds) == 4
         assert one.topic_word_counts_.sum() == pytest.approx(X.sum())
     assert_array_equal(model.components_, loaded.components_)
     assert_array_equal(model.training_history_, loaded.training_history_)
@@ -274,8 +277,9 @@ def test_documents_without_words_leave_a_model_that_goes_on():
 @pytest.mark.parametrize("damage", ["topic", "word", "document_topic", "lengths", "bounds", "entropy"])
 def test_damaged_summaries_are_refused(damage):
     model = make_model(max_iter=2).fit(X)
-    array = getattr(model, f"_summary_{damage}")
-    setattr(model, f"_summary_{damage}", array[:-1] if damage == "entropy" else array + 1000)
+    array = getattr(model._state.summaries, damage)
+    value = array[:-1] if damage == "entropy" else array + 1000
+    set_attribute(model, f"_state.summaries.{damage}", value)
     with pytest.raises(ValueError, match="damaged"):
         model.partial_fit(X)
 

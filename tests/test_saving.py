@@ -20,7 +20,6 @@ import sktopic
 from sktopic._estimators._fitted_arrays import declared_arrays, fitted_names, optional_arrays
 from sktopic._runtime._array_archive import write_archive
 from sktopic.datasets import make_bars
-from sktopic.hdp._memoized._model import MEMOIZED
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
 
 from .conftest import all_attributes, fingerprint
@@ -114,7 +113,6 @@ def test_all_that_training_sets_is_declared(estimator, path):
     model.add_features(["more"])
     declared = fitted_names(model) - {"_topic_names"}
     declared -= ENTRIES.keys()  # of a matrix (test_topic_word_prior.py)
-    declared -= MEMOIZED.keys()  # of another learning_method (test_memoized_hdp.py)
     assert vars(model).keys() - model.get_params().keys() == declared
     assert fingerprint(vars(saved_and_loaded(model, path))) == fingerprint(vars(model))
 

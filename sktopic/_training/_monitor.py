@@ -87,7 +87,7 @@ class FitMonitor:
         notes = [f"score {self.scores[-1]:.4f}"] if self.scores else []
         if self.estimator._infers_number_of_topics:
             notes.append(f"{self.estimator.n_components_} topics")
-        history = vars(self.estimator).get("training_history_", ())
+        history = getattr(self.estimator, "training_history_", ())
         if len(history):
             notes.append(f"elbo {history['elbo'][-1]:.7g}")
         return ", ".join(notes)

@@ -7,34 +7,30 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import PRIOR
-from sktopic._estimators._fitted_arrays import FLOAT, INT
-from sktopic._estimators._topic_posteriors import EvidenceLowerBound
+from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval, StrOptions
-from sktopic._topics._word_count_views import posterior_bound
+from sktopic._topics._word_count_views import priors_of
+from sktopic._training._step_size import StepSize
+from sktopic._typing import FloatArray
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
-from sktopic.hdp._corpus_topics import (
-    SMALLEST_WEIGHT,
-    TRIALS,
-    WEIGHT_ITERATIONS,
-    CorpusTopics,
-    DocumentInference,
-    expected_topics,
-    fit_weights,
-)
-from sktopic.hdp._final_moves import FinalMoves, final_work, make_all
-from sktopic.hdp._memoized._model import MemoizedHDP
-from sktopic.hdp._minibatch import MOVE
-from sktopic.hdp._moves import Moves, moves_work
+from sktopic.hdp._direct_assignment_method import DirectAssignment, MoveSettings
+from sktopic.hdp._direct_assignment_passes import fit_batch, fit_online
+from sktopic.hdp._direct_assignment_state import DirectAssignmentState
+from sktopic.hdp._document_inference import DocumentInference
+from sktopic.hdp._estimator import MinibatchHDPEstimator
+from sktopic.hdp._memoized._passes import add_memoized, fit_memoized
+from sktopic.hdp._shared_parameters import SharedParameters
 
-# What CorpusTopics calls by the letters of the literature.
-PARAMETERS = {"alpha": "doc_concentration", "gamma": "topic_concentration", "eta": "topic_word_prior"}
 # Standard errors by which the gain of a move has to be above zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
-MOVE_KEY = 0x6D6F7665
+TRAINERS = {"online": fit_online, "batch": fit_batch, "memoized": fit_memoized}
+# Where documents start that were seen before, if the parameter does not say.
+DEFAULT_START = {"online": "cold", "batch": "better", "memoized": "better"}
 
 
-class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
+class DirectAssignmentHDP(MinibatchHDPEstimator):
     """The number of topics of a stream or a large corpus: an HDP whose topics are split and merged.
 
     Documents draw their proportions directly from weights of the topics that all share, and topics have
@@ -254,7 +250,7 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
-        **MemoizedHDP._parameter_constraints,
+        **MinibatchHDPEstimator._parameter_constraints,
         **LEARNED_CONCENTRATIONS,
         "learning_method": [StrOptions({"online", "batch", "memoized"})],
         "split_merge": ["boolean"],
@@ -266,19 +262,12 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
         "topic_word_prior": [PRIOR, StrOptions({"auto"}), None],
     }
 
-    _fitted_arrays = {  # noqa: RUF012
-        **MemoizedHDP._fitted_arrays,
-        "_weights": (FLOAT, "topics"),
-        "_births": (INT, "topics"),
-        "move_history_": (MOVE, None),
-    }
-    _optional_arrays = {  # noqa: RUF012
-        **MemoizedHDP._optional_arrays,
-        "_trials": (TRIALS, "topics"),
-    }
+    _fitted_states = {"_state": DirectAssignmentState}  # noqa: RUF012
+    _state: DirectAssignmentState
 
-    # A batch is looked at as a whole.
-    _reads_whole_batches = True
+    move_history_ = fitted("move_history")
+    training_history_ = fitted("training_history")
+    elbo = elbo
 
     def __init__(
         self,
@@ -351,155 +340,62 @@ class DirectAssignmentHDP(EvidenceLowerBound, MemoizedHDP):
                 "allowed."
             )
 
-    # The state
-
-    def _default_topic_word_prior(self):
-        # Where it is learned with all documents, a larger start ends where the bound is higher.
-        return 0.5 if self.learning_method == "memoized" else 0.1
-
-    def _initialize(self, n_features, seed):
-        self._start_from(self._initial_statistics(n_features, seed))
-        n = self.n_components
-        self._weights = np.full(n, (1.0 - SMALLEST_WEIGHT) / n)
-        self._births, self._trials = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=TRIALS)
-        self.move_history_ = np.empty(0, dtype=MOVE)
-        self.topic_concentration_ = self.doc_concentration_ = 1.0
-        self.topic_word_prior_ = self._default_topic_word_prior()
-        self._adopt_settings()
-        self._report_topics()
-
-    def _adopt_settings(self):
-        now = self.topic_word_prior_
-        super()._adopt_settings()
-        if "eta" in self._learned():
-            self.topic_word_prior_ = now
-
-    def _learned(self):
-        """The names of the parameters that are learned."""
-        given = {name: getattr(self, parameter) for name, parameter in PARAMETERS.items()}
-        if self.learning_method == "memoized" and given["eta"] is None:
-            given["eta"] = "auto"
-        return [name for name, value in given.items() if value == "auto"]
-
-    def _concentration_priors(self):
-        """Their shapes and rates."""
-        return {"alpha": self.doc_concentration_prior, "gamma": self.topic_concentration_prior}
-
-    def _topic_weights(self):
-        return self._weights
-
-    def _edit_columns(self, edit):
-        trials = self._moves_tried()  # of the topics before
-        super()._edit_columns(edit)
-        self._weights, self._births = edit.sums(self._weights), edit.left(self._births)
-        self._trials = edit.left(trials)
-
-    def _moves_tried(self):
-        """TRIALS of the topics; none were counted in files of the schemas before 3."""
-        return vars(self).get("_trials", np.zeros(self._n_trained, dtype=TRIALS))
-
-    def _corpus_topics(self, total_samples):
-        given = self._statistics, self._weights, self._ids, self._births, self._moves_tried(), self._next_id
-        parameters = {name: getattr(self, f"{parameter}_") for name, parameter in PARAMETERS.items()}
-        return CorpusTopics(*given, self._unit(total_samples), **parameters)
-
-    # Documents
-
-    def _inference(self):
-        return DocumentInference(self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation)
-
-    def _inference_topics(self):
-        given = self._statistics_in_use(), self._unit(self.total_samples_), self.topic_word_prior_
-        return expected_topics(self.topic_expectation, *given)
-
-    def _transform_step(self):
-        return self._inference().step(self._corpus_topics(self.total_samples_).rest())
-
-    def _document_step(self, batch, keys, update, workers):
-        infer, topics = self._inference(), self._corpus_topics(update.total_samples)
-        start = self.document_start or ("better" if update.is_whole_corpus else "cold")
-        if start == "cold" or "tokens" not in update.memory:
-            return infer(batch, topics, workers)
-        infer = infer if start == "warm" else infer.better
-        return infer(batch, topics, workers, tokens=update.memory["tokens"])
-
-    def _bound_of_batch(self, batch, workers):
-        topics = self._corpus_topics(self.total_samples_)
-        infer = self._inference().with_bound()
-        return [infer(batch, topics, workers, dtype=np.float64).bound()]
-
-    def _bounds_of_topics(self):
-        unit = self._unit(self.total_samples_)
-        posteriors = posterior_bound(self._statistics, unit, self.topic_word_prior_)
-        return [posteriors, self._corpus_topics(self.total_samples_).weights_bound()]
-
-    # Updates
+        if self.learning_method == "memoized" and self.total_samples is not None:
+            raise ValueError(
+                f"total_samples={self.total_samples!r}: with learning_method='memoized', whose corpus is "
+                "what it has seen, None is allowed."
+            )
 
     @property
-    def _finishes(self):
-        return self.split_merge and self.final_moves and not self._is_memoized
+    def topic_word_posterior_(self) -> FloatArray:
+        model = self._read()
+        state = model._state
+        # Frozen topics have the prior that they were frozen with.
+        priors = priors_of(state.words, state.topic_word_prior, state.in_use)
+        return model.topic_word_counts_ + np.reshape(priors, (-1, 1))
 
-    def _fits_whole_corpus(self):
-        return self.learning_method == "batch"
+    def _method(self):
+        moves = MoveSettings(self.max_splits, CONFIDENCE[self.move_acceptance])
+        return DirectAssignment(
+            n_components=self.n_components,
+            inference=DocumentInference(
+                self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
+            ),
+            steps=StepSize(self.learning_offset, self.learning_decay),
+            parameters=self._shared_parameters(),
+            moves=moves if self.split_merge else None,
+            document_start=self.document_start or DEFAULT_START[self.learning_method],
+            components=self.components_init,
+            learning_method=self.learning_method,
+        )
 
-    def _order_key(self, epoch):
-        return None if self._fits_whole_corpus() else super()._order_key(epoch)
+    def _shared_parameters(self):
+        # Where it is learned with all documents, a larger start ends where the bound is higher.
+        memoized = self.learning_method == "memoized"
+        start, default = (0.5, "auto") if memoized else (0.1, 0.1)
+        return SharedParameters(
+            topic_concentration=self.topic_concentration,
+            doc_concentration=self.doc_concentration,
+            topic_word_prior=default if self.topic_word_prior is None else self.topic_word_prior,
+            word_prior_start=start,
+            topic_concentration_prior=self.topic_concentration_prior,
+            doc_concentration_prior=self.doc_concentration_prior,
+        )
 
-    def _global_work(self, batch_counts, update):
-        counts = batch_counts.expected
-        work = super()._global_work(batch_counts, update) + 40 * WEIGHT_ITERATIONS * counts.gamma.size
-        if self.split_merge:
-            final = self._finishes and update.is_last_pass
-            work += final_work(counts) if final else moves_work(counts, self.n_features_in_)
-        return work
+    def _passes(self):
+        passes, learning_method = super()._passes(), self.learning_method
+        repeats = self.split_merge and self.final_moves and learning_method != "memoized"
+        passes = replace(passes, may_repeat=repeats)
+        return replace(passes, size=None, shuffle=False) if learning_method == "batch" else passes
 
-    def _update_topics(self, batch_counts, update, workers):
-        topics = self._corpus_topics(self.total_samples_)
-        if self._finishes and update.is_last_pass:
-            if update.is_whole_corpus:
-                self._take_over(topics, make_all(topics, self._inference(), batch_counts, workers))
-                return
-            if "final" not in update.memory:
-                update.memory["final"] = FinalMoves(topics, self._inference())
-            update.memory["final"].add(batch_counts, workers)
-            return
-        scale, rho = update.total_samples / batch_counts.n_documents, self._rho(update)
-        counts, batch = batch_counts.expected, batch_counts.expected.batch
-        confidence, key = CONFIDENCE[self.move_acceptance], self._key(MOVE_KEY, update.number)
-        given = self._inference(), scale, confidence, self._n_topic_updates, key, workers
-        moves = Moves(topics, *given)
-        # Topics are random before, and one document is no sample.
-        moving = self.split_merge and self._n_topic_updates > 0 and (batch.total_weight >= 2 or scale <= 1.0)
-        if moving:
-            counts = moves.merge(counts)
-        before = topics.weights
-        given = moves.batch_topics(counts).tokens, before, topics.alpha, topics.gamma, scale
-        best = fit_weights(*given, batch.sample_weight)
-        topics.weights = (1.0 - rho) * before + rho * best
-        splits = moves.propose_splits(counts, rho, self.max_splits) if moving and self.max_splits else []
-        found = replace(batch_counts, expected=counts)
-        topics.statistics = self._update_statistics(topics.statistics, found, update, workers)
-        tokens = moves.split(splits, counts)
-        if self._n_topic_updates > 0 or update.is_whole_corpus:  # the very first batch has read random topics
-            given = self._learned(), self._concentration_priors(), tokens, batch, scale, rho, workers
-            topics.learn(*given)
-        self._take_over(topics, moves.made)
-        if update.is_whole_corpus:
-            update.memory["tokens"] = tokens  # of the documents, for their next start
+    def _fit_documents(self, run, documents, passes, tasks, evaluate):
+        TRAINERS[self.learning_method](run, documents, passes, tasks, evaluate)
 
-    def _finish(self, memory, workers):
-        if "final" not in memory:
-            return False
-        final = memory.pop("final")
-        made, _, _ = final.make(workers)
-        self._take_over(final.topics, made)
-        self._report_topics()
-        return len(made) > 0
+    def _add_documents(self, run, documents):
+        if self.learning_method == "memoized":
+            add_memoized(run, documents, int(self.batch_size))
+        else:
+            super()._add_documents(run, documents)
 
-    def _take_over(self, topics, moves, elbo=np.nan):
-        self._statistics, self._weights = topics.statistics, topics.weights
-        self._ids, self._births, self._next_id = topics.ids, topics.births, topics.next_id
-        self._trials = topics.trials
-        for name, parameter in PARAMETERS.items():
-            setattr(self, f"{parameter}_", getattr(topics, name))
-        self._note_moves(moves, elbo)
+    def _transform_step(self):
+        return self._method().prediction(self._state)

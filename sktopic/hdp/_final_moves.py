@@ -9,10 +9,12 @@ from scipy.special import gammaln
 
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._runtime._arrays import BLOCK_ENTRIES, by_blocks
+from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import posterior_bound
 from sktopic._topics._word_counts import WordCounts
-from sktopic.hdp._corpus_topics import merged, start_without
+from sktopic.hdp._direct_assignment_state import column_of, with_kept, with_merged
+from sktopic.hdp._document_inference import merged, start_without
 from sktopic.hdp._variational_split_merge import (
     LEAST_GAIN,
     BatchTopics,
@@ -36,23 +38,24 @@ class FinalMoves:
 
     Parameters
     ----------
-    topics : CorpusTopics, which stay what they are until `make`
+    state : DirectAssignmentState, whose topics are held fixed
     infer : DocumentInference
     """
 
-    def __init__(self, topics, infer):
-        self.topics, self._infer = topics, infer
-        self._sums = WordCounts.empty(topics.statistics.n_features, topics.n_topics)
+    def __init__(self, state, infer):
+        self._state, self._infer = state, infer
+        self._sums = WordCounts.empty(state.words.n_features, state.n_topics)
         self._pairs, self._n_documents = None, 0.0
 
     def add(self, batch_counts, workers):
         """Look at the documents of a BatchCounts."""
-        counts = batch_counts.expected
-        topics = BatchTopics(counts, self.topics.alpha, self.topics.eta, scale=1.0, confidence=0.0)
+        counts, state = batch_counts.expected, self._state
+        alpha, eta = state.doc_concentration, state.topic_word_prior
+        topics = BatchTopics(counts, alpha, eta, scale=1.0, confidence=0.0)
         if self._pairs is None:
             self._choose(topics, workers)
         if len(self._pairs):
-            self._merged += documents_change(topics, self.topics.weights, self._pairs, workers)
+            self._merged += documents_change(topics, state.weights, self._pairs, workers)
         bounded = self._bounded(counts, workers)
         for i, n in enumerate(self._numbers):
             self._dropped[i] += self._change_without(n, bounded, workers)
@@ -60,14 +63,14 @@ class FinalMoves:
         self._n_documents += batch_counts.n_documents
 
     def _choose(self, topics, workers):
-        corpus, batch = self.topics, topics.batch
-        sizes, all_topics = corpus.tokens(), np.ones(corpus.n_topics, dtype=bool)
+        state, batch = self._state, topics.batch
+        sizes, all_topics = state.tokens, np.ones(state.n_topics, dtype=bool)
         self._pairs = candidate_pairs(topics, sizes, all_topics, all_topics, PARTNERS)
         self._by_size, self._posteriors = np.argsort(sizes, kind="stable"), []
         self._numbers, best = [], 0.0
-        scale, lower = corpus.total_samples / batch.total_weight, 0
+        scale, lower = state.total_samples / batch.total_weight, 0
         counts = self._bounded(topics.counts, workers)
-        for n in numbers_to_drop(corpus.n_topics - 1):
+        for n in numbers_to_drop(state.n_topics - 1):
             gain = scale * self._change_without(n, counts, workers)
             gain += self._topics_change(n)
             self._numbers.append(n)
@@ -81,7 +84,7 @@ class FinalMoves:
         infer = self._infer.with_bound()
         if infer == self._infer:
             return counts
-        return infer(counts.batch, self.topics, workers, counts.tokens)
+        return infer(counts.batch, self._state, workers, counts.tokens)
 
     def _change_without(self, n, counts, workers):
         """What the bound of the documents of a batch gains without the n smallest topics."""
@@ -90,31 +93,31 @@ class FinalMoves:
 
     def _topics_change(self, n):
         """What the bound gains by posteriors of topics and by the weights without the n smallest topics."""
-        corpus, lost = self.topics, self._by_size[:n]
+        state, lost = self._state, self._by_size[:n]
         for k in lost[len(self._posteriors) :]:
-            dropped = of_topics(corpus.statistics, [k])
-            posterior = posterior_bound(dropped, corpus.total_samples, corpus.eta)
-            self._posteriors.append(posterior)
-        rest = corpus.weight_left()
-        weights = (corpus.gamma - 1.0) * math.log((rest + corpus.weights[lost].sum()) / rest)
+            dropped = of_topics(state.words, [k])
+            self._posteriors.append(posterior_bound(dropped, state.total_samples, state.topic_word_prior))
+        rest = state.weight_left
+        weights = (state.topic_concentration - 1.0) * math.log((rest + state.weights[lost].sum()) / rest)
         return weights - sum(self._posteriors[:n])
 
     def _left(self, n):
         """Whether each topic is left without the n smallest."""
-        return ~np.isin(np.arange(self.topics.n_topics), self._by_size[:n])
+        return ~np.isin(np.arange(self._state.n_topics), self._by_size[:n])
 
-    def make(self, workers):
+    def make(self, state, workers):
         """Let the topics be those of the pass, after the moves that raise the bound.
+
+        state : that after the pass
 
         Returns
         -------
-        made : list of (kind, topic, other, gain)
-        kept, into : as of CorpusTopics.merge
+        state, kept, into, made : as of with_merged
         """
-        corpus, scale = self.topics, self.topics.total_samples / self._n_documents
+        scale = state.total_samples / self._n_documents
         drops = scale * self._dropped + [self._topics_change(n) for n in self._numbers]
-        corpus.statistics = replace(self._sums, scale=1.0 / self._n_documents)
-        gains = scale * self._merged + words_change(corpus, self._pairs, workers)
+        state = changed(state, words=changed(self._sums, scale=1.0 / self._n_documents))
+        gains = scale * self._merged + words_change(state, self._pairs, workers)
         merges, taken = [], set()
         for i in np.argsort(-gains, kind="stable"):
             pair = self._pairs[i].tolist()
@@ -123,27 +126,25 @@ class FinalMoves:
                 taken.update(pair)
         best = int(drops.argmax()) if len(drops) else None
         if best is None or drops[best] <= max(LEAST_GAIN, sum(gain for *_, gain in merges)):
-            kept, into, made = corpus.merge(merges)
-            return made, kept, into
+            return with_merged(state, merges)
         n, kept = self._numbers[best], self._left(self._numbers[best])
-        made = [("drop", corpus.ids[k], -1, float(drops[best]) / n) for k in self._by_size[:n]]
-        corpus.keep(kept)
-        return made, kept, np.arange(len(kept))
+        made = [("drop", state.ids[k], -1, float(drops[best]) / n) for k in self._by_size[:n]]
+        return with_kept(state, kept), kept, np.arange(len(kept)), made
 
 
-def make_all(topics, infer, batch_counts, workers):
-    """Moves by a batch that is the corpus, until none raises the bound; changes topics, returns the moves."""
+def make_all(state, infer, batch_counts, workers):
+    """The state after moves by a batch that is the corpus, until none raises the bound; and the moves."""
     made = []
     while True:
-        final = FinalMoves(topics, infer)
+        final = FinalMoves(state, infer)
         final.add(batch_counts, workers)
-        some, kept, into = final.make(workers)
+        state, kept, into, some = final.make(state, workers)
         if not some:
-            return made
+            return state, made
         made += some
         counts = batch_counts.expected
         start = start_without(counts.batch, merged(counts.tokens, into), kept)
-        batch_counts = replace(batch_counts, expected=infer(counts.batch, topics, workers, start))
+        batch_counts = replace(batch_counts, expected=infer(counts.batch, state, workers, start))
 
 
 def numbers_to_drop(most):
@@ -179,19 +180,19 @@ def documents_change(topics, weights, pairs, workers):
     return sum(workers.map_here(change, list(pairwise(bounds))))
 
 
-def words_change(corpus, pairs, workers):
+def words_change(state, pairs, workers):
     """What the bound gains by the topics' words when pairs of topics become one, (n_pairs,).
 
     That is at the best posteriors of topics, where it is the log of the marginal likelihood of their words.
     """
-    eta, n = corpus.eta, corpus.statistics.n_features
+    eta, n = state.topic_word_prior, state.words.n_features
 
     def likelihood(*topics):
-        column = sum(corpus.expected_counts(k) for k in topics)
+        column = sum(column_of(state, k) for k in topics)
         words = by_blocks(lambda x: gammaln(eta + x) - gammaln(eta), column).sum()
         return float(words) + gammaln(n * eta) - gammaln(n * eta + column.sum())
 
-    alone = np.array(workers.map_here(likelihood, [(k,) for k in range(corpus.n_topics)]))
+    alone = np.array(workers.map_here(likelihood, [(k,) for k in range(state.n_topics)]))
     together = workers.map_here(likelihood, pairs.tolist())
     return np.array(together) - alone[pairs].sum(axis=1)
 

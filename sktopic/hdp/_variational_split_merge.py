@@ -12,8 +12,10 @@ import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
 from sktopic._kernels._groups import DocumentCells, WholeTopic
+from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from sktopic._runtime._parallel import one_blas_thread
+from sktopic.hdp._direct_assignment_state import column_of
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
 # Tokens of a topic in a document below which there is nothing to look at.
@@ -243,14 +245,13 @@ def documents_mixing(topics, pairs, first, last):
     )
 
 
-def propose_merges(topics, weights, sizes, column, free, due):
+def propose_merges(topics, state, free, due):
     """Disjoint pairs of topics whose union raises the bound, and the topics that were tried in vain.
 
     Parameters
     ----------
     topics : BatchTopics
-    weights, sizes : (n_topics,) beta, and expected tokens in the corpus
-    column : function that gives the expected tokens of topic k in the corpus, (n_features,)
+    state : DirectAssignmentState
     free : (n_topics,) bool, topics that may be merged
     due : (n_topics,) bool, those for which partners are sought
 
@@ -262,13 +263,13 @@ def propose_merges(topics, weights, sizes, column, free, due):
     known, merges, taken, tried = {}, [], set(), set()
     if not (free & due).any():
         return merges, []
-    pairs = candidate_pairs(topics, sizes, free, due, PARTNERS)[:TRIED]
+    pairs = candidate_pairs(topics, state.tokens, free, due, PARTNERS)[:TRIED]
     mixing = documents_mixing(topics, pairs, 0, topics.batch.n_documents)
     for i, pair in enumerate(pairs.tolist()):
         if taken.isdisjoint(pair):
             for k in pair:
                 if k not in known:
-                    known[k] = topic_of(topics, k, float(weights[k]), column(k))
+                    known[k] = topic_of(topics, k, float(state.weights[k]), column_of(state, k))
             gain, unseen, error = merge_gain(topics, *(known[k] for k in pair), mixing[:, i])
             tried.update(pair)
             if topics.is_gain(gain + unseen, error):
@@ -282,7 +283,8 @@ def candidate_pairs(topics, sizes, free, due, partners):
 
     Parameters
     ----------
-    topics, sizes, free, due : as in propose_merges
+    topics, free, due : as in propose_merges
+    sizes : (n_topics,) expected tokens in the corpus
     partners : pairs for each topic that is due
     """
     estimates = merge_estimates(topics, sizes)
@@ -341,16 +343,17 @@ def products(x):
     return np.triu(out)
 
 
-def propose_splits(topics, weights, divided, due, most, workers):
+def propose_splits(topics, state, due, rho, most, key, workers):
     """Topics whose division raises the bound, and those that were tried in vain.
 
     Parameters
     ----------
     topics : BatchTopics, before the update by the batch
-    weights : (n_topics,) beta after it
-    divided : function that divides topic k: a Split, or None
+    state : DirectAssignmentState, with the weights after it, and all else before it
     due : (n_topics,) bool, topics to try; of more than TRIED the largest
+    rho : step size of the update
     most : splits to return, > 0
+    key : of the random numbers of the update
     workers : Workers
 
     Returns
@@ -359,8 +362,13 @@ def propose_splits(topics, weights, divided, due, most, workers):
     refused : numbers of topics
     """
     splits, refused = [], []
-    order = np.argsort(-weights, kind="stable")
+    order = np.argsort(-state.weights, kind="stable")
     tried = order[due[order]][:TRIED].tolist()
+
+    def divided(k):
+        weight, column = float(state.weights[k]), column_of(state, k)
+        return divide(topics, k, weight, column, rho, combine_keys(key, int(state.ids[k])))
+
     for first in range(0, len(tried), SIDE_BY_SIDE):
         some = tried[first : first + SIDE_BY_SIDE]
         for k, split in zip(some, workers.map_here(divided, [(k,) for k in some])):
@@ -381,11 +389,10 @@ def divide(topics, k, weight, column, rho, key):
 
     Parameters
     ----------
-    topics : as in propose_splits
-    rho : step size of the update
-    key : of the random numbers
+    topics, rho : as in propose_splits
     weight : of the topic after the update
     column : (n_features,) its expected tokens before it
+    key : of the random numbers for the topic
     """
     batch, alpha, eta = topics.batch, topics.concentration, topics.topic_word_prior
     cells, n = topics.cells(k), batch.n_documents

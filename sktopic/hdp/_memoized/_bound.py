@@ -126,8 +126,12 @@ def best_topic_word_prior(topics, eta):
     return math.exp(found)
 
 
-def best_concentration(documents, weights, alpha, shape, rate):
-    """alpha at which the documents' part and the density of log alpha are highest, likewise."""
+def best_concentration(documents, weights, alpha, prior):
+    """alpha at which the documents' part and the density of log alpha are highest, likewise.
+
+    prior : shape and rate
+    """
+    shape, rate = prior
     lengths, sample_weight = documents.lengths, documents.sample_weight
 
     def objective(x):

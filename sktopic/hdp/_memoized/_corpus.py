@@ -1,22 +1,22 @@
 """A corpus as its batches have left it: topics, parameters and summaries, and what visits do with them."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from scipy.special import digamma
 
-from sktopic._state._fields import duplicate
+from sktopic._state._fields import changed, duplicate
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import of_topics
-from sktopic._topics._word_count_views import posterior_bound
-from sktopic.hdp._corpus_topics import SMALLEST_WEIGHT, fixed_point_weights
+from sktopic._topics._word_count_views import geometric, posterior_bound
+from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT, weights_bound, with_kept
 from sktopic.hdp._memoized._bound import (
     DocumentTopics,
     TopicTokens,
     best_concentration,
     best_topic_word_prior,
 )
+from sktopic.hdp._shared_parameters import fixed_point_weights
 
 # Times a pass that weights and concentrations are fitted to all documents.
 FITS = 4
@@ -29,15 +29,13 @@ class MemoizedCorpus:
 
     Parameters
     ----------
-    topics : CorpusTopics, whose statistics are tokens, not means; visits change them
+    topics : DirectAssignmentState, whose statistics are tokens, not means; visits change them
     summaries : list of BatchSummary
-    learned : names of the parameters that are learned, among "alpha", "gamma" and "eta"
-    priors : shape and rate of the Gamma priors of alpha and gamma, by their names
+    parameters : SharedParameters
     """
 
-    def __init__(self, topics, summaries, learned, priors):
-        self.topics, self.summaries = topics, summaries
-        self._learned, self._priors = learned, priors
+    def __init__(self, topics, summaries, parameters):
+        self.topics, self.summaries, self._parameters = topics, summaries, parameters
         self._unfitted = 0.0
         self.has_tokens = any(len(s.tokens) for s in summaries)
 
@@ -55,24 +53,24 @@ class MemoizedCorpus:
 
     def free(self):
         """The columns of topics that are not frozen."""
-        return np.flatnonzero(~self.topics.are_frozen())
+        return np.flatnonzero(~self.topics.are_frozen)
 
     def tokens(self):
         """Expected tokens of words in topics, (n_features, n_topics): sums over the batches."""
-        tokens = np.zeros_like(self.topics.statistics.store)
+        tokens = np.zeros_like(self.topics.words.store)
         for summary in self.summaries:
             summary.add_to(tokens)
         return tokens
 
     def recount(self):
         """Let the statistics be the sums over the batches; visits leave rounding errors in them."""
-        statistics, free = self.topics.statistics, self.free()
+        words, free = self.topics.words, self.free()
         tokens = self.tokens()
         if len(free) == self.n_topics:
-            self.topics.statistics = replace(statistics, store=tokens)
+            self.topics = changed(self.topics, words=changed(words, store=tokens))
         else:
-            statistics.store[:, free] = tokens[:, free]
-        statistics.totals[free] = tokens[:, free].sum(axis=0)
+            words.store[:, free] = tokens[:, free]
+        words.totals[free] = tokens[:, free].sum(axis=0)
 
     # The bound
 
@@ -81,48 +79,52 @@ class MemoizedCorpus:
 
         The statistics have to be the sums over the batches.
         """
-        topics = self.topics
+        topics, parameters = self.topics, self._parameters
         bound = self._bound_of_topics() + sum(float(s.entropy.sum()) for s in self.summaries)
-        bound += DocumentTopics.of(self.summaries).bound(topics.alpha, self._weights())
-        bound += topics.weights_bound()
-        for name in ("alpha", "gamma"):
-            if name in self._learned:
-                (shape, rate), value = self._priors[name], getattr(topics, name)
-                bound += shape * math.log(value) - rate * value
+        bound += DocumentTopics.of(self.summaries).bound(topics.doc_concentration, self._weights())
+        bound += weights_bound(topics)
+        if parameters.learns("doc_concentration"):
+            bound += log_density(topics.doc_concentration, parameters.doc_concentration_prior)
+        if parameters.learns("topic_concentration"):
+            bound += log_density(topics.topic_concentration, parameters.topic_concentration_prior)
         return bound
 
     def _bound_of_topics(self):
-        topics, free = self.topics, self.free()
-        bound = float(TopicTokens.of(topics.statistics.store[:, free]).bounds(topics.eta).sum())
+        words, eta, free = self.topics.words, self.topics.topic_word_prior, self.free()
+        bound = float(TopicTokens.of(words.store[:, free]).bounds(eta).sum())
         if len(free) < self.n_topics:
-            frozen = topics.are_frozen()
-            bound += posterior_bound(of_topics(topics.statistics, frozen), 1.0, topics.eta)
+            frozen = self.topics.are_frozen
+            bound += posterior_bound(of_topics(words, frozen), 1.0, eta)
             for summary in self.summaries:
                 bound += float((self._log_words(summary) * summary.tokens)[frozen[summary.topic]].sum())
         return bound
 
     def _weights(self):
         """beta such that alpha beta are the parameters of documents."""
-        return self.topics.prior() / self.topics.alpha
+        return self.topics.prior / self.topics.doc_concentration
+
+    def geometric_topics(self):
+        """The topics as documents read them."""
+        return geometric(self.topics.words, 1.0, self.topics.topic_word_prior)
 
     def _log_words(self, summary):
         """E[log phi] of the entries of a summary."""
-        geometric, k = self.topics.as_read("geometric"), summary.topic
-        lambda_ = geometric.store[summary.word, k] * geometric.scale[k] + geometric.offset[k]
-        return digamma(lambda_) - geometric.norm[k]
+        topics, k = self.geometric_topics(), summary.topic
+        lambda_ = topics.store[summary.word, k] * topics.scale[k] + topics.offset[k]
+        return digamma(lambda_) - topics.norm[k]
 
     def part(self, summary):
         """What the bound has of a batch under the present topics, but for terms of the lengths alone."""
         documents = DocumentTopics.of([summary])
         data = float((self._log_words(summary) * summary.tokens).sum())
-        return data + float(summary.entropy.sum() + documents.gains(self.topics.prior()).sum())
+        return data + float(summary.entropy.sum() + documents.gains(self.topics.prior).sum())
 
     # Visits
 
     def replace(self, b, summary):
         """Let a batch leave another summary behind, or be the next that there is."""
         if not self.has_tokens and len(summary.tokens):
-            self.topics.statistics.clear(self.free())  # they are random
+            self.topics.words.clear(self.free())  # they are random
             self.has_tokens = True
         if b == len(self.summaries):
             self.summaries.append(summary)
@@ -137,12 +139,12 @@ class MemoizedCorpus:
 
     def _change(self, summary, sign):
         """Add the tokens of a summary to the statistics of topics that may change, or take them out."""
-        statistics, free = self.topics.statistics, ~self.topics.are_frozen()
+        words, free = self.topics.words, ~self.topics.are_frozen
         some = free[summary.topic]
         word, topic, tokens = summary.word[some], summary.topic[some], sign * summary.tokens[some]
-        statistics.store[word, topic] = np.maximum(statistics.store[word, topic] + tokens, 0.0)
+        words.store[word, topic] = np.maximum(words.store[word, topic] + tokens, 0.0)
         changes = np.bincount(topic, weights=tokens, minlength=self.n_topics)
-        statistics.totals[free] = np.maximum(statistics.totals + changes, 0.0)[free]
+        words.totals[free] = np.maximum(words.totals + changes, 0.0)[free]
 
     # Parameters
 
@@ -150,30 +152,34 @@ class MemoizedCorpus:
         """Let all parameters that are learned be their best, one after the other."""
         self.fit_weights()
         topics, free = self.topics, self.free()
-        if "eta" in self._learned and len(free):
-            topics.eta = best_topic_word_prior(TopicTokens.of(topics.statistics.store[:, free]), topics.eta)
+        if self._parameters.learns("topic_word_prior") and len(free):
+            tokens = TopicTokens.of(topics.words.store[:, free])
+            best = best_topic_word_prior(tokens, topics.topic_word_prior)
+            self.topics = changed(topics, topic_word_prior=best)
 
     def fit_weights(self):
         """The same for the weights of topics and the concentrations."""
         topics, documents = self.topics, DocumentTopics.of(self.summaries)
+        alpha, gamma, parameters = topics.doc_concentration, topics.topic_concentration, self._parameters
         self._unfitted = 0.0
 
         def bound(weights):
             rest = max(1.0 - float(weights.sum()), SMALLEST_WEIGHT)
-            prior = np.maximum(topics.alpha * weights, SMALLEST)
-            return float(documents.gains(prior).sum()) + (topics.gamma - 1.0) * math.log(rest)
+            prior = np.maximum(alpha * weights, SMALLEST)
+            return float(documents.gains(prior).sum()) + (gamma - 1.0) * math.log(rest)
 
-        before, rest = topics.weights, topics.weight_left()
-        found = fixed_point_weights(documents.tables, before, topics.alpha, topics.gamma, WEIGHT_ITERATIONS)
+        before, rest = topics.weights, topics.weight_left
+        found = fixed_point_weights(documents.tables, before, alpha, gamma, WEIGHT_ITERATIONS)
         # With gamma below 1 what is left to other topics is not at the maximum, which has nothing left.
         same_rest = found * ((1.0 - rest) / found.sum())
-        topics.weights = max((before, found, same_rest), key=bound)
-        if "alpha" in self._learned:
-            given = documents, self._weights(), topics.alpha, *self._priors["alpha"]
-            topics.alpha = best_concentration(*given)
-        if "gamma" in self._learned:
-            shape, rate = self._priors["gamma"]
-            topics.gamma = (shape + self.n_topics) / (rate - math.log(topics.weight_left()))
+        self.topics = changed(topics, weights=max((before, found, same_rest), key=bound))
+        if parameters.learns("doc_concentration"):
+            prior = parameters.doc_concentration_prior
+            best = best_concentration(documents, self._weights(), alpha, prior)
+            self.topics = changed(self.topics, doc_concentration=best)
+        if parameters.learns("topic_concentration"):
+            best = parameters.best_topic_concentration(self.topics)
+            self.topics = changed(self.topics, topic_concentration=best)
 
     def documents_of_topic(self, k):
         """The DocumentTopics of one topic alone, without what is not of topics."""
@@ -185,27 +191,25 @@ class MemoizedCorpus:
 
     # Moves
 
-    def with_summaries(self, changed):
+    def with_summaries(self, others):
         """The same with other summaries of some batches, a dict; what is done to it leaves this as it is."""
-        topics = replace(self.topics, statistics=duplicate(self.topics.statistics))
-        return self._replaced(topics, [changed.get(b, s) for b, s in enumerate(self.summaries)])
+        topics = changed(self.topics, words=duplicate(self.topics.words))
+        return self._replaced(topics, [others.get(b, s) for b, s in enumerate(self.summaries)])
 
     def without_empty(self):
         """The same without topics that no document has, but for the largest; or itself if all are kept."""
-        kept = self.topics.are_frozen()
+        kept = self.topics.are_frozen
         kept[self.topics.weights.argmax()] = True
         for summary in self.summaries:
             kept[summary.topic] = True
         if kept.all():
             return self
         columns = np.where(kept, np.cumsum(kept) - 1, -1)
-        topics = replace(self.topics)
-        topics.keep(kept)
         moved = [s.moved(columns, s.entropy[kept], []) for s in self.summaries]
-        return self._replaced(topics, moved)
+        return self._replaced(with_kept(self.topics, kept), moved)
 
     def _replaced(self, topics, summaries):
-        corpus = MemoizedCorpus(topics, summaries, self._learned, self._priors)
+        corpus = MemoizedCorpus(topics, summaries, self._parameters)
         corpus.has_tokens = self.has_tokens
         corpus.recount()
         return corpus
@@ -239,14 +243,24 @@ class MemoizedCorpus:
             for sums, number in parts:
                 entropy[number] = sums.entropy
             self.summaries[b] = summary.moved(moved, entropy, parts)
-        topics.weights = np.bincount(columns, weights=topics.weights, minlength=n_new)
+        weights = np.bincount(columns, weights=topics.weights, minlength=n_new)
         for split, number in zip(splits, numbers):
-            topics.weights[number] = split.weights
+            weights[number] = split.weights
         n_more = n_new - int(kept.sum())
-        topics.ids = np.append(ids[kept], topics.next_id + np.arange(n_more))
-        topics.births = np.append(topics.births[kept], np.zeros(n_more, dtype=np.int64))
-        topics.trials = np.append(topics.trials[kept], np.zeros(n_more, dtype=topics.trials.dtype))
-        topics.next_id += n_more
-        topics.statistics = of_topics(topics.statistics, kept, n_more)
+        self.topics = changed(
+            topics,
+            words=of_topics(topics.words, kept, n_more),
+            weights=weights,
+            ids=np.append(ids[kept], topics.next_id + np.arange(n_more)),
+            births=np.append(topics.births[kept], np.zeros(n_more, dtype=np.int64)),
+            trials=np.append(topics.trials[kept], np.zeros(n_more, dtype=topics.trials.dtype)),
+            next_id=topics.next_id + n_more,
+        )
         self.recount()
         return made
+
+
+def log_density(value, prior):
+    """That of the logarithm of a concentration under a Gamma prior (shape, rate), but for a constant."""
+    shape, rate = prior
+    return shape * math.log(value) - rate * value

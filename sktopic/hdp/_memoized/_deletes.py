@@ -5,11 +5,14 @@ other topic. What batches would then leave behind says what the bound would be.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from sktopic._runtime._arrays import columns_of
-from sktopic.hdp._corpus_topics import start_without
+from sktopic._runtime._parallel import Workers
+from sktopic.hdp._document_inference import DocumentInference, start_without
+from sktopic.hdp._memoized._corpus import MemoizedCorpus
 from sktopic.hdp._memoized._merges import Merge
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
 
@@ -41,8 +44,8 @@ class Delete:
         gains = [sizes.gains(topic, k)[0] for k in others]
         return cls(topic, others[int(np.argmax(gains))])
 
-    def see(self, b, cells, reader, rows, corpus, infer, workers):
-        """Take the CellTopics of a batch, which are of these rows of a DocumentReader."""
+    def see(self, b, cells, again):
+        """Take the CellTopics of a batch; again : InferredAgain, its documents."""
         entries = cells.topic == self.topic
         if not entries.any():
             return
@@ -52,7 +55,7 @@ class Delete:
         anew = tokens >= MANY_TOKENS
         self.found[b] = BatchSummary.of(self._joined(cells, ~anew[document]))
         if anew.any():
-            without = self._inferred(reader.batch(rows[anew]), cells, anew, corpus, infer, workers)
+            without = again.without(self.topic, cells, anew)
             self.found[b] = self.found[b].with_documents(np.flatnonzero(anew), BatchSummary.of(without))
 
     def _joined(self, cells, some):
@@ -62,22 +65,41 @@ class Delete:
         bounds = np.searchsorted(cell, np.arange(len(cells.bounds)))
         return CellTopics(cells.batch, bounds, topic, tokens, cells.n_topics)
 
-    def _inferred(self, batch, cells, anew, corpus, infer, workers):
-        """CellTopics of documents without the topic."""
-        topics, kept = corpus.topics, np.arange(cells.n_topics) != self.topic
-        prior = topics.prior()
-        gathered = topics.as_read("geometric").gather(batch.words, prior, workers)
-        gathered = replace(gathered, rows=columns_of(gathered.rows, kept))
-        tokens = cells.by_document().toarray()[anew]
-        start = prior[kept] + start_without(batch, tokens, kept)
-        step = infer.step(topics.rest() + prior[self.topic])
-        counts = step(batch, gathered, prior[kept], None, workers, gamma=start)
-        found = CellTopics.of(counts, workers)
-        return replace(found, topic=np.flatnonzero(kept)[found.topic], n_topics=len(kept))
-
     def done(self, corpus):
         """The MemoizedCorpus without the topic."""
         without = corpus.with_summaries(self.found)
         merge = Merge(self.into, self.topic, 0.0, dict.fromkeys(range(len(corpus.summaries)), 0.0))
         without.move([merge], [])
         return without
+
+
+@dataclass(frozen=True)
+class InferredAgain:
+    """The documents of a batch, which can be inferred without some topic.
+
+    Attributes
+    ----------
+    reader, rows : DocumentReader, and the numbers of its documents
+    corpus : MemoizedCorpus
+    infer : DocumentInference
+    workers : Workers
+    """
+
+    reader: Any
+    rows: np.ndarray
+    corpus: MemoizedCorpus
+    infer: DocumentInference
+    workers: Workers
+
+    def without(self, topic, cells, anew):
+        """CellTopics of some of the documents (n_documents,) without a topic; cells : CellTopics of all."""
+        state, kept = self.corpus.topics, np.arange(cells.n_topics) != topic
+        batch, prior = self.reader.batch(self.rows[anew]), state.prior
+        gathered = self.corpus.geometric_topics().gather(batch.words, prior, self.workers)
+        gathered = replace(gathered, rows=columns_of(gathered.rows, kept))
+        tokens = cells.by_document().toarray()[anew]
+        start = prior[kept] + start_without(batch, tokens, kept)
+        step = self.infer.step(state.rest + prior[topic])
+        counts = step(batch, gathered, prior[kept], None, self.workers, gamma=start)
+        found = CellTopics.of(counts, self.workers)
+        return replace(found, topic=np.flatnonzero(kept)[found.topic], n_topics=len(kept))

@@ -55,14 +55,13 @@ class TrackedMerges:
         self.mixing[b] = np.zeros(len(self.pairs))
         if len(self.pairs):
             weight = cells.batch.cell_weight()
-            given = cells.bounds, cells.topic, cells.tokens, weight, self.number
-            mix_pairs(*given, self.mixing[b])
+            mix_pairs(cells.bounds, cells.topic, cells.tokens, weight, self.number, self.mixing[b])
 
     def decided(self, corpus):
         """What each pair would be as one topic: a list of Merge."""
         if not len(self.pairs):
             return []
-        sizes, totals = PairSizes.of(corpus), corpus.topics.statistics.totals
+        sizes, totals = PairSizes.of(corpus), corpus.topics.words.totals
         merges = []
         for p, pair in enumerate(self.pairs.tolist()):
             mixing = {b: float(sums[p]) for b, sums in self.mixing.items()}
@@ -121,11 +120,10 @@ class PairSizes:
         )
         shape = corpus.n_topics, len(documents.lengths)
         by_topic = sp.csr_array((documents.tokens, (documents.topic, document)), shape=shape)
-        tokens = np.ascontiguousarray(corpus.topics.statistics.store.T)
+        tokens = np.ascontiguousarray(corpus.topics.words.store.T)
         totals = tokens.sum(axis=1)
-        return cls(
-            tokens, totals, by_topic, documents.sample_weight, corpus.topics.prior(), corpus.topics.eta
-        )
+        prior, eta = corpus.topics.prior, corpus.topics.topic_word_prior
+        return cls(tokens, totals, by_topic, documents.sample_weight, prior, eta)
 
     def gain(self, i, j):
         """What the bound gains when i and j become one, if no cell has both."""
@@ -184,7 +182,7 @@ def similar_pairs(corpus):
     free = corpus.free()
     if len(free) < 2:
         return []
-    tokens = corpus.topics.statistics.store[:, free]
+    tokens = corpus.topics.words.store[:, free]
     similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
     similarity += np.triu(similarity, 1).T
     np.fill_diagonal(similarity, -1.0)

@@ -98,12 +98,12 @@ class GatheredCells:
 
     def proposed(self, corpus, waiting, key, workers):
         """A Proposal for each topic that was gathered, or None where it has too few tokens."""
-        given = []
+        arguments = []
         for k, targets in self._targets.items():
             tried = waiting.refusals.get(int(corpus.topics.ids[k]), 0)
             n_parts = PART_NUMBERS[tried % len(PART_NUMBERS)]
-            given.append((corpus, k, self._parts[k], len(targets), n_parts, combine_keys(key, k)))
-        return dict(zip(self._targets, workers.map_here(propose, given)))
+            arguments.append((corpus, k, self._parts[k], len(targets), n_parts, combine_keys(key, k)))
+        return dict(zip(self._targets, workers.map_here(propose, arguments)))
 
 
 def weights_of(batch):
@@ -172,16 +172,16 @@ def propose(corpus, k, found, n_documents, n_parts, key):
     tokens = np.concatenate([part.tokens for part in cells])
     cells = Cells(None, document, word.astype(np.int32), tokens)
     weight = np.concatenate([part for _, part in found])
-    geometric, n_features = topics.as_read("geometric"), len(topics.statistics.store)
-    log_words = digamma(geometric.store[words, k] + topics.eta) - geometric.norm[k]
-    whole = WholeTopic(log_words, topics.weights[k], topics.alpha, topics.eta, n_features)
+    read, eta, n_features = corpus.geometric_topics(), topics.topic_word_prior, topics.words.n_features
+    log_words = digamma(read.store[words, k] + eta) - read.norm[k]
+    whole = WholeTopic(log_words, topics.weights[k], topics.doc_concentration, eta, n_features)
     best = propose_parts(cells, weight, whole, n_parts, key)
     some = best.columns.sum(axis=1) >= FEWEST_TOKENS
     if some.sum() < 2:
         return None
     columns, weights = best.columns[some], best.weights[some]
-    lambda_ = np.full((len(columns), n_features), topics.eta)
-    lambda_[:, words] += columns * (topics.statistics.totals[k] / columns.sum())
+    lambda_ = np.full((len(columns), n_features), eta)
+    lambda_[:, words] += columns * (topics.words.totals[k] / columns.sum())
     expected = digamma(lambda_) - digamma(lambda_.sum(axis=1, keepdims=True))
     return Proposal(k, int(topics.ids[k]), expected, weights / weights.sum())
 
@@ -239,26 +239,28 @@ class TrackedSplits:
 
     def see(self, b, cells, topics, workers):
         """Divide the tokens of the CellTopics of a batch."""
-        given = [(p, cells, topics.alpha, float(topics.weights[p.topic])) for p in self.proposals]
-        for found, sums in zip(self.found, workers.map_here(divided, given)):
+        alpha, weights = topics.doc_concentration, topics.weights
+        arguments = [(p, cells, alpha, float(weights[p.topic])) for p in self.proposals]
+        for found, sums in zip(self.found, workers.map_here(divided, arguments)):
             found[b] = sums
 
     def decided(self, corpus):
         """What each proposal comes to: a list of Split."""
-        return [self._decided(*given, corpus) for given in zip(self.proposals, self.found)]
+        return [self._decided(*pair, corpus) for pair in zip(self.proposals, self.found)]
 
     def _decided(self, proposal, found, corpus):
         topics, k, sums, n_parts = corpus.topics, proposal.topic, list(found.values()), len(proposal.shares)
-        tokens = np.zeros((len(topics.statistics.store), n_parts))
+        alpha, eta = topics.doc_concentration, topics.topic_word_prior
+        tokens = np.zeros((topics.words.n_features, n_parts))
         for s in sums:
             tokens[s.word, s.part] += s.tokens
         whole = tokens.sum(axis=1, keepdims=True)
-        gain = sum(TopicTokens.of(tokens).bounds(topics.eta)) - sum(TopicTokens.of(whole).bounds(topics.eta))
+        gain = sum(TopicTokens.of(tokens).bounds(eta)) - sum(TopicTokens.of(whole).bounds(eta))
         gain += sum(s.entropy.sum() for s in sums) - sum(s.entropy[k] for s in corpus.summaries)
         parts, one = self._documents(sums, n_parts), corpus.documents_of_topic(k)
-        weights = best_shares(parts, topics.weights[k] * proposal.shares, topics.alpha)
-        gain += parts.gains(np.maximum(topics.alpha * weights, SMALLEST)).sum()
-        gain -= one.gains(topics.prior()[[k]]).sum()
+        weights = best_shares(parts, topics.weights[k] * proposal.shares, alpha)
+        gain += parts.gains(np.maximum(alpha * weights, SMALLEST)).sum()
+        gain -= one.gains(topics.prior[[k]]).sum()
         return Split(k, weights, tokens.sum(axis=0), float(gain), found)
 
     def _documents(self, sums, n_parts):

@@ -1,13 +1,11 @@
 """What batches of documents leave behind: the sums that the bound of the corpus is made of."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from sktopic._estimators._fitted_arrays import FLOAT, INT
 from sktopic._inference._pieces import document_pieces, joined
 from sktopic._kernels._memoized import keep_shares
 
@@ -144,8 +142,8 @@ class BatchSummary:
 
     def dense_documents(self):
         """Tokens of topics in documents, (n_documents, n_topics)."""
-        given = self.document_tokens, self.document_topic, self.bounds
-        return sp.csr_array(given, shape=(self.n_documents, self.n_topics)).toarray()
+        shape = self.n_documents, self.n_topics
+        return sp.csr_array((self.document_tokens, self.document_topic, self.bounds), shape=shape).toarray()
 
     def add_to(self, tokens):
         """Add the tokens to an array (n_features, n_topics)."""
@@ -227,67 +225,3 @@ def edited(summary, edit):
     merged = edit.left(edit.merged)
     after.entropy[merged] -= mixing[merged]
     return after
-
-
-# Arrays of a summary with an entry for each word and topic, and for each document and topic.
-ENTRIES = ("word", "topic", "tokens")
-DOCUMENT_ENTRIES = ("document_topic", "document_tokens")
-# What `stored` returns: types and sizes (see _fitted_arrays).
-STORED = {
-    "word": (INDEX, "word entries"),
-    "topic": (INDEX, "word entries"),
-    "tokens": (FLOAT, "word entries"),
-    "document_topic": (INDEX, "document entries"),
-    "document_tokens": (FLOAT, "document entries"),
-    "sample_weight": (FLOAT, "documents"),
-    "lengths": (INT, "documents"),
-    "entropy": (FLOAT, "batches", "topics"),
-    "bounds": (INT, None, 3),
-}
-
-
-def stored(summaries):
-    """Summaries, at least one, as arrays by name, each of all batches.
-
-    Besides those of BatchSummary there are the entries of each document (lengths), and how many entries,
-    entries of documents, and documents there are up to each batch (bounds).
-    """
-    sizes = [[len(s.tokens), len(s.document_tokens), s.n_documents] for s in summaries]
-    ends = np.cumsum(np.array(sizes, dtype=np.int64).reshape(-1, 3), axis=0)
-    names = (*ENTRIES, *DOCUMENT_ENTRIES, "sample_weight")
-    arrays = {name: np.concatenate([getattr(s, name) for s in summaries]) for name in names}
-    arrays["lengths"] = np.concatenate([np.diff(s.bounds) for s in summaries])
-    arrays["entropy"] = np.stack([s.entropy for s in summaries])
-    arrays["bounds"] = np.concatenate([np.zeros((1, 3), dtype=np.int64), ends])
-    return arrays
-
-
-def are_consistent(arrays, n_features, n_topics):
-    """Whether arrays of these types and sizes can be what `stored` returns: they may come from a file."""
-    bounds, lengths = arrays["bounds"], arrays["lengths"]
-    ends = [len(arrays[name]) for name in ("tokens", "document_tokens", "sample_weight")]
-    if len(bounds) != len(arrays["entropy"]) + 1 or bounds[0].any() or bounds[-1].tolist() != ends:
-        return False
-    if np.any(np.diff(bounds, axis=0) < 0) or np.any(lengths < 0):
-        return False
-    if not np.array_equal(np.append(0, np.cumsum(lengths))[bounds[:, 2]], bounds[:, 1]):
-        return False
-    limits = {"word": n_features, "topic": n_topics, "document_topic": n_topics}
-    return all(((arrays[name] >= 0) & (arrays[name] < n)).all() for name, n in limits.items())
-
-
-def restored(arrays):
-    """The summaries on arrays of `stored`."""
-    summaries = []
-    for b, (first, last) in enumerate(pairwise(arrays["bounds"].tolist())):
-        entries, of_documents, documents = (slice(*ends) for ends in zip(first, last))
-        summaries.append(
-            BatchSummary(
-                **{name: arrays[name][entries] for name in ENTRIES},
-                **{name: arrays[name][of_documents] for name in DOCUMENT_ENTRIES},
-                entropy=arrays["entropy"][b],
-                bounds=np.concatenate([[0], np.cumsum(arrays["lengths"][documents])]),
-                sample_weight=arrays["sample_weight"][documents],
-            )
-        )
-    return summaries

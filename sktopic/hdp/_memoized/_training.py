@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
+from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._deletes import Delete
+from sktopic.hdp._memoized._deletes import Delete, InferredAgain
 from sktopic.hdp._memoized._merges import LEAST_GAIN, Merge, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
@@ -23,16 +24,31 @@ PATIENCE = 2
 DELETES_TRIED = 3
 
 
+@dataclass(frozen=True)
+class MemoizedSettings:
+    """What visits and moves do.
+
+    Attributes
+    ----------
+    infer : DocumentInference
+    document_start : 'cold', 'warm' or 'better', where inference of a document starts that was visited before
+    moves : whether topics are merged, split and dropped
+    splits : whether they are split then
+    """
+
+    infer: DocumentInference
+    document_start: str
+    moves: bool
+    splits: bool
+
+
 class MemoizedTraining:
     """One call of fit or partial_fit.
 
     Parameters
     ----------
     corpus : MemoizedCorpus, which visits and moves change
-    infer : DocumentInference
-    start : 'cold', 'warm' or 'better', where inference of a document starts that was visited before
-    moves : whether topics are merged, split and dropped
-    splits : whether they are split then
+    settings : MemoizedSettings
     key : of the streams of random numbers
     workers : Workers
 
@@ -43,10 +59,9 @@ class MemoizedTraining:
     bound : its bound
     """
 
-    def __init__(self, corpus, infer, start, moves, splits, key, workers):
+    def __init__(self, corpus, settings, key, workers):
         self.corpus, self.made = corpus, []
-        self._infer, self._start, self._moves, self._may_split = infer, start, moves, splits
-        self._key, self._workers = key, workers
+        self._settings, self._key, self._workers = settings, key, workers
         self._waiting, self._waiting_to_drop = Waiting(), Waiting()
         self._proposals, self._number = [], 0
         self._first = len(corpus.summaries)
@@ -62,7 +77,7 @@ class MemoizedTraining:
             if self._number >= self._trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES:
                 self._merges = TrackedMerges.planned(self.corpus)
                 self._deletes = self._planned_deletes()
-        elif self._moves and self._number > 0:
+        elif self._settings.moves and self._number > 0:
             self._deletes = self._planned_deletes()
             self._merges = TrackedMerges.planned(self.corpus)
             number = {identity: k for k, identity in enumerate(self.corpus.topics.ids.tolist())}
@@ -77,9 +92,9 @@ class MemoizedTraining:
     def _tried(self):
         """Topics that parts are proposed of."""
         topics = self.corpus.topics
-        if not self._may_split:
+        if not self._settings.splits:
             return []
-        free = ~topics.are_frozen() & self._waiting.are_over(topics.ids, self._number)
+        free = ~topics.are_frozen & self._waiting.are_over(topics.ids, self._number)
         free[[proposal.topic for proposal in self._proposals]] = False
         order = np.argsort(-topics.weights, kind="stable")
         return order[free[order]][:TRIED].tolist()
@@ -94,7 +109,7 @@ class MemoizedTraining:
         topics, free = self.corpus.topics, self.corpus.free()
         if len(free) < 2 or any(kind != "drop" for kind, *_ in self.made):
             return []
-        totals = topics.statistics.totals
+        totals = topics.words.totals
         tried = self._waiting_to_drop.are_over(topics.ids, self._number) & (totals < totals[free].mean())
         order = free[np.argsort(totals[free], kind="stable")]
         sizes = PairSizes.of(self.corpus)
@@ -114,19 +129,18 @@ class MemoizedTraining:
         self._splits.see(b, cells, corpus.topics, self._workers)
         if self._gathered is not None:
             self._gathered.see(b, cells)
+        again = InferredAgain(reader, rows, corpus, self._settings.infer, self._workers)
         for delete in self._deletes:
-            delete.see(b, cells, reader, rows, corpus, self._infer, self._workers)
+            delete.see(b, cells, again)
         if before is not None and corpus.part(summary) < corpus.part(before):
             self._refused[b] = summary
         else:
             corpus.replace(b, summary)
 
     def _inferred(self, batch, before):
-        given = batch, self.corpus.topics, self._workers
-        if before is None or self._start == "cold":
-            return self._infer(*given)
-        infer = self._infer if self._start == "warm" else self._infer.better
-        return infer(*given, tokens=before.dense_documents())
+        infer, start = self._settings.infer, self._settings.document_start
+        tokens = None if before is None or start == "cold" else before.dense_documents()
+        return infer.started(start, batch, self.corpus.topics, self._workers, tokens)
 
     def end_pass(self):
         """Make the moves that raise the bound, and fit the parameters."""
@@ -142,7 +156,7 @@ class MemoizedTraining:
             self._trial.made += merges
             if not merges:
                 self._drop(seen)
-        if self._moves:
+        if self._settings.moves:
             self.corpus = self.corpus.without_empty()
         self.corpus.fit()
         bound = self.corpus.bound()
@@ -188,7 +202,9 @@ class MemoizedTraining:
 
     def _drop(self, seen):
         """Drop the topic of those tried without which the bound is highest, if any; returns whether."""
-        before = self.corpus.bound() - math.log(seen.topics.gamma)  # without the density of their number
+        before = self.corpus.bound() - math.log(
+            seen.topics.topic_concentration
+        )  # without the density of their number
         best = None
         for delete in self._deletes:
             without, identity = delete.done(seen), int(seen.topics.ids[delete.topic])

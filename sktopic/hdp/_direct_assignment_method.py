@@ -1,0 +1,243 @@
+"""Direct assignment from mini-batches: a step of weights, topics and concentrations, and moves of topics."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sktopic._inference import InferenceStep
+from sktopic._kernels._rng import combine_keys
+from sktopic._state._fields import changed, edited, grown
+from sktopic._topics._topic_rows import check_components_init
+from sktopic._topics._word_count_edits import edited_topics, frozen_topics
+from sktopic._topics._word_count_views import posterior_bound, probabilities
+from sktopic._topics._word_counts import INITIAL_KEY, WordCounts
+from sktopic._training._minibatches import LONG_WORK
+from sktopic._training._statistics_updates import DocumentAverage
+from sktopic._training._step_size import StepSize
+from sktopic.hdp._direct_assignment_state import (
+    PASS,
+    SMALLEST_WEIGHT,
+    TRIALS,
+    DirectAssignmentState,
+    after_moves,
+    reported,
+    weights_bound,
+)
+from sktopic.hdp._document_inference import DocumentInference
+from sktopic.hdp._hdp_state import MOVE, words_in_use
+from sktopic.hdp._memoized._stored import after_edit, checked, no_summaries
+from sktopic.hdp._moves import Moves, moves_work
+from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, SharedParameters, fit_weights
+
+MOVE_KEY = 0x6D6F7665
+RULE = DocumentAverage()
+
+
+@dataclass(frozen=True)
+class MoveSettings:
+    """How topics are split and merged.
+
+    Attributes
+    ----------
+    max_splits : topics that a batch may split
+    confidence : standard errors by which the gain of a move has to be above zero
+    """
+
+    max_splits: int
+    confidence: float
+
+
+@dataclass(frozen=True)
+class DirectAssignment:
+    """Direct assignment trained on mini-batches.
+
+    Attributes
+    ----------
+    n_components : number of topics at the start
+    inference : DocumentInference
+    steps : step size, a function of the number of the update
+    parameters : SharedParameters
+    moves : MoveSettings, or None: topics are neither split nor merged
+    document_start : 'cold', 'warm' or 'better', where inference starts of a document that was seen before
+    components : topics to start from (n_given, n_features), or None
+    learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
+    """
+
+    n_components: int
+    inference: DocumentInference
+    steps: StepSize
+    parameters: SharedParameters
+    moves: MoveSettings | None = None
+    document_start: str = "cold"
+    components: Any = None
+    learning_method: str = "online"
+
+    reads_whole_batches = True
+    learns_from_gains = False
+    averages = False  # documents do not take what they have left in the statistics out of them
+
+    # The start, and parameters that are changed later
+
+    def start(self, n_features, seed):
+        """The state before the first update."""
+        n, memoized = self.n_components, self.learning_method == "memoized"
+        words = WordCounts.random(n_features, n, combine_keys(seed, INITIAL_KEY))
+        if self.components is not None:
+            words.start_from(check_components_init(self.components, n_features, most=n))
+        state = DirectAssignmentState(
+            words=words,
+            topic_concentration=1.0,
+            doc_concentration=1.0,
+            topic_word_prior=self.parameters.word_prior_start,
+            ids=np.arange(n),
+            next_id=n,
+            in_use=np.arange(n),
+            topic_weights=np.empty(0),
+            doc_topic_prior=np.empty(0),
+            weights=np.full(n, (1.0 - SMALLEST_WEIGHT) / n),
+            births=np.zeros(n, dtype=np.int64),
+            trials=np.zeros(n, dtype=TRIALS),
+            move_history=np.empty(0, dtype=MOVE),
+            summaries=no_summaries(n) if memoized else None,
+            training_history=np.empty(0, dtype=PASS) if memoized else None,
+            total_samples=0.0,
+            corpus_size=0,
+            n_samples_seen=0,
+            n_passes=0,
+            n_updates=0,
+            n_topic_updates=0,
+            seed=seed,
+        )
+        return reported(self.adopted(state))
+
+    def adopted(self, state):
+        """The state with parameters that were changed since the last call."""
+        return self.parameters.adopted(state)
+
+    def check_continuation(self, state):
+        """Raise ValueError for parameters that cannot change once training has begun."""
+        if (self.learning_method == "memoized") != state.is_memoized:
+            raise ValueError(
+                f"learning_method={self.learning_method!r}: a model goes on with 'memoized' if, and only if, "
+                "it began with it. Call fit, or set it back."
+            )
+
+    # Topics
+
+    def unit(self, state):
+        """What one unit of the statistics stands for, in tokens of the corpus."""
+        return state.unit
+
+    def topics(self, state):
+        """The topics that are reported, TopicProbabilities."""
+        return probabilities(words_in_use(state), state.unit, state.topic_word_prior)
+
+    def inference_topics(self, state):
+        """The topics that transform infers documents with."""
+        return self.inference.topics(state, words_in_use(state))
+
+    def prediction(self, state) -> InferenceStep[Any]:
+        """The document step of transform."""
+        return self.inference.step(state.rest)
+
+    # The evidence lower bound
+
+    def document_bounds(self, state, batch, workers):
+        """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
+        return [self.inference.with_bound()(batch, state, workers, dtype=np.float64).bound()]
+
+    def topic_bounds(self, state):
+        """What is not the documents' part, a sequence of numbers in nats."""
+        posteriors = posterior_bound(state.words, state.unit, state.topic_word_prior)
+        return [posteriors, weights_bound(state)]
+
+    # An update
+
+    def step_size(self, state, update):
+        return 1.0 if update.is_whole_corpus else self.steps(state.n_topic_updates + 1)
+
+    def kept(self, state, update):
+        return RULE.kept(self.step_size(state, update), state.n_topic_updates == 0)
+
+    def infer(self, state, batch, keys, update, workers):
+        return self.inference(batch, of_corpus(state, update), workers)
+
+    def absorb(self, state, counts, update, workers):
+        state = of_corpus(state, update)
+        if counts.n_tokens > 0.0:
+            state, _ = self.updated(state, counts, update, workers)
+        return reported(state)
+
+    def updated(self, state, counts, update, workers):
+        """The state after BatchCounts with words, and the tokens (n_documents, n_topics) of its documents."""
+        scale, rho = update.total_samples / counts.n_documents, self.step_size(state, update)
+        found, batch, splits, made = counts.expected, counts.expected.batch, [], []
+        moves = self._moves_by(state, batch, scale, update, workers)
+        if moves is not None:
+            state, found, made = moves.merge(state, found)
+        alpha, gamma = state.doc_concentration, state.topic_concentration
+        best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
+        state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
+        if moves is not None and self.moves.max_splits:
+            state, splits = moves.propose_splits(state, found, rho, self.moves.max_splits)
+        is_first = state.n_topic_updates == 0
+        words = RULE(state.words, replace(counts, expected=found), rho, is_first, workers)
+        state, tokens = changed(state, words=words), found.tokens
+        if splits:
+            state, tokens, parted = moves.split(state, splits, found)
+            made = made + parted
+        if not is_first or update.is_whole_corpus:  # the very first batch has read random topics
+            state = self.parameters.moved(state, tokens, batch, scale, rho, workers)
+        return counted(after_moves(state, made)), tokens
+
+    def _moves_by(self, state, batch, scale, update, workers):
+        """The Moves by a batch; None if there are none."""
+        # Topics are random before, and one document is no sample.
+        if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
+            return None
+        key = combine_keys(state.seed, MOVE_KEY, update.number)
+        return Moves(self.inference, scale, self.moves.confidence, key, workers)
+
+    def work(self, state, counts, update):
+        work = self.work_without_moves(state, counts, update)
+        return work if self.moves is None else work + moves_work(counts.expected, state.words.n_features)
+
+    def work_without_moves(self, state, counts, update):
+        """Operations of an update in which topics stay what they are, roughly."""
+        work, size = counts.expected.work(), state.words.size
+        work += 40 * WEIGHT_ITERATIONS * counts.expected.gamma.size
+        if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
+            return work
+        discards = RULE.discards(self.step_size(state, update), state.n_topic_updates == 0)
+        return work + (size if discards else 0)
+
+    # Edits
+
+    def edited(self, state, edit):
+        """The state after a TopicEdit of topics in use; no array is changed in place."""
+        edit = edit.of_columns(state.in_use, state.n_topics, keeps_columns=False)
+        summaries = state.summaries
+        if summaries is not None:
+            summaries = after_edit(checked(summaries, state.words.n_features), edit)
+        words, ids = edited_topics(state.words, edit), edit.left(state.ids)
+        return reported(changed(edited(state, edit), words=words, ids=ids, summaries=summaries))
+
+    def frozen(self, state, columns):
+        """The state in which the topics of these columns are frozen, and no others."""
+        words = frozen_topics(state.words, columns, state.unit, state.topic_word_prior)
+        return changed(state, words=words)
+
+    def grown(self, state, n_words):
+        """The state with so many words more."""
+        return grown(state, n_words)
+
+
+def of_corpus(state, update):
+    """The state for a corpus of the size that an update says."""
+    return changed(state, total_samples=float(update.total_samples))
+
+
+def counted(state):
+    """The state with an update more by a batch that had words."""
+    return changed(state, n_topic_updates=state.n_topic_updates + 1)

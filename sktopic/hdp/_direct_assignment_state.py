@@ -1,0 +1,179 @@
+"""What direct assignment has learned: the topics of a corpus, their weights, and how they came about."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sktopic._state._fields import array, changed, part, those_left, total
+from sktopic._topics._prior import SMALLEST
+from sktopic._topics._word_count_edits import merged_topics, of_topics
+from sktopic._topics._word_count_views import expected_counts, expected_tokens
+from sktopic.hdp._hdp_state import MOVE, HDPState, are_in_use, columns_in_use, noted_moves
+from sktopic.hdp._memoized._stored import StoredSummaries
+
+# Least weight of a topic, and of all that are out of reach.
+SMALLEST_WEIGHT = 1e-10
+# Of each topic: how many splits of it, and merges with its likeliest partners, have been refused since it
+# became what it is, and the update from which on the next are tried.
+TRIALS = np.dtype([("splits", "i8"), ("split_due", "i8"), ("merges", "i8"), ("merge_due", "i8")])
+# A topic waits 2 ** refused updates, but no more than this power of two.
+LONGEST_WAIT = 30
+# An entry of training_history_.
+PASS = np.dtype(
+    [
+        ("n_samples", "f8"),
+        ("elbo", "f8"),
+        ("n_components", "i8"),
+        ("doc_concentration", "f8"),
+        ("topic_concentration", "f8"),
+        ("topic_word_prior", "f8"),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DirectAssignmentState(HDPState):
+    """The state after some updates; there are no columns but those of topics.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_topics,)
+        beta of all topics.
+    births : ndarray of shape (n_topics,)
+        Updates before each topic became what it is.
+    trials : ndarray of shape (n_topics,)
+        TRIALS of each topic.
+    move_history : ndarray of shape (n_moves,)
+    summaries : StoredSummaries or None
+        What batches have left behind with learning_method='memoized'. The statistics are sums over them.
+    training_history : ndarray of shape (n_passes,) or None
+        A PASS for each pass with that learning_method.
+    """
+
+    weights: np.ndarray = array(np.float64, "topics", merge=total)
+    births: np.ndarray = array(np.int64, "topics", merge=those_left)
+    trials: np.ndarray = array(TRIALS, "topics", merge=those_left)
+    move_history: np.ndarray = array(MOVE, None)
+    summaries: StoredSummaries | None = part(StoredSummaries, optional=True)
+    training_history: np.ndarray | None = array(PASS, None, optional=True)
+
+    @property
+    def n_topics(self):
+        return len(self.weights)
+
+    @property
+    def is_memoized(self):
+        """Whether the statistics are sums over batches that have left summaries."""
+        return self.training_history is not None
+
+    @property
+    def unit(self):
+        """What one unit of the statistics stands for, in tokens of the corpus."""
+        return 1.0 if self.is_memoized else self.total_samples
+
+    @property
+    def weight_left(self):
+        """What the weights leave to one."""
+        return max(1.0 - float(self.weights.sum()), SMALLEST_WEIGHT)
+
+    @property
+    def rest(self):
+        """The prior parameter of what no topic has."""
+        return self.doc_concentration * self.weight_left
+
+    @property
+    def prior(self):
+        """Dirichlet parameters of proportions, (n_topics,)."""
+        return np.maximum(self.doc_concentration * self.weights, SMALLEST)
+
+    @property
+    def are_frozen(self):
+        """Whether no move may change each topic, (n_topics,)."""
+        frozen = np.zeros(self.n_topics, dtype=bool)
+        frozen[self.words.frozen_columns] = True
+        return frozen
+
+    @property
+    def tokens(self):
+        """Expected tokens of each topic, (n_topics,)."""
+        return expected_tokens(self.words, self.unit)
+
+
+def column_of(state, k):
+    """Expected tokens of all words in topic k, (n_features,)."""
+    return expected_counts(state.words, state.unit, k)
+
+
+def weights_bound(state):
+    """log p(beta), the density of the sticks."""
+    gamma = state.topic_concentration
+    return state.n_topics * math.log(gamma) + (gamma - 1.0) * math.log(state.weight_left)
+
+
+def reported(state):
+    """The state that says which of its topics are in use."""
+    used = np.flatnonzero(columns_in_use(state, state.unit))
+    return changed(state, in_use=used, topic_weights=state.weights[used], doc_topic_prior=state.prior[used])
+
+
+def after_moves(state, moves, elbo=np.nan):
+    """The state with moves, tuples (kind, topic, other, gain), in its history; elbo : of the corpus then."""
+    n_in_use = np.count_nonzero(columns_in_use(state, state.unit))
+    return changed(state, move_history=noted_moves(state, moves, n_in_use, elbo))
+
+
+# Edits: each returns another state, and changes none.
+
+
+def with_kept(state, kept, words=None):
+    """The state without the other topics; their weights are those of topics out of reach from now on.
+
+    words : the WordCounts of the topics that are kept, if they are more than before
+    """
+    return changed(
+        state,
+        words=of_topics(state.words, kept) if words is None else words,
+        weights=state.weights[kept],
+        ids=state.ids[kept],
+        births=state.births[kept],
+        trials=state.trials[kept],
+    )
+
+
+def with_merged(state, merges):
+    """The state in which topics of disjoint pairs are one each, without those that are not in use.
+
+    Parameters
+    ----------
+    merges : list of (first, second, gain); the larger keeps its identity
+
+    Returns
+    -------
+    state : DirectAssignmentState
+    kept : (n_topics,) bool, the topics that are left
+    into : (n_topics,) the topic that each is now part of
+    made : list of ("merge", identity kept, identity lost, gain)
+    """
+    totals, weights = state.words.totals.copy(), state.weights.copy()
+    kept, into, made = np.ones(len(totals), dtype=bool), np.arange(len(totals)), []
+    for first, second, gain in merges:
+        large, small = (first, second) if totals[first] >= totals[second] else (second, first)
+        totals[large] += totals[small]
+        weights[large] += weights[small]
+        kept[small], into[small] = False, large
+        made.append(("merge", state.ids[large], state.ids[small], gain))
+    kept &= are_in_use(expected_tokens(state.words, state.unit, totals))
+    if kept.all():
+        return state, kept, into, made
+    words = merged_topics(state.words, kept, into, totals)
+    return with_kept(changed(state, weights=weights), kept, words), kept, into, made
+
+
+def postponed(state, move, topics, t):
+    """The state in which some topics wait with a move ("split" or "merge") that was refused in update t."""
+    trials = state.trials.copy()
+    trials[f"{move}s"][topics] += 1
+    waits = 2 ** np.minimum(trials[f"{move}s"][topics], LONGEST_WAIT)
+    trials[f"{move}_due"][topics] = t + waits
+    return changed(state, trials=trials)
