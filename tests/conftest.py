@@ -16,9 +16,10 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._estimators._minibatch_model import Update
+from sktopic._estimators import _minibatch_model
 from sktopic._kernels._rng import position_keys
 from sktopic._state._fields import State, arrays_of, sizes_of, values_of
+from sktopic._training._minibatches import Update
 
 VARIABLE = "SKTOPIC_DATA"
 
@@ -98,13 +99,20 @@ def quick(estimator, **parameters):
 
 def next_update(model, total_samples):
     """The update that partial_fit would make next, by a sample of a corpus of total_samples documents."""
-    return Update(
-        number=model.n_batch_iter_,
-        is_first_visit=True,
-        is_last_pass=False,
-        is_whole_corpus=False,
-        total_samples=total_samples,
-    )
+    about = {
+        "number": model.n_batch_iter_,
+        "is_first_visit": True,
+        "is_whole_corpus": False,
+        "total_samples": total_samples,
+    }
+    if "_state" in vars(model):
+        return Update(**about)
+    return _minibatch_model.Update(**about, is_last_pass=False)
+
+
+def words_of(model):
+    """The WordCounts of a model."""
+    return model._state.words if "_state" in vars(model) else model._statistics
 
 
 def assert_same_state(one, other):

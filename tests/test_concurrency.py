@@ -226,8 +226,8 @@ def test_without_readers_training_copies_nothing():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
     model.transform(X)
     document_completion(model, X)
-    store = model._statistics.store
-    assert model.partial_fit(MORE)._statistics.store is store
+    store = model._state.words.store
+    assert model.partial_fit(MORE)._state.words.store is store
 
 
 @every_loop
@@ -342,9 +342,9 @@ def test_other_threads_do_not_share_what_callbacks_read(monkeypatch):
         def report(monitor, *_):
             model.transform(MORE)
             pool.submit(
-                lambda: stores.append(kept_answering(model, model._prepare).model._statistics.store)
+                lambda: stores.append(kept_answering(model, model._prepare).model._state.words.store)
             ).result(WAIT)
-            assert not np.shares_memory(stores[-1], model._statistics.store)
+            assert not np.shares_memory(stores[-1], model._state.words.store)
 
         monkeypatch.setattr(FitMonitor, "after_update", report)
         model.partial_fit(X)
@@ -371,11 +371,11 @@ def test_components_follow_each_update_in_callbacks(monkeypatch):
 
 def test_a_reader_that_stays_costs_one_copy_not_one_a_call():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
-    store, reading = model._statistics.store, model._read()
-    own = model.partial_fit(MORE)._statistics.store
+    store, reading = model._state.words.store, model._read()
+    own = model.partial_fit(MORE)._state.words.store
     assert own is not store
-    assert model.partial_fit(MORE)._statistics.store is own
-    assert reading._statistics.store is store
+    assert model.partial_fit(MORE)._state.words.store is own
+    assert reading._state.words.store is store
 
 
 @every_loop
@@ -489,7 +489,7 @@ def test_attributes_that_are_set_while_arrays_are_copied_do_no_harm():
     model.my_array = np.ones(3).view(Noting)
     reading = model._read()
     assert model.partial_fit(MORE).note
-    assert reading._statistics.store is not model._statistics.store
+    assert reading._state.words.store is not model._state.words.store
 
 
 @every_loop

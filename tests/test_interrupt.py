@@ -19,6 +19,7 @@ from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_counts import WordCounts
+from sktopic._training import _minibatches
 from sktopic.hdp import (
     CollapsedGibbsHDP,
     DirectAssignmentHDP,
@@ -47,10 +48,12 @@ from sktopic.lda import (
     _cvb0,
     _ope,
 )
+from sktopic.lda._langevin import LangevinRule
+from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.lda._shards import Shard
 from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
 
-from .conftest import all_attributes, assert_same, press_ctrl_c
+from .conftest import all_attributes, assert_same, press_ctrl_c, words_of
 
 # Seconds of the processor (those of other programs are none of our business).
 SOON = 0.5
@@ -192,8 +195,8 @@ def test_other_threads_of_a_team_stop_soon():
 UPDATES = {
     "averaged": (partial(OnlineEMLDA, n_components=5, average=True), (WordCounts, "count_average")),
     "summed": (partial(StreamingVariationalLDA, n_components=5), (WordCounts, "add")),
-    "langevin": (partial(LangevinLDA, n_components=5), (LangevinLDA, "_update_statistics")),
-    "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (HybridLDA, "_learned_prior")),
+    "langevin": (partial(LangevinLDA, n_components=5), (LangevinRule, "__call__")),
+    "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (MinibatchLDA, "_learned_prior")),
     "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (OnlineEMHDP, "_end_births")),
@@ -284,9 +287,10 @@ def test_long_global_step_is_undone(name, update, monkeypatch):
     expected = make(**settings)
     if update > 1:
         expected.partial_fit(FEW[: 4 * (update - 1)])
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 0)
+    for module in (_minibatch_model, _minibatches):
+        monkeypatch.setattr(module, "LONG_WORK", 0)
     with monkeypatch.context() as patch:
-        call = {"_learned_prior": update - 1, "_update_root": update - 1}.get(place[1], update)
+        call = update - 1 if place[1] == "_update_root" else update
         if call == 0:
             pytest.skip("the first update has no such part")
         interrupt(patch, *place, call=call, delay=None)
@@ -335,7 +339,7 @@ def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):
     assert_array_equal(_corpus_topics.fit_weights(*given), expected)
     assert _corpus_topics.fit_concentration(tokens, *settings) == alpha
     assert_same_state(models[1], state_of(models[0]))
-    statistics = models[1]._statistics
+    statistics = models[1]._state.words
     assert_array_equal(of_topics(statistics, [3, 0]).store, statistics.store[:, [3, 0]])
     extended = of_topics(statistics, slice(None), n_spare=2)
     assert_array_equal(extended.store, np.hstack([statistics.store, np.zeros((400, 2))]))
@@ -385,8 +389,10 @@ def test_interrupted_sweep_is_undone(name, scale, monkeypatch):
             assert model.n_samples_seen_ == FEW.shape[0]
             assert model.n_iter_ == 2
             found, wanted = all_attributes(model), all_attributes(expected)
-            for name in ("_statistics.store", "_statistics.totals", "_tables", "_ids", "doc_topic_prior_"):
+            for name in ("_tables", "_ids", "doc_topic_prior_"):
                 assert_array_equal(found.get(name), wanted.get(name))
+            assert_array_equal(words_of(model).store, words_of(expected).store)
+            assert_array_equal(words_of(model).totals, words_of(expected).totals)
         model.set_params(max_iter=2).partial_fit(FEW)
         assert model.topic_word_counts_.sum() == pytest.approx((FEW * (scale * (sweep > 1) + 1)).sum())
 
@@ -452,7 +458,7 @@ def test_a_first_sweep_counts_with_the_call_or_not_at_all(cls, method, monkeypat
     X, more = random_counts(30, 20, 0.5), random_counts(10, 20, 0.5, seed=1)
     model = cls(n_components=3, max_iter=3, random_state=0).fit(X)
     before = model.__getstate__()
-    counts, totals = model._statistics.store.copy(), model._statistics.totals.copy()
+    counts, totals = words_of(model).store.copy(), words_of(model).totals.copy()
     complete_sweep = cls._complete_sweep
 
     def interrupted(self, *given):
@@ -463,8 +469,8 @@ def test_a_first_sweep_counts_with_the_call_or_not_at_all(cls, method, monkeypat
         patch.setattr(cls, "_complete_sweep", interrupted)
         with pytest.raises(KeyboardInterrupt):
             getattr(model, method)(more)
-    assert_array_equal(model._statistics.store, counts)
-    assert_array_equal(model._statistics.totals, totals)
+    assert_array_equal(words_of(model).store, counts)
+    assert_array_equal(words_of(model).totals, totals)
     assert model.__getstate__().keys() == before.keys()
     assert model.n_samples_seen_ == 30
     model.partial_fit(more)

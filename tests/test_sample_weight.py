@@ -5,6 +5,7 @@ With integer weights it is the same as repeated rows, to rounding: copies of a d
 
 import inspect
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +22,9 @@ import sktopic
 from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference import DenseCounts
+from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._parallel import Workers
+from sktopic._training._minibatches import VALIDATION_KEY, counts_of_batch
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
@@ -162,9 +165,15 @@ def statistics(model, key):
     factors), and what it tells of the prior, as one vector."""
     with Workers(1) as workers:
         update, rows = next_update(model, model.total_samples_), np.arange(REPEATED.shape[0])
-        found = model._batch_counts(DocumentReader(REPEATED), rows, key, update, workers)
-        wants_prior = model._wants_prior_statistics or isinstance(model, OnlineEMHDP)
-        dense = DenseCounts(REPEATED.shape[1], model._n_trained, wants_prior)
+        if "_state" in vars(model):
+            method, each = model._method(), replace(model._state, seed=key)
+            wants_prior, n_topics = method.learns_from_gains, each.words.n_topics
+            found = counts_of_batch(method, each, DocumentReader(REPEATED), rows, update, workers)
+        else:
+            wants_prior = model._wants_prior_statistics or isinstance(model, OnlineEMHDP)
+            n_topics = model._n_trained
+            found = model._batch_counts(DocumentReader(REPEATED), rows, key, update, workers)
+        dense = DenseCounts(REPEATED.shape[1], n_topics, wants_prior)
         dense.include(found.expected, found.words, workers)
     prior = dense.prior_statistics()
     directions = np.random.default_rng(1).random((5, REPEATED.shape[1]))
@@ -251,7 +260,8 @@ def test_early_stopping_weighs_the_documents_that_are_held_out():
     model = new(OnlineEMLDA(), early_stopping=True, validation_fraction=0.4, max_iter=1)
     model.fit(X[SOME], sample_weight=WEIGHTS[SOME])
     rows = sp.csr_array(np.arange(1, SOME.sum() + 1)[:, None])
-    parts = model._hold_out(MatrixDocuments(rows))
+    key = combine_keys(model._state.seed, VALIDATION_KEY)
+    parts = MatrixDocuments(rows).split(model.validation_fraction, key)
     trained, held_out = (part.matrix().toarray().ravel() - 1 for part in parts)
     expected = model.score(X[SOME][held_out], sample_weight=WEIGHTS[SOME][held_out])
     assert model.validation_scores_[0] == expected != model.score(X[SOME][held_out])

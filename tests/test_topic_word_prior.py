@@ -45,6 +45,11 @@ def default_of(model):
     return min(0.3, 30 / K) if isinstance(model, HybridLDA) else min(0.1, 2 / K)
 
 
+def entries_of(model):
+    """The PriorEntries of a model, or None."""
+    return model._state.word_prior.entries if "_state" in vars(model) else model._prior_entries
+
+
 # Models
 
 
@@ -89,7 +94,7 @@ def test_topics_are_counts_and_prior(model):
     # A sparse matrix that stores all of its entries is the same.
     sparse = clone(model).set_params(topic_word_prior=sp.coo_array(matrix)).fit(X)
     assert_array_equal(sparse.components_, model.components_)
-    assert 4 * sparse._prior_values.size < matrix.size
+    assert 4 * entries_of(sparse).values.size < matrix.size
 
 
 def test_rows_of_words_are_those_of_the_whole_matrix():
@@ -124,7 +129,7 @@ def test_bound_is_that_of_the_whole_matrix():
     log_phi = digamma(lambda_) - digamma(lambda_.sum(axis=1, keepdims=True))
     log_norms = [gammaln(x).sum(axis=1) - gammaln(x.sum(axis=1)) for x in (lambda_, MATRIX)]
     expected = ((MATRIX - lambda_) * log_phi).sum() + (log_norms[0] - log_norms[1]).sum()
-    assert_allclose(sum(model._bounds_of_topics()), expected, rtol=1e-12)
+    assert_allclose(sum(model._method().topic_bounds(model._state)), expected, rtol=1e-12)
 
 
 def test_batch_updates_never_lower_the_bound():
@@ -163,7 +168,7 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
     sparse = sp.csc_matrix(np.where(MATRIX > 1.0, MATRIX, 0.0))
     model = cls(topic_word_prior=sparse, **QUICK).fit(X)
     assert model.topic_word_prior_ == default_of(model)
-    assert_array_equal(model._prior_values, sparse.data)
+    assert_array_equal(entries_of(model).values, sparse.data)
     copies = clone(model).fit(X), pickle.loads(pickle.dumps(model)), saved(model, tmp_path / "model.zip")
     for copy in copies:
         assert_array_equal(
@@ -172,9 +177,9 @@ def test_training_goes_on_with_another_matrix_or_number(cls, tmp_path):
         )
     assert type(copies[2].topic_word_prior) is sp.csc_matrix
     model.set_params(topic_word_prior=0.2).partial_fit(X[:9])
-    assert model.topic_word_prior_ == 0.2 and model._prior_entries is None
+    assert model.topic_word_prior_ == 0.2 and entries_of(model) is None
     model.set_params(topic_word_prior=MATRIX).partial_fit(X[:9])
-    assert model._prior_entries is not None
+    assert entries_of(model) is not None
     model.set_params(topic_word_prior=None).fit(X)
     assert_array_equal(model.components_, cls(**QUICK).fit(X).components_)
 
@@ -184,7 +189,7 @@ def test_learning_goes_on_from_the_number_alone(cls):
     model = cls(topic_word_prior=MATRIX, **QUICK).fit(X)
     model.set_params(topic_word_prior="auto", **{"prior_interval": 1} if cls is CollapsedGibbsLDA else {})
     model.partial_fit(X)
-    assert model._prior_entries is None and model.topic_word_prior_ != 0.1
+    assert entries_of(model) is None and model.topic_word_prior_ != 0.1
 
 
 def saved(model, path):
@@ -353,12 +358,12 @@ def test_topics_lean_towards_their_priors_but_for_those_given():
     nothing, prior = sp.csr_matrix((1, V)), np.full((K, V), 0.1)
     prior[[0, 3], 5] = 10.0
     seeded, start = OnlineEMLDA(topic_word_prior=prior, **QUICK), np.ones((1, V))
-    leaning = seeded.partial_fit(nothing)._statistics.store
-    given = clone(seeded).set_params(components_init=start).partial_fit(nothing)
-    assert_array_equal(given._statistics.store[:, 0], np.ones(V))
-    assert_array_equal(given._statistics.store[:, 1:], leaning[:, 1:])
+    leaning = seeded.partial_fit(nothing)._state.words.store
+    given = clone(seeded).set_params(components_init=start).partial_fit(nothing)._state.words
+    assert_array_equal(given.store[:, 0], np.ones(V))
+    assert_array_equal(given.store[:, 1:], leaning[:, 1:])
     assert leaning[5, 3] > 10 * leaning[4, 3]
-    assert_allclose(given._statistics.totals, given._statistics.store.sum(axis=0))
+    assert_allclose(given.totals, given.store.sum(axis=0))
 
 
 @for_each_class
@@ -390,7 +395,7 @@ def test_transform_does_not_look_through_the_matrix_again(monkeypatch):
 def parameters_of(model):
     """The Dirichlet parameters of all words in all topics."""
     parameters = np.full((model.n_components_, model.n_features_in_), model.topic_word_prior_)
-    word, topic, values = model._prior_entries.at(np.arange(model.n_features_in_))
+    word, topic, values = entries_of(model).at(np.arange(model.n_features_in_))
     parameters[topic, word] = values
     return parameters
 
