@@ -8,6 +8,7 @@ from collections import defaultdict
 import pytest
 
 import sktopic
+from sktopic._estimators._fitted_attributes import FittedAttribute
 
 NAMES = [name for name in sktopic.__all__ if hasattr(getattr(sktopic, name), "partial_fit")]
 ENTRY = re.compile(r"(?P<names>\w[\w, ]*) : (?P<kind>.*?)(?:,? default=(?P<default>.*))?")
@@ -103,6 +104,8 @@ def public_functions():
     for name in NAMES:
         for method_name, method in inspect.getmembers(getattr(sktopic, name)):
             function = method.fget if isinstance(method, property) else method
+            if isinstance(method, FittedAttribute):
+                continue
             if not method_name.startswith("_") and getattr(function, "__module__", "").startswith("sktopic"):
                 yield pytest.param(function, id=f"{name}.{method_name}")
     for module in (

@@ -68,7 +68,7 @@ def assert_same(model, other):
 
 
 def order_of(model, n=N):
-    key = model._key(SHUFFLE_KEY, 0)
+    key = combine_keys(model._state.seed, SHUFFLE_KEY, 0)
     return np.concatenate(list(visited(blocks_of(n), key)))
 
 

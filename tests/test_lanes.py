@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -27,6 +28,7 @@ from sktopic._training._minibatches import counts_of_batch
 from sktopic.datasets import make_bars
 from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.hdp import HybridHDP, OnlineVariationalHDP
+from sktopic.inspection import name_topics
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -279,6 +281,18 @@ def test_a_finished_model_is_a_plain_one(model, tmp_path):
     rows = _lanes.rows_of(finished, slice(None))  # and lanes go on with it
     assert_allclose(rows, finished._state.words.store * finished._state.words.scale)
     assert _lanes.start_of(finished).n_updates == finished.n_batch_iter_
+
+
+def test_names_and_attributes_of_a_model_stay():
+    model = OnlineEMLDA(5, random_state=3)
+    model = start_model(model, N_WORDS, N_DOCUMENTS, feature_names=[f"w{i}" for i in range(N_WORDS)])
+    counts = pd.DataFrame(X[:30].toarray(), columns=model.feature_names_in_)
+    name_topics(model.partial_fit(counts), {2: "mine"})
+    model.note = "of the user"
+    merged = merge_updates(model, [local_update(model, counts, lane=0)])
+    assert list(merged.topic_names_) == list(model.topic_names_)
+    assert_array_equal(merged.feature_names_in_, model.feature_names_in_)
+    assert merged.note == model.note
 
 
 def test_the_start_is_that_of_fit():

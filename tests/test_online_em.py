@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from sktopic import load
 from sktopic._inference import GibbsStep
+from sktopic._state._fields import arrays_of
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._topics._word_count_views import expected_counts
 from sktopic._topics._word_counts import WordCounts
@@ -21,6 +22,8 @@ from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import HybridLDA, OnlineEMLDA
 from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.metrics import document_completion
+
+from .conftest import assert_same_state, fitted_state
 
 VARIANTS = {
     "gibbs": {"inference": "gibbs"},
@@ -607,6 +610,31 @@ def test_callbacks_see_epochs_and_updates():
     assert len(set(recorder.scores)) >= 6
     # Models that a callback keeps do not go on learning.
     assert [kept.score(SMALL) for kept in recorder.models] == recorder.scores
+
+
+@pytest.mark.usefixtures("callbacks")
+def test_callbacks_get_all_that_is_fitted_in_arrays_of_their_own():
+    class Keeping(Recorder):
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            self.scores.append(estimator.components_.copy())
+            self.models.append(fitted_estimator)
+
+    recorder = Keeping()
+    model = make_model(batch_size=15).set_callbacks(recorder).fit(SMALL)
+    for components, kept in zip(recorder.scores, recorder.models):
+        assert_array_equal(kept.components_, components)
+    # The models differ in nothing that training sets, and can be trained apart.
+    last = recorder.models[-1]
+    found, wanted = (
+        {name: value for name, value in fitted_state(each).items() if "callback" not in name}
+        for each in (last, model)
+    )
+    assert_same_state(found, wanted)
+    for name, own in arrays_of(model._state).items():
+        assert not any(np.shares_memory(own, arrays_of(kept._state)[name]) for kept in recorder.models)
+    before = model.components_
+    last.partial_fit(SMALL)
+    assert_array_equal(model.components_, before)
 
 
 @pytest.mark.usefixtures("callbacks")

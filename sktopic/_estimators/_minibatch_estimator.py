@@ -158,7 +158,8 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
             method.check_continuation(self._state)
             documents = self._documents(X).weighted(sample_weight).begin()  # errors change nothing
             self._check_undisturbed()
-            with Training(self).updating(waits=True):
+            training = Training(self)
+            with training.changing(), training.complete_or_undone(waits=True):
                 self._state = method.adopted(writable(self._state))
         else:
             documents = self._begin_weighted(X, sample_weight, streamed=True)

@@ -85,8 +85,11 @@ class Training(Protocol):
     def check_undisturbed(self) -> None:
         """Raise an error if somebody else has changed parameters or the state."""
 
-    def updating(self, *, waits: bool) -> Any:
-        """Context manager of an update: readers wait; Ctrl-C waits, or leaves the state that was."""
+    def changing(self) -> Any:
+        """Return a context manager in which readers wait."""
+
+    def complete_or_undone(self, *, waits: bool) -> Any:
+        """Return a context manager of an update: Ctrl-C waits for its end, or leaves the state that was."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,7 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
     counts = counts_of_batch(method, state, reader, rows, update, workers)
     # Ctrl-C waits for the update; or, where that may take long, stops it, and leaves no trace.
     short = method.work(state, counts, update) < LONG_WORK
-    with training.updating(waits=short):
+    with training.changing(), training.complete_or_undone(waits=short):
         if not short:
             state = replace(state, words=duplicate(state.words))
         if earlier is not None and earlier.share > 0.0 and counts.n_tokens > 0.0:
