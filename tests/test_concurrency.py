@@ -7,6 +7,7 @@ import pickle
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -265,11 +266,15 @@ def test_components_are_computed_once_for_a_state(estimator, monkeypatch):
     assert_array_equal(model.components_, compute(model._topic_probabilities()))
 
 
-def test_components_follow_attributes_that_are_set():
+def with_topic_word_prior(state, value):
+    return replace(state, word_prior=replace(state.word_prior, base=value))
+
+
+def test_components_follow_a_state_that_is_set():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
     model.myself = model
     before = model.components_
-    model.topic_word_prior_ = 3.0
+    model._state = with_topic_word_prior(model._state, 3.0)
     assert_array_equal(model.components_, model._topic_probabilities().components())
     assert model.components_ is model.components_ is not before
     gone = weakref.ref(model)
@@ -294,18 +299,24 @@ def test_answers_are_prepared_once_for_a_state(estimator, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("topic_word_prior_", 3.0), ("transform_sweeps", 1), ("doc_topic_prior_", np.ones(4))]
+    "change",
+    [
+        lambda model: {"_state": with_topic_word_prior(model._state, 3.0)},
+        lambda model: {"_state": replace(model._state, doc_topic_prior=np.ones(4))},
+        lambda model: {"transform_sweeps": 1, "myself": model},
+    ],
+    ids=["topic_word_prior", "doc_topic_prior", "transform_sweeps"],
 )
-def test_answers_follow_attributes_that_are_set(name, value):
+def test_answers_follow_attributes_that_are_set(change):
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
-    model.myself = model if name == "transform_sweeps" else None
     before = model.transform(X)
-    setattr(model, name, value)
+    for name, value in change(model).items():
+        setattr(model, name, value)
     theta = model.transform(X)
     assert not np.array_equal(theta, before)
     assert_array_equal(theta, copy.deepcopy(model).transform(X))
     gone = weakref.ref(model)
-    del model
+    del model, value
     gc.collect()
     assert gone() is None
 

@@ -48,7 +48,7 @@ from sktopic.lda import (
     _cvb0,
     _ope,
 )
-from sktopic.lda._langevin import LangevinRule
+from sktopic.lda._langevin import LangevinUpdate
 from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.lda._shards import Shard
 from sktopic.moment_matching import MomentMatchingLDA, TriangularDirichletLDA, _filter
@@ -195,7 +195,7 @@ def test_other_threads_of_a_team_stop_soon():
 UPDATES = {
     "averaged": (partial(OnlineEMLDA, n_components=5, average=True), (WordCounts, "count_average")),
     "summed": (partial(StreamingVariationalLDA, n_components=5), (WordCounts, "add")),
-    "langevin": (partial(LangevinLDA, n_components=5), (LangevinRule, "__call__")),
+    "langevin": (partial(LangevinLDA, n_components=5), (LangevinUpdate, "__call__")),
     "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (MinibatchLDA, "_learned_prior")),
     "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridHDP, "_update_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
