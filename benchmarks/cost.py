@@ -117,7 +117,7 @@ def parts(corpus, n_topics):
         watched(_topic_rows, "_gather", "rows"),
         watched(GibbsStep, "__call__", "draws"),
         watched(WordCounts, "add", "adding"),
-        watched(OnlineEMLDA, "_update", "all"),
+        watched(_minibatches, "train_on_batch", "all"),
     ):
         model.partial_fit(X[N_BEFORE:])
     for first in range(N_BEFORE, X.shape[0], 50):
