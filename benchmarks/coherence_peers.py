@@ -13,6 +13,7 @@ less a long chain, to benchmarks/output/, or with --update to doc/benchmarks/.
 
 import json
 import time
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -38,8 +39,8 @@ PEER = f"tomotopy, {SWEEPS} sweeps"
 class WithoutSpread(OnlineEMLDA):
     """One whose first sweep over a document draws from its prior as well."""
 
-    def _training_step(self):
-        return GibbsStep(self.doc_burn_in, self.doc_sweeps)
+    def _method(self):
+        return replace(super()._method(), inference=GibbsStep(self.doc_burn_in, self.doc_sweeps))
 
 
 class FromGibbs(OnlineEMLDA):

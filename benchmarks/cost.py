@@ -96,6 +96,7 @@ def parts(corpus, n_topics):
     from sktopic._inference import GibbsStep
     from sktopic._topics import _topic_rows
     from sktopic._topics._word_counts import WordCounts
+    from sktopic._training import _minibatches
     from sktopic.lda import OnlineEMLDA
 
     X = load(corpus)[0][: N_BEFORE + 2000].astype(np.float64)
@@ -117,7 +118,7 @@ def parts(corpus, n_topics):
         watched(_topic_rows, "_gather", "rows"),
         watched(GibbsStep, "__call__", "draws"),
         watched(WordCounts, "add", "adding"),
-        watched(OnlineEMLDA, "_update", "all"),
+        watched(_minibatches, "train_on_batch", "all"),
     ):
         model.partial_fit(X[N_BEFORE:])
     for first in range(N_BEFORE, X.shape[0], 50):

@@ -150,7 +150,7 @@ def sampler(X, n_components):
     from sktopic._runtime._parallel import Workers
 
     model, piece, workers = online_em(X, n_components), pieces(X, 50), Workers(1)
-    step, topics, prior = model._training_step(), model._topic_probabilities(), model.doc_topic_prior_
+    step, topics, prior = model._method().inference, model._topic_probabilities(), model.doc_topic_prior_
     batch = DocumentReader(as_documents(piece(0))).batch(np.arange(50))
     gathered, keys = topics.gather(batch.words, prior, workers), batch.content_keys(0)
 

@@ -106,6 +106,11 @@ def next_update(model, total_samples):
     )
 
 
+def words_of(model):
+    """The WordCounts of a model."""
+    return model._state.words
+
+
 def assert_same_state(one, other):
     assert one.keys() == other.keys()
     for name in one:

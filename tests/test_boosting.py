@@ -8,7 +8,6 @@ from scipy.special import digamma
 from sklearn.base import clone
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._estimators._minibatch_model import FIT_KEY
 from sktopic._inference import GibbsStep
 from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels._rng import combine_each, combine_keys
@@ -16,8 +15,9 @@ from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import MAX_ITER, TOL
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._topics._word_counts import N_PARTS, no_average
+from sktopic._training._minibatches import FIT_KEY
 from sktopic.datasets import make_bars
-from sktopic.lda import OnlineEMLDA, _minibatch
+from sktopic.lda import OnlineEMLDA, _minibatch_method
 
 from .reference.dirichlet import fit_dirichlet
 
@@ -62,7 +62,7 @@ def learned(mean_log, prior):
 
 @pytest.mark.parametrize("prior", [0.3, "auto"])
 def test_boosted_variational_updates_equal_their_numpy_twin(monkeypatch, prior):
-    monkeypatch.setattr(_minibatch, "PRIOR_INERTIA", 0)  # a start that counts for more hides the rest
+    monkeypatch.setattr(_minibatch_method, "PRIOR_INERTIA", 0)  # a start that counts for more hides the rest
     n_iterations = 4
     model = make_model(
         inference="variational", max_doc_update_iter=n_iterations, mean_change_tol=0.0, doc_topic_prior=prior

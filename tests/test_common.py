@@ -6,6 +6,7 @@ are repeated with four.
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 
 import joblib
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import sktopic
+from sktopic._state._fields import DECLARED, PartField
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import (
     CollapsedGibbsHDP,
@@ -788,12 +790,17 @@ def test_training_of_a_saved_model_goes_on_to_the_last_bit(estimator, mmap_mode,
 
 
 @every_class
-def test_skops_round_trip_needs_no_trust_but_in_the_class(estimator):
+def test_skops_round_trip_needs_no_trust_but_in_the_class_and_its_states(estimator):
     skops = pytest.importorskip("skops.io")
     stored = skops.dumps(fitted(estimator))
-    own = f"{type(estimator).__module__}.{type(estimator).__qualname__}"
-    assert set(skops.get_untrusted_types(data=stored)) <= {own}
-    assert_same_model(skops.loads(stored, trusted=[own]), fitted(estimator))
+    kinds, states = {type(estimator)}, list(type(estimator)._fitted_states.values())
+    while states:
+        kinds.add(kind := states.pop())
+        declared = [each.metadata.get(DECLARED) for each in fields(kind)]
+        states += [part.kind for part in declared if isinstance(part, PartField)]
+    own = {f"{kind.__module__}.{kind.__qualname__}" for kind in kinds}
+    assert set(skops.get_untrusted_types(data=stored)) <= own
+    assert_same_model(skops.loads(stored, trusted=sorted(own)), fitted(estimator))
 
 
 @every_estimator

@@ -7,6 +7,7 @@ import pickle
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -226,8 +227,8 @@ def test_without_readers_training_copies_nothing():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
     model.transform(X)
     document_completion(model, X)
-    store = model._statistics.store
-    assert model.partial_fit(MORE)._statistics.store is store
+    store = model._state.words.store
+    assert model.partial_fit(MORE)._state.words.store is store
 
 
 @every_loop
@@ -265,11 +266,15 @@ def test_components_are_computed_once_for_a_state(estimator, monkeypatch):
     assert_array_equal(model.components_, compute(model._topic_probabilities()))
 
 
-def test_components_follow_attributes_that_are_set():
+def with_topic_word_prior(state, value):
+    return replace(state, word_prior=replace(state.word_prior, base=value))
+
+
+def test_components_follow_a_state_that_is_set():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
     model.myself = model
     before = model.components_
-    model.topic_word_prior_ = 3.0
+    model._state = with_topic_word_prior(model._state, 3.0)
     assert_array_equal(model.components_, model._topic_probabilities().components())
     assert model.components_ is model.components_ is not before
     gone = weakref.ref(model)
@@ -294,18 +299,24 @@ def test_answers_are_prepared_once_for_a_state(estimator, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("topic_word_prior_", 3.0), ("transform_sweeps", 1), ("doc_topic_prior_", np.ones(4))]
+    "change",
+    [
+        lambda model: {"_state": with_topic_word_prior(model._state, 3.0)},
+        lambda model: {"_state": replace(model._state, doc_topic_prior=np.ones(4))},
+        lambda model: {"transform_sweeps": 1, "myself": model},
+    ],
+    ids=["topic_word_prior", "doc_topic_prior", "transform_sweeps"],
 )
-def test_answers_follow_attributes_that_are_set(name, value):
+def test_answers_follow_attributes_that_are_set(change):
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
-    model.myself = model if name == "transform_sweeps" else None
     before = model.transform(X)
-    setattr(model, name, value)
+    for name, value in change(model).items():
+        setattr(model, name, value)
     theta = model.transform(X)
     assert not np.array_equal(theta, before)
     assert_array_equal(theta, copy.deepcopy(model).transform(X))
     gone = weakref.ref(model)
-    del model
+    del model, value
     gc.collect()
     assert gone() is None
 
@@ -342,9 +353,9 @@ def test_other_threads_do_not_share_what_callbacks_read(monkeypatch):
         def report(monitor, *_):
             model.transform(MORE)
             pool.submit(
-                lambda: stores.append(kept_answering(model, model._prepare).model._statistics.store)
+                lambda: stores.append(kept_answering(model, model._prepare).model._state.words.store)
             ).result(WAIT)
-            assert not np.shares_memory(stores[-1], model._statistics.store)
+            assert not np.shares_memory(stores[-1], model._state.words.store)
 
         monkeypatch.setattr(FitMonitor, "after_update", report)
         model.partial_fit(X)
@@ -371,11 +382,11 @@ def test_components_follow_each_update_in_callbacks(monkeypatch):
 
 def test_a_reader_that_stays_costs_one_copy_not_one_a_call():
     model = OnlineEMLDA(n_components=4, random_state=0).fit(X)
-    store, reading = model._statistics.store, model._read()
-    own = model.partial_fit(MORE)._statistics.store
+    store, reading = model._state.words.store, model._read()
+    own = model.partial_fit(MORE)._state.words.store
     assert own is not store
-    assert model.partial_fit(MORE)._statistics.store is own
-    assert reading._statistics.store is store
+    assert model.partial_fit(MORE)._state.words.store is own
+    assert reading._state.words.store is store
 
 
 @every_loop
@@ -489,7 +500,7 @@ def test_attributes_that_are_set_while_arrays_are_copied_do_no_harm():
     model.my_array = np.ones(3).view(Noting)
     reading = model._read()
     assert model.partial_fit(MORE).note
-    assert reading._statistics.store is not model._statistics.store
+    assert reading._state.words.store is not model._state.words.store
 
 
 @every_loop

@@ -1,5 +1,7 @@
 """Stochastic CVB0: its updates, its weighing by tokens, and that nothing is drawn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -74,7 +76,7 @@ def test_transform_draws_nothing():
     """Documents with the same words in the same numbers, and models with other seeds on the same topics."""
     model = make_model().fit(X)
     theta = model.transform(X)
-    model._seed += 1
+    model._state = replace(model._state, seed=model._state.seed + 1)
     assert_array_equal(model.transform(X), theta)
 
 

@@ -199,7 +199,7 @@ def test_partial_fit_goes_on(expected):
     model.partial_fit(X[:500])
     assert model.estimator_.n_samples_seen_ == 10_500
     assert model.estimator_.n_batch_iter_ == n_updates + 4  # of 50 documents in each of 3 lanes
-    assert model.estimator_._corpus_size == 5500
+    assert model.estimator_._state.corpus_size == 5500
     assert_array_equal(model.transform(X[:9]), model.estimator_.transform(X[:9]))
 
 

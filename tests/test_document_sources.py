@@ -16,8 +16,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sktopic._documents._block_order import blocks_of
 from sktopic._documents._sources import BlockDocuments, CorpusDocuments, MatrixDocuments, visited
-from sktopic._estimators._minibatch_model import SHUFFLE_KEY
 from sktopic._estimators._plug_in import check_documents, plug_in_topics
+from sktopic._kernels._rng import combine_keys
+from sktopic._training._minibatches import SHUFFLE_KEY, VALIDATION_KEY
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP
 from sktopic.inspection import top_documents, topic_table
@@ -67,7 +68,7 @@ def assert_same(model, other):
 
 
 def order_of(model, n=N):
-    key = model._key(SHUFFLE_KEY, 0)
+    key = combine_keys(model._state.seed, SHUFFLE_KEY, 0)
     return np.concatenate(list(visited(blocks_of(n), key)))
 
 
@@ -152,7 +153,8 @@ def test_early_stopping_scores_what_is_held_out(corpus):
     model = clone(MODEL).set_params(early_stopping=True, max_iter=2, validation_fraction=0.01)
     for source in (corpus, Again(BLOCKS)):
         fitted = clone(model).fit(source)
-        _, held_out = fitted._hold_out(CorpusDocuments(X))
+        key = combine_keys(fitted._state.seed, VALIDATION_KEY)
+        _, held_out = CorpusDocuments(X).split(0.01, key)
         assert fitted.validation_scores_[-1] == fitted.score(held_out.matrix())
 
 

@@ -31,7 +31,7 @@ from sktopic.lda import (
 )
 from sktopic.lda._collapsed_method import CollapsedLDA
 
-from .conftest import fingerprint, quick
+from .conftest import fingerprint, quick, words_of
 
 BARS = make_bars(60, random_state=0)
 X, MORE = BARS.data, make_bars(60, random_state=1).data
@@ -54,7 +54,7 @@ def model(fitted):
 
 def masses(model):
     """What is added up when topics are merged: expected counts, or the state of a Langevin chain."""
-    return model._statistics.store.T.copy() if isinstance(model, LangevinLDA) else model.topic_word_counts_
+    return words_of(model).store.T.copy() if isinstance(model, LangevinLDA) else model.topic_word_counts_
 
 
 def has_fixed_number(model):
@@ -118,8 +118,8 @@ def test_files_and_edits_of_edits(model, tmp_path):
 @pytest.mark.parametrize("topic", [-2, 5, 2**40])
 def test_topics_of_the_start_are_those_there_are(topic):
     model = OnlineEMLDA(6, max_iter=1, random_state=0).fit(X).drop_topics([1])
-    model._topic_of_start[3] = topic
-    with pytest.raises(ValueError, match="_topic_of_start has other topics than the 5"):
+    model._state.word_prior.topic_of_start[3] = topic
+    with pytest.raises(ValueError, match="topic_of_start has other topics than the 5"):
         pickle.loads(pickle.dumps(model))
 
 
@@ -129,10 +129,10 @@ def test_priors_learned_go_on_after_edits():
         prior = model.doc_topic_prior_
         model.merge_topics([[1, 2]]).drop_topics([0])
         assert_allclose(model.doc_topic_prior_, [prior[1] + prior[2], *prior[3:]], rtol=1e-12)
-        learned = model._prior_learner()
+        learned = model._method().doc_prior.learner
         if parameters["prior_update"] == "fixed-point":  # at once nothing changes but by what was not settled
             assert_allclose(
-                learned._fixed_point(model._prior_averages, model.doc_topic_prior_),
+                learned._fixed_point(model._state.prior_averages, model.doc_topic_prior_),
                 prior[[1, 3, 4, 5]] + [prior[2], 0, 0, 0],
                 rtol=0.3,
             )
@@ -252,8 +252,7 @@ def test_frozen_topics_stay_to_the_last_bit(estimator):
         model.components_[at], before[[1, 3]], rtol=1e-9 if model.topic_word_prior != "auto" else 0.5
     )
     model.partial_fit(MORE)
-    counts_now = model._state.words if hasattr(model, "_state") else model._statistics
-    assert counts_now.frozen is None
+    assert words_of(model).frozen is None
     assert not np.allclose(masses(model)[at], counts[[1, 3]])
 
 
@@ -426,9 +425,10 @@ def test_given_topics_weigh_what_random_ones_do_and_others_are_random():
     nothing = sp.csr_matrix((1, X.shape[1]))
     given = OnlineEMLDA(6, components_init=BARS.components[:2], random_state=0).partial_fit(nothing)
     random = OnlineEMLDA(6, random_state=0).partial_fit(nothing)
-    assert_allclose(given._statistics.store[:, :2], X.shape[1] * BARS.components[:2].T)
-    assert_array_equal(given._statistics.store[:, 2:], random._statistics.store[:, 2:])
-    assert_allclose(given._statistics.totals, random._statistics.totals, rtol=0.1)
+    given, random = given._state.words, random._state.words
+    assert_allclose(given.store[:, :2], X.shape[1] * BARS.components[:2].T)
+    assert_array_equal(given.store[:, 2:], random.store[:, 2:])
+    assert_allclose(given.totals, random.totals, rtol=0.1)
 
 
 def test_tokens_start_from_given_topics():

@@ -11,6 +11,7 @@ from sklearn.base import clone
 import sktopic
 from sktopic._estimators._fitted_arrays import declared_arrays, optional_arrays
 from sktopic.datasets import make_bars
+from sktopic.lda import OnlineEMLDA
 
 from .conftest import all_attributes, set_attribute
 
@@ -55,6 +56,17 @@ def required_arrays(model):
 def test_every_fitted_array_is_declared(model):
     arrays = {name for name, value in all_attributes(model).items() if isinstance(value, np.ndarray)}
     assert required_arrays(model).keys() == arrays - optional_arrays(type(model))
+
+
+@pytest.mark.parametrize("name", ["doc_topic_prior_", "n_batch_iter_", "_seed"])
+def test_what_training_has_set_cannot_be_set(name):
+    model = OnlineEMLDA(3, random_state=0)
+    before = model.partial_fit(X)._state
+    with pytest.raises(AttributeError, match=f"{name} of OnlineEMLDA is read-only: fit"):
+        setattr(model, name, getattr(model, name))
+    assert model._state is before
+    with pytest.raises(AttributeError, match=f"OnlineEMLDA has no {name}: call fit first"):
+        getattr(clone(model), name)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

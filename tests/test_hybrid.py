@@ -37,10 +37,10 @@ def make_model(n_components=4, **params):
 def with_counts(model, counts, total_samples):
     """Put the model in the midst of training, with these expected counts (n_components, n_features)."""
     model.set_params(total_samples=total_samples).partial_fit(np.ones((1, counts.shape[1])))
-    statistics = model._statistics
+    statistics = model._state.words
     statistics.store[:] = counts.T / total_samples
     statistics.totals[:] = statistics.store.sum(axis=0)
-    model._statistics = replace(statistics, scale=1.0)
+    model._state = replace(model._state, words=replace(statistics, scale=1.0))
     assert_allclose(model.topic_word_counts_, counts, rtol=1e-12)
     return model
 

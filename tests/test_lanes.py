@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,13 +21,14 @@ from sktopic import load
 from sktopic._documents._matrices import DocumentReader
 from sktopic._estimators import _lanes
 from sktopic._estimators._fitted_arrays import fitted_of
-from sktopic._estimators._minibatch_model import FIT_KEY
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import MAX_ITER, PRIOR_INERTIA, TOL
 from sktopic._topics._word_counts import WordCounts
+from sktopic._training._minibatches import counts_of_batch
 from sktopic.datasets import make_bars
 from sktopic.distributed import local_update, merge_updates, start_model
 from sktopic.hdp import HybridHDP, OnlineVariationalHDP
+from sktopic.inspection import name_topics
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,
@@ -77,10 +79,10 @@ class Rounds:
     """Rounds of lanes in shards of words, on documents dealt in order: batch by batch, lane by lane."""
 
     def __init__(self, model, n_shards=1, n_lanes=N_LANES, size=SIZE):
-        self.head = _lanes.begin(model, N_WORDS, N_DOCUMENTS)
+        self.start = _lanes.begin(model, N_WORDS, N_DOCUMENTS)
         self.bounds = _lanes.word_bounds(N_WORDS, n_shards)
-        self.rows, sums = zip(*(_lanes.initial_rows(self.head, *shard) for shard in self.bounds))
-        self.head = _lanes.set_initial_totals(self.head, sums)
+        self.rows, sums = zip(*(_lanes.initial_rows(self.start, *shard) for shard in self.bounds))
+        self.start = _lanes.set_initial_totals(self.start, sums)
         self.n_lanes, self.size, self.n_read = n_lanes, size, 0
 
     def deal(self, n_updates, sizes=None):
@@ -98,32 +100,32 @@ class Rounds:
         for lane, batches in enumerate(self.deal(n_updates, sizes)):
             words, batches = _lanes.narrowed(batches)
             given = words, rows[words], batches, lane, self.size, dtype
-            updates.append(_lanes.local_update(self.head, *given))
+            updates.append(_lanes.local_update(self.start, *given))
         updates = through(updates)
-        self.head, merge = _lanes.merge_heads(self.head, [update.summary for update in updates])
+        self.start, merge = _lanes.merge_lanes(self.start, [update.summary for update in updates])
         self.rows = [
             _lanes.merge_rows(rows, merge, [update.rows_of(*shard) for update in updates])
             for rows, shard in zip(self.rows, self.bounds)
         ]
-        if self.head.wants_row_sums:
-            sums = [_lanes.row_sums(self.head, *shard, rows) for rows, shard in zip(self.rows, self.bounds)]
-            self.head = _lanes.learn_from_rows(self.head, sums)
+        if self.start.learns_word_prior:
+            sums = [_lanes.row_sums(self.start, *shard, rows) for rows, shard in zip(self.rows, self.bounds)]
+            self.start = _lanes.learn_from_rows(self.start, merge, sums)
         return self
 
     @property
     def model(self):
-        return _lanes.finish(self.head, self.rows)
+        return _lanes.finish(self.start, self.rows)
 
 
 def state_of(model):
     """All that training has set, with the scale in the store."""
     state = fitted_of(type(model), vars(model))
-    scale = state.pop("_statistics.scale")
-    for name in ("_statistics.store", "_statistics.totals"):
+    scale = state.pop("_state.words.scale")
+    for name in ("_state.words.store", "_state.words.totals"):
         state[name] = state[name] * scale
-    del state["_corpus_size"]  # not counted by lanes, which know the number
+    del state["_state.corpus_size"]  # not counted by lanes, which know the number
     if model.total_samples is None:
-        del state["total_samples_"]
+        del state["_state.total_samples"]
     return state
 
 
@@ -175,37 +177,35 @@ def test_a_round_follows_the_formula(learning_decay, monkeypatch):
 
     n_updates, model = 4, clone(MODELS["variational"]).set_params(learning_decay=learning_decay)
     rounds = Rounds(model).run().run()
-    before, head = rounds.model, rounds.head
+    before, start = rounds.model, rounds.start
     lanes = rounds.deal(n_updates)
     rounds.n_read -= n_updates * N_LANES * SIZE
-    twin, log_theta, n_with_words = before._unfitted()[0], 0.0, 0.0
+    log_theta, n_with_words = 0.0, 0.0
 
     def expected(s, batch, lane, step):
         nonlocal log_theta, n_with_words
-        twin._statistics = WordCounts.of(s)
-        update = _lanes._update(twin, head.n_updates + step)
-        key, reader = twin._key(FIT_KEY, update.number), DocumentReader(batch)
+        state, update = replace(before._state, words=WordCounts.of(s)), start.update(start.n_updates + step)
         with Workers(None) as workers:
-            found = twin._batch_counts(reader, np.arange(SIZE), key, update, workers)
-            counts = _lanes.BatchCounts(found.expected, found.words, 1.0, 1.0)
-            empty = _lanes.WordCounts.empty(N_WORDS, 5)
-            empty.add(counts.expected, counts.words, 1.0, workers)
+            rows = np.arange(SIZE)
+            found = counts_of_batch(before._method(), state, DocumentReader(batch), rows, update, workers)
+            empty = WordCounts.empty(N_WORDS, 5)
+            empty.add(found.expected, found.words, 1.0, workers)
         statistics = found.expected.prior_statistics()
         log_theta, n_with_words = log_theta + statistics.log_theta, n_with_words + statistics.n_documents
         return empty.store
 
     step_sizes = [step_size(3 + step) for step in range(n_updates)]
-    wanted = run_round(before._statistics.store, lanes, expected, step_sizes, lambda batch: batch.shape[0])
+    wanted = run_round(before._state.words.store, lanes, expected, step_sizes, lambda batch: batch.shape[0])
     rounds.run(n_updates)
-    assert_allclose(rounds.model._statistics.store, wanted, rtol=1e-10)
-    assert_allclose(rounds.model._statistics.totals, wanted.sum(axis=0), rtol=1e-10)
+    assert_allclose(rounds.model._state.words.store, wanted, rtol=1e-10)
+    assert_allclose(rounds.model._state.words.totals, wanted.sum(axis=0), rtol=1e-10)
     # The prior, learned once from the sums of the round, by the step that its updates make together.
     kept = np.prod([1.0 - step_size(PRIOR_INERTIA + 2 + step) for step in range(n_updates)])
-    mean = kept * before._prior_averages + (1.0 - kept) * log_theta / n_with_words
+    mean = kept * before._state.prior_averages + (1.0 - kept) * log_theta / n_with_words
     prior = before.doc_topic_prior_.copy()
     fit_dirichlet(mean, prior, MAX_ITER, TOL)
     assert_allclose(rounds.model.doc_topic_prior_, prior, rtol=1e-9)
-    assert (rounds.model._n_topic_updates, rounds.model._n_prior_updates) == (6, 5)
+    assert (rounds.start.state.n_topic_updates, rounds.start.state.n_prior_updates) == (6, 5)
 
 
 def test_tokens_weigh_lanes_where_statistics_are_averages_over_tokens():
@@ -217,16 +217,16 @@ def test_tokens_weigh_lanes_where_statistics_are_averages_over_tokens():
     one_by_one = []
     for lane, batches in enumerate(lanes):
         words, narrow = _lanes.narrowed(batches)
-        head = _lanes.head_of(before)
-        alone = _lanes.local_update(head, words, _lanes.rows_of(before, words), narrow, lane, SIZE)
-        full = np.zeros_like(before._statistics.store)
+        start = _lanes.start_of(before)
+        alone = _lanes.local_update(start, words, _lanes.rows_of(before, words), narrow, lane, SIZE)
+        full = np.zeros_like(before._state.words.store)
         alone.rows_of(0, N_WORDS).add_to(full, 1.0)
         one_by_one.append((alone.summary.n_tokens, full))
     n_tokens = sum(n for n, _ in one_by_one)
     assert n_tokens == sum(batch.sum() for batches in lanes for batch in batches)
     kept = np.prod([1.0 - (1.0 + t) ** -0.75 for t in (2, 3)])
-    wanted = kept * before._statistics.store + sum(n / n_tokens * added for n, added in one_by_one)
-    assert_allclose(model._statistics.store, wanted, rtol=1e-12)
+    wanted = kept * before._state.words.store + sum(n / n_tokens * added for n, added in one_by_one)
+    assert_allclose(model._state.words.store, wanted, rtol=1e-12)
     assert model.n_tokens_seen_ == before.n_tokens_seen_ + n_tokens
 
 
@@ -240,7 +240,7 @@ def test_bits_depend_on_nothing_but_the_lanes(model):
 
     for n_shards in (2, 5):
         rounds = Rounds(model, n_shards).run(1, through=sent)
-        rounds.head = pickle.loads(pickle.dumps(rounds.head))
+        rounds.start = pickle.loads(pickle.dumps(rounds.start))
         assert_same_bits(rounds.run(3, through=sent).run(2, through=sent).model, wanted)
 
 
@@ -279,15 +279,27 @@ def test_a_finished_model_is_a_plain_one(model, tmp_path):
     assert_array_equal(loaded.transform(X), theta)
     assert_same_bits(loaded.partial_fit(X[:20]), pickle.loads(pickle.dumps(finished)).partial_fit(X[:20]))
     rows = _lanes.rows_of(finished, slice(None))  # and lanes go on with it
-    assert_allclose(rows, finished._statistics.store * finished._statistics.scale)
-    assert _lanes.head_of(finished).n_updates == finished.n_batch_iter_
+    assert_allclose(rows, finished._state.words.store * finished._state.words.scale)
+    assert _lanes.start_of(finished).n_updates == finished.n_batch_iter_
+
+
+def test_names_and_attributes_of_a_model_stay():
+    model = OnlineEMLDA(5, random_state=3)
+    model = start_model(model, N_WORDS, N_DOCUMENTS, feature_names=[f"w{i}" for i in range(N_WORDS)])
+    counts = pd.DataFrame(X[:30].toarray(), columns=model.feature_names_in_)
+    name_topics(model.partial_fit(counts), {2: "mine"})
+    model.note = "of the user"
+    merged = merge_updates(model, [local_update(model, counts, lane=0)])
+    assert list(merged.topic_names_) == list(model.topic_names_)
+    assert_array_equal(merged.feature_names_in_, model.feature_names_in_)
+    assert merged.note == model.note
 
 
 def test_the_start_is_that_of_fit():
     model = OnlineEMLDA(5, random_state=3)
     start = start_model(model, N_WORDS, N_DOCUMENTS, feature_names=[f"w{i}" for i in range(N_WORDS)])
     plain = clone(model).partial_fit(sp.csr_array((1, N_WORDS)))
-    assert_array_equal(start._statistics.store, plain._statistics.store)
+    assert_array_equal(start._state.words.store, plain._state.words.store)
     assert list(start.feature_names_in_[:2]) == ["w0", "w1"]
 
 
@@ -295,13 +307,13 @@ def test_a_round_without_words_changes_nothing_but_numbers():
     rounds = Rounds(MODELS["streaming gibbs"]).run().run(2)
     before, rows = rounds.model, rounds.rows
     words, batches = _lanes.narrowed([sp.csr_array((2, N_WORDS))])
-    given = rounds.head, words, rows[0][words], batches
+    given = rounds.start, words, rows[0][words], batches
     empty = [_lanes.local_update(*given, lane, SIZE) for lane in range(2)]
-    head, merge = _lanes.merge_heads(rounds.head, [update.summary for update in empty])
+    start, merge = _lanes.merge_lanes(rounds.start, [update.summary for update in empty])
     assert_array_equal(_lanes.merge_rows(rows[0], merge, [u.rows_of(0, N_WORDS) for u in empty]), rows[0])
-    after = _lanes.finish(head, rows)
+    after = _lanes.finish(start, rows)
     assert (after.n_batch_iter_, after.n_samples_seen_) == (before.n_batch_iter_ + 1, 90 + 4)
-    assert_array_equal(after._statistics.totals, before._statistics.totals)
+    assert_array_equal(after._state.words.totals, before._state.words.totals)
 
 
 @pytest.mark.parametrize("name", ["variational", "streaming variational", "variational Bayes", "cvb0"])
@@ -333,7 +345,7 @@ def test_many_numbers_of_single_precision_are_merged():
     start = start_model(StreamingGibbsLDA(8, random_state=0, batch_size=40), many.shape[1], 40)
     update = local_update(start, many, lane=0, dtype="float32")
     assert sp.issparse(update.added)
-    assert_allclose(merge_updates(start, [update])._statistics.store.sum(), many.sum(), rtol=1e-6)
+    assert_allclose(merge_updates(start, [update])._state.words.store.sum(), many.sum(), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -533,7 +545,7 @@ def test_updates_without_documents_only_forget():
     merged = merge_updates(model, [update])
     assert time.process_time() - begin < 10.0
     assert merged.n_batch_iter_ == model.n_batch_iter_ + 65536
-    assert_allclose(merged._statistics.store, 0.0, atol=1e-300)  # decay=0.9
+    assert_allclose(merged._state.words.store, 0.0, atol=1e-300)  # decay=0.9
 
 
 def test_concentrations_are_learned_from_documents_that_are_new():

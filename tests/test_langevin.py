@@ -5,15 +5,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from sktopic._estimators import _minibatch_model
-from sktopic._estimators._minibatch_model import FIT_KEY
 from sktopic._inference import DenseCounts
 from sktopic._kernels._langevin import normals
 from sktopic._kernels._rng import combine_keys
-from sktopic._runtime._parallel import Workers
+from sktopic._training import _minibatches
+from sktopic._training._minibatches import FIT_KEY
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import LangevinLDA
 from sktopic.lda._langevin import NOISE_KEY
+from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.metrics import document_completion
 
 ETA, ALPHA = 0.07, 0.3
@@ -39,22 +39,21 @@ def make_model(n_components=4, **params):
 
 def chain_state(model):
     """theta of shape (n_features, n_components), unnormalised."""
-    return np.array(model._statistics.store)
+    return np.array(model._state.words.store)
 
 
 def recorded_counts(monkeypatch):
     """The list of what batches count, (n_features, n_components) each, filled as a model trains."""
     recorded = []
-    original = LangevinLDA._update_statistics
+    original = MinibatchLDA.absorb
 
-    def update(self, statistics, batch_counts, *arguments):
-        dense = DenseCounts(self.n_features_in_, self.n_components, with_prior_statistics=False)
-        with Workers(1) as workers:
-            dense.include(batch_counts.expected, batch_counts.words, workers)
+    def absorb(method, state, counts, update, workers):
+        dense = DenseCounts(state.words.n_features, state.words.n_topics, with_prior_statistics=False)
+        dense.include(counts.expected, counts.words, workers)
         recorded.append(dense.counts)
-        return original(self, statistics, batch_counts, *arguments)
+        return original(method, state, counts, update, workers)
 
-    monkeypatch.setattr(LangevinLDA, "_update_statistics", update)
+    monkeypatch.setattr(MinibatchLDA, "absorb", absorb)
     return recorded
 
 
@@ -70,7 +69,7 @@ def test_each_update_is_the_step_of_the_paper_with_its_size(monkeypatch, n_compo
     model.partial_fit(sp.csr_array((1, 25)))  # sets the start; without words it is no step
     for t, batch in enumerate([X[:15], X[15:20], X[20:21], X[30:45]], start=1):
         theta = chain_state(model)
-        key = model._key(FIT_KEY, model.n_batch_iter_, NOISE_KEY)
+        key = combine_keys(model._state.seed, FIT_KEY, model.n_batch_iter_, NOISE_KEY)
         half = (n_components + 1) // 2
         xi = np.array([normals(combine_keys(key, word), half)[:n_components] for word in range(25)])
         epsilon = 0.5 * (2.0 + t) ** -0.7
@@ -88,7 +87,7 @@ def test_batches_beyond_one_group_make_the_same_step(monkeypatch):
     """A batch counted group by group, to rounding of float32 counts."""
     counts = make_lda_documents(1500, n_features=25, n_components=4, mean_length=6, random_state=0).data
     whole = make_model(batch_size=1500, max_iter=2).fit(counts)
-    monkeypatch.setattr(_minibatch_model, "GROUP_SIZE", 300)
+    monkeypatch.setattr(_minibatches, "GROUP_SIZE", 300)
     grouped = make_model(batch_size=1500, max_iter=2).fit(counts)
     assert_allclose(grouped.components_, whole.components_, rtol=1e-6)
 
@@ -101,7 +100,7 @@ def test_state_stays_finite_and_positive(learning_rate, learning_decay):
     ).fit(X)
     theta = chain_state(model)
     assert np.isfinite(theta).all() and theta.min() > 0
-    assert_allclose(model._statistics.totals, theta.sum(axis=0), rtol=1e-9)
+    assert_allclose(model._state.words.totals, theta.sum(axis=0), rtol=1e-9)
     assert np.isfinite(model.score(X))
     assert_allclose(model.components_.sum(axis=1), 1.0)
 
@@ -136,14 +135,15 @@ def test_chain_starts_around_the_mean_of_its_prior():
 def run_chain(monkeypatch, model, counts, n_burn_in):
     """components_ after every update of fit but the first ones."""
     states = []
-    original = LangevinLDA._global_step
+    original = MinibatchLDA.absorb
 
-    def step(self, *arguments):
-        original(self, *arguments)
-        states.append(self._statistics.store.copy())
+    def absorb(method, *arguments):
+        state = original(method, *arguments)
+        states.append(state.words.store.copy())
+        return state
 
     with monkeypatch.context() as patch:
-        patch.setattr(LangevinLDA, "_global_step", step)
+        patch.setattr(MinibatchLDA, "absorb", absorb)
         model.fit(counts)
     theta = np.array(states[n_burn_in:])
     return theta / theta.sum(axis=1, keepdims=True)

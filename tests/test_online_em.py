@@ -12,14 +12,18 @@ from scipy.special import digamma
 from sklearn.base import clone
 
 from sktopic import load
-from sktopic._estimators import _minibatch_model
-from sktopic._estimators._minibatch_model import MinibatchTopicModel
+from sktopic._inference import GibbsStep
+from sktopic._state._fields import arrays_of
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._topics._word_count_views import expected_counts
 from sktopic._topics._word_counts import WordCounts
+from sktopic._training import _minibatches
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import HybridLDA, OnlineEMLDA
+from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.metrics import document_completion
+
+from .conftest import assert_same_state, fitted_state
 
 VARIANTS = {
     "gibbs": {"inference": "gibbs"},
@@ -339,7 +343,7 @@ def test_groups_of_a_batch_do_not_matter(monkeypatch, inference, average, prior)
     """A batch treated group by group, to bound memory, gives what it gives as a whole, to rounding."""
     model = make_model(inference=inference, average=average, doc_topic_prior=prior, batch_size=20, max_iter=3)
     whole = clone(model).fit(SMALL)
-    monkeypatch.setattr(_minibatch_model, "GROUP_SIZE", 6)
+    monkeypatch.setattr(_minibatches, "GROUP_SIZE", 6)
     grouped = clone(model).fit(SMALL)
     assert_allclose(grouped.components_, whole.components_, rtol=1e-9)
     assert_allclose(grouped.doc_topic_prior_, whole.doc_topic_prior_, rtol=1e-9)
@@ -495,13 +499,13 @@ def test_steps_with_a_decay_that_is_given_do_not_bend(steps):
 
 def test_shuffling_visits_every_document_once_a_pass(monkeypatch):
     batches = []
-    original = MinibatchTopicModel._update
+    original = _minibatches.train_on_batch
 
-    def update(self, reader, rows, *arguments):
+    def train_on_batch(run, reader, rows, update, **given):
         batches.append(np.array(rows))
-        original(self, reader, rows, *arguments)
+        original(run, reader, rows, update, **given)
 
-    monkeypatch.setattr(MinibatchTopicModel, "_update", update)
+    monkeypatch.setattr(_minibatches, "train_on_batch", train_on_batch)
     make_model(shuffle=True, max_iter=3, batch_size=15).fit(SMALL)
     assert [len(batch) for batch in batches] == [15, 15, 10] * 3
     epochs = [np.concatenate(batches[i : i + 3]) for i in (0, 3, 6)]
@@ -609,6 +613,31 @@ def test_callbacks_see_epochs_and_updates():
 
 
 @pytest.mark.usefixtures("callbacks")
+def test_callbacks_get_all_that_is_fitted_in_arrays_of_their_own():
+    class Keeping(Recorder):
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            self.scores.append(estimator.components_.copy())
+            self.models.append(fitted_estimator)
+
+    recorder = Keeping()
+    model = make_model(batch_size=15).set_callbacks(recorder).fit(SMALL)
+    for components, kept in zip(recorder.scores, recorder.models):
+        assert_array_equal(kept.components_, components)
+    # The models differ in nothing that training sets, and can be trained apart.
+    last = recorder.models[-1]
+    found, wanted = (
+        {name: value for name, value in fitted_state(each).items() if "callback" not in name}
+        for each in (last, model)
+    )
+    assert_same_state(found, wanted)
+    for name, own in arrays_of(model._state).items():
+        assert not any(np.shares_memory(own, arrays_of(kept._state)[name]) for kept in recorder.models)
+    before = model.components_
+    last.partial_fit(SMALL)
+    assert_array_equal(model.components_, before)
+
+
+@pytest.mark.usefixtures("callbacks")
 def test_callbacks_do_not_change_the_result():
     watched = make_model().set_callbacks(Recorder()).fit(SMALL)
     assert_array_equal(watched.components_, make_model().fit(SMALL).components_)
@@ -658,15 +687,15 @@ def test_scoring_monitor_logs_every_epoch(callbacks):
 def interrupt_at(monkeypatch, update):
     """Raise KeyboardInterrupt in the document step of some update, counted from 1."""
     calls = []
-    original = OnlineEMLDA._document_step
+    original = MinibatchLDA.infer
 
-    def step(self, *arguments):
+    def infer(method, *arguments):
         calls.append(1)
         if len(calls) == update:
             raise KeyboardInterrupt
-        return original(self, *arguments)
+        return original(method, *arguments)
 
-    monkeypatch.setattr(OnlineEMLDA, "_document_step", step)
+    monkeypatch.setattr(MinibatchLDA, "infer", infer)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -713,18 +742,18 @@ def test_interrupted_partial_fit_keeps_the_last_complete_update(monkeypatch):
     assert_array_equal(model.components_, expected.components_)
 
 
-def signal_in_global_step(monkeypatch, update):
+def signal_while_absorbing(monkeypatch, update):
     """Send ourselves SIGINT while some update, counted from 1, is being entered."""
     calls = []
-    original = OnlineEMLDA._global_step
+    original = MinibatchLDA.absorb
 
-    def step(self, *arguments):
+    def absorb(method, *arguments):
         calls.append(1)
         if len(calls) == update:
             signal.raise_signal(signal.SIGINT)
-        original(self, *arguments)
+        return original(method, *arguments)
 
-    monkeypatch.setattr(OnlineEMLDA, "_global_step", step)
+    monkeypatch.setattr(MinibatchLDA, "absorb", absorb)
 
 
 @pytest.fixture
@@ -740,7 +769,7 @@ def test_signal_during_an_update_is_delivered_after_it(monkeypatch):
     settings = {"shuffle": False, "batch_size": 5, "total_samples": 40, "average": True}
     expected = make_model(**settings).partial_fit(SMALL[:15])
     with monkeypatch.context() as patch:
-        signal_in_global_step(patch, 3)
+        signal_while_absorbing(patch, 3)
         model = make_model(**settings)
         with pytest.raises(KeyboardInterrupt):
             model.fit(SMALL)
@@ -759,7 +788,7 @@ def test_signal_handler_of_the_user_is_called_and_kept(monkeypatch):
     before = signal.signal(signal.SIGINT, handler)
     try:
         with monkeypatch.context() as patch:
-            signal_in_global_step(patch, 3)
+            signal_while_absorbing(patch, 3)
             model = make_model().fit(SMALL)
         assert arrived == [signal.SIGINT]
         assert signal.getsignal(signal.SIGINT) is handler
@@ -785,25 +814,27 @@ def test_fit_works_outside_the_main_thread():
     assert_array_equal(model.components_, make_model().fit(SMALL).components_)
 
 
-def test_later_passes_know_how_often_documents_are_in_the_topics():
+def test_later_passes_know_how_often_documents_are_in_the_topics(monkeypatch):
     """Of documents with a word of their own each, the statistics tell."""
     n = 400
     counts = sp.hstack([sp.csr_array(np.eye(n)), np.ones((n, 1))], format="csr")
-    found = []
+    found, known = [], []
+    infer, step = MinibatchLDA.infer, GibbsStep.__call__
 
-    class Model(OnlineEMLDA):
-        def _gathered(self, topics, batch, prior, update, workers):
-            gathered = super()._gathered(topics, batch, prior, update, workers)
-            own_words = batch.words[batch.words < n]
-            tokens = expected_counts(self._statistics, self._unit(update.total_samples))[own_words]
-            known = gathered.own.often.mean() if gathered.own is not None else 0.0
-            found.append((known, tokens.sum(axis=1).mean()))
-            return gathered
+    def counting(method, state, batch, keys, update, workers):
+        own_words = batch.words[batch.words < n]
+        tokens = expected_counts(state.words, method.unit(state, update.total_samples))[own_words]
+        found.append(tokens.sum(axis=1).mean())
+        return infer(method, state, batch, keys, update, workers)
 
-        __init__ = OnlineEMLDA.__init__
+    def knowing(inference, batch, topics, *arguments):
+        known.append(topics.own.often.mean() if topics.own is not None else 0.0)
+        return step(inference, batch, topics, *arguments)
 
-    Model(3, max_iter=12, batch_size=20, random_state=0).fit(counts)
-    known, there = np.array(found).reshape(12, -1, 2).transpose(2, 0, 1)
+    monkeypatch.setattr(MinibatchLDA, "infer", counting)
+    monkeypatch.setattr(GibbsStep, "__call__", knowing)
+    OnlineEMLDA(3, max_iter=12, batch_size=20, random_state=0).fit(counts)
+    known, there = (np.reshape(each, (12, -1)) for each in (known, found))
     assert np.all(known[0] == 0.0)
     np.testing.assert_allclose(known[4:].mean(), there[4:].mean(), rtol=0.05)
     np.testing.assert_allclose(known[4:].mean(axis=0), there[4:].mean(axis=0), atol=0.15)

@@ -43,10 +43,10 @@ def make_model(n_components=4, **params):
 def with_posterior(model, lambda_, total_samples):
     """Put the model in the midst of training, with these parameters of the topics' posteriors."""
     model.set_params(total_samples=total_samples).partial_fit(np.ones((1, lambda_.shape[1])))
-    statistics = model._statistics
+    statistics = model._state.words
     statistics.store[:] = (lambda_.T - model.topic_word_prior_) / total_samples
     statistics.totals[:] = statistics.store.sum(axis=0)
-    model._statistics = replace(statistics, scale=1.0)
+    model._state = replace(model._state, words=replace(statistics, scale=1.0))
     assert_allclose(model.topic_word_posterior_, lambda_, rtol=1e-12)
     return model
 
@@ -426,7 +426,7 @@ def test_one_newton_step_on_the_prior_equals_the_full_matrix():
     lambda_ = random_posterior(4, 25)
     model = make_model(doc_topic_prior="auto", prior_update="gradient", learning_decay=0.9)
     model = with_posterior(model, lambda_, 60.0)
-    model._n_topic_updates = 1  # the next one learns
+    model._state = replace(model._state, n_topic_updates=1)  # the next one learns
     prior = model.doc_topic_prior_.copy()
     gamma = numpy_counts(X[:15], lambda_, prior)[0]
     gradient = 15 * (digamma(prior.sum()) - digamma(prior)) + expected_log(gamma).sum(axis=0)

@@ -1,5 +1,7 @@
 """Online OPE: its steps through the estimator, and what its parameters do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from sktopic._estimators._topic_model import TRANSFORM_KEY
 from sktopic._kernels._rng import combine_keys
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineOPELDA
+from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.metrics import document_completion
 
 from .reference import ope as reference
@@ -32,18 +35,19 @@ def make_model(n_components=4, **params):
     return OnlineOPELDA(n_components, **{**settings, **params})
 
 
-def test_updates_are_those_of_the_paper():
+def test_updates_are_those_of_the_paper(monkeypatch):
     """lambda <- (1 - rho) lambda + rho (eta + D / |C| sum of counts times theta_k phi_kj / x_j)."""
     model = make_model(total_samples=60, learning_decay=0.9, learning_offset=1.0).partial_fit(X[:20])
     lambda_ = model.topic_word_counts_ + ETA
     phi = lambda_ / lambda_.sum(axis=1, keepdims=True)
     assert_allclose(phi, model.components_, rtol=1e-12)
     steps = []
-    original = model._document_step
-    model._document_step = lambda *arguments: steps.append(original(*arguments)) or steps[-1]
+    infer = MinibatchLDA.infer
+    monkeypatch.setattr(
+        MinibatchLDA, "infer", lambda *arguments: steps.append(infer(*arguments)) or steps[-1]
+    )
     batch = X[20:40].toarray()
     model.partial_fit(batch)
-    del model._document_step
     theta = steps[0].proportions()
     responsibilities = theta[:, :, None] * phi / (theta @ phi)[:, None, :]
     counts = 60 / 20 * np.einsum("dj,dkj->kj", batch, responsibilities)
@@ -79,7 +83,7 @@ def test_more_iterations_and_the_prior_do_what_they_say(alpha):
         for n_iter in (1, 50, 500)
     ]
     assert largest[0] < largest[1]
-    model.doc_topic_prior_ = model.doc_topic_prior_ + 5.0
+    model._state = replace(model._state, doc_topic_prior=model.doc_topic_prior_ + 5.0)
     assert model.transform(X).max(axis=1).mean() < largest[2]
 
 

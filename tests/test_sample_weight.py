@@ -22,8 +22,9 @@ import sktopic
 from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference import DenseCounts
+from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._parallel import Workers
-from sktopic._training._minibatches import counts_of_batch
+from sktopic._training._minibatches import VALIDATION_KEY, counts_of_batch
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
@@ -253,7 +254,8 @@ def test_early_stopping_weighs_the_documents_that_are_held_out():
     model = new(OnlineEMLDA(), early_stopping=True, validation_fraction=0.4, max_iter=1)
     model.fit(X[SOME], sample_weight=WEIGHTS[SOME])
     rows = sp.csr_array(np.arange(1, SOME.sum() + 1)[:, None])
-    parts = model._hold_out(MatrixDocuments(rows))
+    key = combine_keys(model._state.seed, VALIDATION_KEY)
+    parts = MatrixDocuments(rows).split(model.validation_fraction, key)
     trained, held_out = (part.matrix().toarray().ravel() - 1 for part in parts)
     expected = model.score(X[SOME][held_out], sample_weight=WEIGHTS[SOME][held_out])
     assert model.validation_scores_[0] == expected != model.score(X[SOME][held_out])

@@ -71,7 +71,7 @@ def test_any_zip_program_and_numpy_can_read_a_file(path):
         assert archive.testzip() is None
         assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
     with np.load(path, allow_pickle=False) as arrays:
-        assert_array_equal(arrays["fitted/_statistics.store"], model._statistics.store)
+        assert_array_equal(arrays["fitted/_state.words.store"], model._state.words.store)
     header, arrays = content_of(path)
     assert header["class"] == "OnlineEMLDA"
     assert header["version"] == sktopic.__version__
@@ -248,11 +248,12 @@ def refused():
     other.note = "of the user"
     yield other, TypeError, "attribute note of this OnlineEMLDA cannot be stored"
     other = OnlineEMLDA(**QUICK).fit(X)
-    other._statistics = replace(other._statistics, store=other._statistics.store[:, :2])
+    words = other._state.words
+    other._state = replace(other._state, words=replace(words, store=words.store[:, :2]))
     yield other, ValueError, "fitted state of this OnlineEMLDA is damaged"
     other = OnlineEMLDA(**QUICK).fit(X)
-    del other.total_samples_
-    yield other, ValueError, "damaged: total_samples_ is None"
+    other._state = replace(other._state, total_samples=None)
+    yield other, ValueError, "damaged: _state.total_samples is None"
     for names, message in ((["a"], "has 1 names, for 25 features"), ([1] * X.shape[1], "is invalid")):
         other = OnlineEMLDA(**QUICK).fit(X)
         other.feature_names_in_ = np.array(names, dtype=object)
@@ -274,10 +275,10 @@ def test_what_cannot_be_stored_is_named_and_nothing_is_written(path):
 def test_mapped_arrays_are_read_only_until_training_copies_them(path):
     model = OnlineEMLDA(**QUICK).fit(X)
     loaded = saved_and_loaded(model, path, mmap_mode="r")
-    assert not loaded._statistics.store.flags.writeable
-    assert not loaded._statistics.store.flags.owndata
+    assert not loaded._state.words.store.flags.writeable
+    assert not loaded._state.words.store.flags.owndata
     loaded.partial_fit(X)
-    assert loaded._statistics.store.flags.writeable
+    assert loaded._state.words.store.flags.writeable
     assert_array_equal(sktopic.load(path).components_, model.components_)
 
 
@@ -307,7 +308,7 @@ def test_digests_of_mapped_arrays_alone_can_be_skipped(path):
     model.save(path)
     content = path.read_bytes()
     for name, array in (
-        ("fitted/_statistics.store", model._statistics.store),
+        ("fitted/_state.words.store", model._state.words.store),
         ("parameters/doc_topic_prior", np.full(4, 0.25)),
     ):
         part = array[:1].tobytes() if array.ndim > 1 else array.tobytes()
@@ -388,7 +389,7 @@ def headers():
         "missing or unknown are 'parameters/tol/data'",
     )
     yield (
-        {"parameters.tol": {"fitted": "_statistics.store"}},
+        {"parameters.tol": {"fitted": "_state.words.store"}},
         "is not a tuple, a NumPy scalar or a RandomState",
     )
     for damaged in (
@@ -409,12 +410,12 @@ def headers():
     yield {"fitted": None}, "header: missing or unknown are 'fitted'"
     yield {"fitted.components_": 1}, "fitted values: missing or unknown are 'components_'"
     yield {"fitted._fitted_arrays": {"tuple": []}}, "missing or unknown are '_fitted_arrays'"
-    yield {"fitted._seed": None}, "missing or unknown are '_seed'"
-    yield {"fitted._seed": -1}, "damaged: _seed is -1"
-    yield {"fitted._seed": 2**63}, "damaged: _seed is 9223372036854775808"
-    yield {"fitted._seed": 0.5}, "damaged: _seed is 0.5"
-    yield {"fitted._seed": True}, "damaged: _seed is True"
-    yield {"fitted.n_features_in_": 26}, "_statistics.store is float64 \\(25, 4\\), where"
+    yield {"fitted._state.seed": None}, "missing or unknown are '_state.seed'"
+    yield {"fitted._state.seed": -1}, "damaged: _state.seed is -1"
+    yield {"fitted._state.seed": 2**63}, "damaged: _state.seed is 9223372036854775808"
+    yield {"fitted._state.seed": 0.5}, "damaged: _state.seed is 0.5"
+    yield {"fitted._state.seed": True}, "damaged: _state.seed is True"
+    yield {"fitted.n_features_in_": 26}, "_state.words.store is float64 \\(25, 4\\), where"
     yield {"fitted.n_components_": 5}, "doc_topic_prior_ is float64"
 
 
@@ -429,8 +430,8 @@ def parts(tmp_path_factory):
 def test_headers_that_are_not_right_raise(parts, path, changes, message):
     header, arrays = json.loads(json.dumps(parts[0])), parts[1]
     for name, value in changes.items():
-        *outer, name = name.split(".")
-        target = header[outer[0]] if outer else header
+        outer, _, inner = name.partition(".")
+        target, name = (header[outer], inner) if inner else (header, outer)
         if value is None:
             del target[name]
         else:
@@ -443,12 +444,12 @@ def test_headers_that_are_not_right_raise(parts, path, changes, message):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("fitted/_statistics.store", None, "arrays: missing or unknown are 'fitted/_statistics.store'"),
-        ("fitted/_statistics.store", np.zeros((25, 4), np.float32), "<f4, where <f8 is needed"),
-        ("fitted/_statistics.store", np.zeros((25, 4), ">f8"), ">f8, where <f8 is needed"),
-        ("fitted/_statistics.store", np.zeros((25, 4), [("a", "f8")]), "where <f8 is needed"),
-        ("fitted/_statistics.store", np.zeros((25, 5)), "damaged: _statistics.totals is"),
-        ("fitted/_statistics.store", np.zeros(100), "damaged: _statistics.store is float64 \\(100,\\)"),
+        ("fitted/_state.words.store", None, "arrays: missing or unknown are 'fitted/_state.words.store'"),
+        ("fitted/_state.words.store", np.zeros((25, 4), np.float32), "<f4, where <f8 is needed"),
+        ("fitted/_state.words.store", np.zeros((25, 4), ">f8"), ">f8, where <f8 is needed"),
+        ("fitted/_state.words.store", np.zeros((25, 4), [("a", "f8")]), "where <f8 is needed"),
+        ("fitted/_state.words.store", np.zeros((25, 5)), "damaged: _state.words.totals is"),
+        ("fitted/_state.words.store", np.zeros(100), "damaged: _state.words.store is float64 \\(100,\\)"),
         ("fitted/components_", np.zeros((4, 25)), "missing or unknown are 'fitted/components_'"),
         ("other/_store", np.zeros((4, 25)), "missing or unknown are 'other/_store'"),
         ("../_store", np.zeros((4, 25)), "missing or unknown are '../_store'"),
@@ -508,6 +509,6 @@ def test_json_that_is_not_right_raises(path, text, message):
 
 def test_a_deleted_parameter_is_stored_as_get_params_returns_it(path):
     model = OnlineEMLDA(**QUICK).fit(X)
-    del model.average
+    del model.total_samples  # of which the class has a value
     model.save(path)
     assert sktopic.load(path).get_params() == model.get_params()

@@ -8,6 +8,7 @@ from scipy.special import digamma
 
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineEMLDA, SinglePassLDA
+from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.metrics import document_completion
 
 X = sp.csr_array(
@@ -28,16 +29,16 @@ def make_model(n_components=4, **params):
     return SinglePassLDA(n_components, **{**SETTINGS, **params})
 
 
-def captured(monkeypatch, cls=SinglePassLDA):
+def captured(monkeypatch):
     """The list of what document steps return, filled as a model trains."""
     steps = []
-    original = cls._document_step
+    original = MinibatchLDA.infer
 
-    def step(self, *arguments):
-        steps.append(original(self, *arguments))
+    def infer(method, *arguments):
+        steps.append(original(method, *arguments))
         return steps[-1]
 
-    monkeypatch.setattr(cls, "_document_step", step)
+    monkeypatch.setattr(MinibatchLDA, "infer", infer)
     return steps
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy.special import digamma, gammaln
 
 from sktopic._documents._matrices import DocumentReader, as_documents
-from sktopic._estimators import _minibatch_model
 from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._groups import CountsTarget
 from sktopic._kernels._rng import position_keys
@@ -30,7 +29,8 @@ from sktopic._topics._word_counts import (
     WordCounts,
     no_average,
 )
-from sktopic.lda import StreamingVariationalLDA
+from sktopic._training import _minibatches
+from sktopic.lda import StreamingVariationalLDA, _minibatch_method
 
 N_FEATURES, N_TOPICS = 30, 4
 
@@ -436,10 +436,11 @@ def test_large_statistics_are_copied_only_if_a_first_update_discards_them(words,
         copies.append(duplicate(self))
         return copies[-1]
 
-    monkeypatch.setattr(_minibatch_model, "LONG_WORK", 10_000)
-    monkeypatch.setattr(_minibatch_model, "duplicate", noted)
+    for module in (_minibatches, _minibatch_method):
+        monkeypatch.setattr(module, "LONG_WORK", 10_000)
+    monkeypatch.setattr(_minibatches, "duplicate", noted)
     X = np.zeros((1, 5000))
     X[0, words] = 2.0
     model = StreamingVariationalLDA(n_components=10, random_state=0).partial_fit(X)
     assert len(copies) == bool(words)
-    assert set(np.flatnonzero(model._statistics.store.any(axis=1))) == set(words or range(5000))
+    assert set(np.flatnonzero(model._state.words.store.any(axis=1))) == set(words or range(5000))

@@ -8,8 +8,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
 
+from sktopic._topics._word_count_views import expected_counts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import StreamingVariationalLDA
+from sktopic.lda._minibatch_method import GeometricMeans, MinibatchLDA
 from sktopic.metrics import document_completion
 
 ETA, ALPHA = 0.07, 0.3
@@ -89,8 +91,8 @@ def test_counts_add_up_to_the_words_seen():
 
 def with_fixed_reading(monkeypatch, topics_of):
     """Let documents be read with the topics of one model, whatever was learned since."""
-    fixed = topics_of._topics(1.0)
-    monkeypatch.setattr(StreamingVariationalLDA, "_topics", lambda self, *_: fixed)
+    fixed = topics_of._method().inference_topics(topics_of._state)
+    monkeypatch.setattr(GeometricMeans, "__call__", lambda view, *_: fixed)
 
 
 def test_batches_read_with_the_same_topics_add_up_in_any_order(monkeypatch):
@@ -136,14 +138,15 @@ def test_size_of_the_corpus_plays_no_part():
     # One fit of all documents cuts the same first batch.
     first = make_model(batch_size=20).fit(X[:20]).topic_word_counts_
     snapshots = []
-    original = StreamingVariationalLDA._global_step
+    original = MinibatchLDA.absorb
 
-    def recording(self, *arguments):
-        original(self, *arguments)
-        snapshots.append(self.topic_word_counts_)
+    def absorb(method, *arguments):
+        state = original(method, *arguments)
+        snapshots.append(expected_counts(state.words, method.unit(state)).T.copy())
+        return state
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StreamingVariationalLDA, "_global_step", recording)
+        patch.setattr(MinibatchLDA, "absorb", absorb)
         whole.fit(X)
     assert len(snapshots) == 3
     assert_array_equal(snapshots[0], first)
@@ -188,9 +191,9 @@ def test_learned_prior_comes_near_the_truth(rule):
     )
     model = make_model(doc_topic_prior="auto", prior_update=rule, mean_change_tol=1e-4, batch_size=50)
     model.partial_fit(np.ones((1, 40)))
-    store = model._statistics.store
-    store[:] = corpus.components.T * corpus.data.sum() / 4
-    model._statistics.totals[:] = store.sum(axis=0)
+    words = model._state.words
+    words.store[:] = corpus.components.T * corpus.data.sum() / 4
+    words.totals[:] = words.store.sum(axis=0)
     for _ in range(5):
         model.partial_fit(corpus.data)
     truth = corpus.doc_topic_prior

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 from scipy.stats import chisquare
+from sktopic._topics._word_prior import adopted_word_prior
 
 from sktopic._kernels._rng import uniforms
 from sktopic._state._fields import duplicate
@@ -96,6 +97,13 @@ def seeds_of(words, place):
     return matrix
 
 
+def exchanged(model, matrix):
+    """The state of a model after topics have changed places under a matrix of priors."""
+    state = model._state
+    prior = adopted_word_prior(state.word_prior, matrix, BASE, state.words)
+    return model._method()._exchanged(replace(state, word_prior=prior))
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -111,16 +119,16 @@ def seeds_of(words, place):
 def test_a_topic_comes_to_the_place_of_its_seeds(model):
     model.set_params(**GIVEN).fit(BARS)
     top = np.sort(model.components_.argsort(axis=1)[:, -5:])
-    prior, statistics = model.doc_topic_prior_, duplicate(model._statistics)
-    model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
-    model._exchange_topics()
+    prior, statistics = model.doc_topic_prior_, duplicate(model._state.words)
+    model._state = exchanged(model, seeds_of(top[7], 2))
     order = np.arange(10)
     order[[2, 7]] = [7, 2]
-    assert_array_equal(model._statistics.store, statistics.store[:, order])
-    assert_array_equal(model._statistics.totals, statistics.totals[order])
+    words = model._state.words
+    assert_array_equal(words.store, statistics.store[:, order])
+    assert_array_equal(words.totals, statistics.totals[order])
     assert_array_equal(model.doc_topic_prior_, prior[order])
-    if model.average:
-        before, after = (s.store * s.average_weight - s.averaged for s in (statistics, model._statistics))
+    if words.averages:
+        before, after = (s.store * s.average_weight - s.averaged for s in (statistics, words))
         assert_array_equal(after, before[:, order])
     model.set_params(topic_word_prior=seeds_of(top[7], 2)).partial_fit(BARS)
     assert len(np.intersect1d(model.components_[2].argsort()[-5:], top[7])) >= 4
@@ -140,10 +148,8 @@ def test_topics_stay_where_their_numbers_are_known(know):
     model = OnlineEMLDA(**GIVEN).fit(BARS)
     know(model)
     top = model.components_.argsort(axis=1)[:, -5:]
-    store = model._statistics.store.copy()
-    model._set_topic_word_prior(seeds_of(top[7], 2), BASE)
-    model._exchange_topics()
-    assert_array_equal(model._statistics.store, store)
+    store = model._state.words.store.copy()
+    assert_array_equal(exchanged(model, seeds_of(top[7], 2)).words.store, store)
 
 
 @pytest.mark.parametrize("change", [{}, {"n_shards": 2}, {"doc_topic_prior": "auto"}], ids=str)

@@ -49,7 +49,8 @@ def default_of(model):
 
 def entries_of(model):
     """The PriorEntries of a model, or None."""
-    return model._state.prior.entries if isinstance(model, CollapsedGibbsLDA) else model._prior_entries
+    state = model._state
+    return (state.prior if isinstance(model, CollapsedGibbsLDA) else state.word_prior).entries
 
 
 # Models
@@ -131,7 +132,7 @@ def test_bound_is_that_of_the_whole_matrix():
     log_phi = digamma(lambda_) - digamma(lambda_.sum(axis=1, keepdims=True))
     log_norms = [gammaln(x).sum(axis=1) - gammaln(x.sum(axis=1)) for x in (lambda_, MATRIX)]
     expected = ((MATRIX - lambda_) * log_phi).sum() + (log_norms[0] - log_norms[1]).sum()
-    assert_allclose(sum(model._bounds_of_topics()), expected, rtol=1e-12)
+    assert_allclose(sum(model._method().topic_bounds(model._state)), expected, rtol=1e-12)
 
 
 def test_batch_updates_never_lower_the_bound():
@@ -359,12 +360,12 @@ def test_topics_lean_towards_their_priors_but_for_those_given():
     nothing, prior = sp.csr_matrix((1, V)), np.full((K, V), 0.1)
     prior[[0, 3], 5] = 10.0
     seeded, start = OnlineEMLDA(topic_word_prior=prior, **QUICK), np.ones((1, V))
-    leaning = seeded.partial_fit(nothing)._statistics.store
-    given = clone(seeded).set_params(components_init=start).partial_fit(nothing)
-    assert_array_equal(given._statistics.store[:, 0], np.ones(V))
-    assert_array_equal(given._statistics.store[:, 1:], leaning[:, 1:])
+    leaning = seeded.partial_fit(nothing)._state.words.store
+    given = clone(seeded).set_params(components_init=start).partial_fit(nothing)._state.words
+    assert_array_equal(given.store[:, 0], np.ones(V))
+    assert_array_equal(given.store[:, 1:], leaning[:, 1:])
     assert leaning[5, 3] > 10 * leaning[4, 3]
-    assert_allclose(given._statistics.totals, given._statistics.store.sum(axis=0))
+    assert_allclose(given.totals, given.store.sum(axis=0))
 
 
 @for_each_class

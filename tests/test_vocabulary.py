@@ -27,7 +27,7 @@ from sktopic.lda import (
 )
 from sktopic.moment_matching import DegenerateDirichletLDA
 
-from .conftest import fingerprint, quick
+from .conftest import fingerprint, quick, words_of
 
 # What pandas 2.0 makes of columns of several types is deprecated in NumPy 1.25.
 pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
@@ -62,7 +62,7 @@ def pseudo_counts(model):
     if hasattr(model, "topic_word_posterior_"):
         return model.topic_word_posterior_
     if isinstance(model, LangevinLDA):
-        return model._statistics.store.T
+        return words_of(model).store.T
     return model.topic_word_counts_ + model.topic_word_prior_
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from sktopic._runtime._compat import has_progress_bar
 from sktopic._runtime._progress import NOT_SHOWN, Progress
+from sktopic._state._fields import State, duplicate
 
 
 class FitMonitor:
@@ -128,10 +129,12 @@ class FitTasks:
 
     def _end(self, task):
         # The estimator is usable at any time; a callback that asks for one gets arrays of its own.
-        state = vars(self._arguments["estimator"])
-        return task.call_on_fit_task_end(
-            **self._arguments,
-            reconstruction_attributes=lambda: {
-                name: value.copy() for name, value in state.items() if isinstance(value, np.ndarray)
-            },
-        )
+        attributes = vars(self._arguments["estimator"])
+
+        def copies():
+            found = {name: each.copy() for name, each in attributes.items() if isinstance(each, np.ndarray)}
+            return found | {
+                name: duplicate(each) for name, each in attributes.items() if isinstance(each, State)
+            }
+
+        return task.call_on_fit_task_end(**self._arguments, reconstruction_attributes=copies)

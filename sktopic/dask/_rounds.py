@@ -7,8 +7,8 @@ import numpy as np
 
 from sktopic._documents._block_order import blocks_of, dealt, permuted, windows
 from sktopic._estimators._lane_schedule import rounds
-from sktopic._estimators._minibatch_model import SHUFFLE_KEY
 from sktopic._kernels._rng import combine_keys
+from sktopic._training._minibatches import SHUFFLE_KEY
 from sktopic.dask._state import Round
 
 # Rounds that are submitted ahead of the one that the client waits for.

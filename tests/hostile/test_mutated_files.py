@@ -101,6 +101,8 @@ def with_digest(entries, i):
 # Mutations: functions of the content of a file and a generator; those of FORGERIES mend the checksums
 
 INTEGERS = (0, 1, 2, 63, 64, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
+# Keys that are added to what has keys.
+NAMES = "more", "_state.words.store", "_statistics.store", "components_", "__class__", "n_jobs"
 VALUES = (
     *INTEGERS,
     -1,
@@ -281,9 +283,7 @@ def edit_json_value(content, draw):
         del value[key]
     elif kind == 1:
         if isinstance(value, dict):
-            value[draw.choice(("more", "_statistics.store", "components_", "__class__", "n_jobs"))] = (
-                draw.choice(VALUES)
-            )
+            value[draw.choice(NAMES)] = draw.choice(VALUES)
         else:
             value.append(draw.choice(VALUES))
     elif kind == 2:
