@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 from scipy.stats import chisquare
-from sktopic._topics._word_prior import adopted_word_prior
 
 from sktopic._kernels._rng import uniforms
 from sktopic._state._fields import duplicate
+from sktopic._topics._fitted_topic_prior import adopted_prior
 from sktopic._topics._topic_word_prior import split_topic_word_prior
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
@@ -100,7 +100,7 @@ def seeds_of(words, place):
 def exchanged(model, matrix):
     """The state of a model after topics have changed places under a matrix of priors."""
     state = model._state
-    prior = adopted_word_prior(state.word_prior, matrix, BASE, state.words)
+    prior = adopted_prior(state.word_prior, matrix, BASE, state.words.n_topics, state.words)
     return model._method()._exchanged(replace(state, word_prior=prior))
 
 
