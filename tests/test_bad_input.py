@@ -19,7 +19,7 @@ from sktopic.hdp import (
     OnlineEMHDP,
     OnlineVariationalHDP,
     TruncationFreeHDP,
-    _collapsed_gibbs,
+    _collapsed_method,
 )
 from sktopic.lda import (
     CollapsedGibbsLDA,
@@ -220,7 +220,7 @@ SETTINGS = {
 @pytest.fixture(autouse=True)
 def all_words_are_common(monkeypatch):
     """Alias tables pay where a word is in many documents; here they are to be used all the same."""
-    monkeypatch.setattr(_collapsed_gibbs, "COMMON", 1)
+    monkeypatch.setattr(_collapsed_method, "COMMON", 1)
 
 
 def having(estimator, **params):

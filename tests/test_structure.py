@@ -11,8 +11,9 @@ import pytest
 
 import sktopic
 
-from .conftest import ESTIMATORS
-
+ESTIMATORS = [
+    estimator for name in sktopic.__all__ if hasattr(estimator := getattr(sktopic, name), "partial_fit")
+]
 PACKAGE = Path(sktopic.__file__).parent
 # Classes of ours, from an estimator on: itself, its family, its kind, TopicModel.
 LONGEST_CHAIN = 4
