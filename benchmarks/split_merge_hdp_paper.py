@@ -49,16 +49,16 @@ from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels
 from _traces import SEED, Stop, Trace, completion, trace_of, trace_of_sweeps, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
-from sktopic.hdp._corpus_topics import fit_weights
 
 from sktopic import hdp
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._inference import VariationalStep
 from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars
-from sktopic.hdp import _direct_assignment
+from sktopic.hdp import _direct_assignment_method
 from sktopic.hdp._final_moves import FinalMoves
 from sktopic.hdp._moves import Moves
+from sktopic.hdp._shared_parameters import fit_weights
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
 BARS_RUNS = {"oHDP-SM": BARS_STARTS, "oHDP-SM, paper": BARS_STARTS, "oHDP": (20, 50)}
@@ -250,7 +250,7 @@ def measure_moves(short, n_components, max_iter):
 MOVING = (
     *((Moves, name) for name in ("merge", "propose_splits", "split")),
     *((FinalMoves, name) for name in ("add", "make")),
-    (_direct_assignment, "fit_weights"),
+    (_direct_assignment_method, "fit_weights"),
 )
 
 
@@ -288,10 +288,10 @@ def measure_steps(short, corpus, n_components):
     train, _ = documents_of(corpus, short)
     model = hdp.DirectAssignmentHDP(n_components, split_merge=False, max_iter=1, random_state=SEED)
     model.fit(train[:2000])
-    corpus_topics = model._corpus_topics(model.total_samples_)
-    prior, topics, times = corpus_topics.prior(), corpus_topics.as_read("geometric"), []
+    state, inference, times = model._state, model._method().inference, []
+    prior, topics = state.prior, inference.topics(state, state.words)
     reader = DocumentReader(canonical_counts(train.astype(float)))
-    step = VariationalStep(STEP_ITERATIONS, 0.0, corpus_topics.rest())
+    step = VariationalStep(STEP_ITERATIONS, 0.0, state.rest)
     with Workers(1) as workers:
         for first in range(0, min(1000, train.shape[0]), 200):
             batch = reader.batch(np.arange(first, min(first + 200, train.shape[0])))
@@ -325,7 +325,7 @@ def measure_weights(short, corpus, n_components):
     reader = DocumentReader(canonical_counts(train.astype(float)))
     batch = reader.batch(np.arange(200))
     with Workers(1) as workers:
-        counts = model._inference()(batch, model._corpus_topics(model.total_samples_), workers)
+        counts = model._method().inference(batch, model._state, workers)
     tokens = np.maximum(counts.gamma - counts.prior, 0.0)
     start = np.full(n_components, 0.9 / n_components)
     given = model.doc_concentration_, model.topic_concentration_, train.shape[0] / 200
