@@ -793,7 +793,7 @@ def test_training_of_a_saved_model_goes_on_to_the_last_bit(estimator, mmap_mode,
 def test_skops_round_trip_needs_no_trust_but_in_the_class_and_its_states(estimator):
     skops = pytest.importorskip("skops.io")
     stored = skops.dumps(fitted(estimator))
-    kinds, states = {type(estimator)}, list(type(estimator)._fitted_states.values())
+    kinds, states = {type(estimator)}, [estimator._state_class]
     while states:
         kinds.add(kind := states.pop())
         declared = [each.metadata.get(DECLARED) for each in fields(kind)]

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import sktopic
-from sktopic._estimators._fitted_arrays import declared_arrays, optional_arrays
+from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA
 
@@ -36,7 +36,7 @@ def name_of(estimator):
 
 
 # Those in which some topics in training are not in use.
-HDPS = [estimator for estimator in ESTIMATORS if "_state.in_use" in declared_arrays(type(estimator))]
+HDPS = [estimator for estimator in ESTIMATORS if "_state.in_use" in declared_arrays(estimator._state_class)]
 every_hdp = pytest.mark.parametrize("model", HDPS, indirect=True, ids=name_of)
 
 
@@ -49,13 +49,13 @@ def model(request):
 
 
 def required_arrays(model):
-    optional = optional_arrays(type(model))
-    return {name: kind for name, kind in declared_arrays(type(model)).items() if name not in optional}
+    optional = optional_names(model._state_class)
+    return {name: kind for name, kind in declared_arrays(model._state_class).items() if name not in optional}
 
 
 def test_every_fitted_array_is_declared(model):
     arrays = {name for name, value in all_attributes(model).items() if isinstance(value, np.ndarray)}
-    assert required_arrays(model).keys() == arrays - optional_arrays(type(model))
+    assert required_arrays(model).keys() == arrays - optional_names(model._state_class)
 
 
 @pytest.mark.parametrize("name", ["doc_topic_prior_", "n_batch_iter_", "_seed"])
@@ -71,7 +71,8 @@ def test_what_training_has_set_cannot_be_set(name):
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_array_raises_wherever_it_is_read(model, damage):
-    for name, (_, *sizes) in required_arrays(model).items():
+    for name, declared in required_arrays(model).items():
+        sizes = declared.axes
         if damage in ("shorter", "longer") and sizes[0] is None:
             continue  # any length will do
         if damage == "shorter" and sizes[0] == "born":
@@ -94,15 +95,14 @@ def test_damaged_array_raises_wherever_it_is_read(model, damage):
 def check_without(size, gone, model):
     """Check that a model whose arrays of these sizes are empty is damaged wherever it is read."""
     damaged = copy.deepcopy(model)
-    for name, (dtype, *sizes) in required_arrays(model).items():
+    for name, declared in required_arrays(model).items():
+        sizes, dtype = declared.axes, declared.dtype
         found = all_attributes(model)[name].shape
         if not gone.isdisjoint(sizes):
             shape = [0 if wanted in gone else n for wanted, n in zip(sizes, found)]
             set_attribute(damaged, name, np.zeros(shape, dtype))
     if size == "features":
         damaged.n_features_in_ = 0
-    elif "n_components_" in vars(model):
-        damaged.n_components_ = 0
     message = f"fitted state of this {name_of(model)} is damaged: "
     for call in (damaged.transform, damaged.partial_fit):
         with pytest.raises(ValueError, match=message):
@@ -137,7 +137,7 @@ def test_topics_in_use_are_among_those_in_training(model, columns):
 
 def test_values_that_are_not_finite_raise(model):
     arrays = required_arrays(model)
-    name = next(name for name, (_, *sizes) in arrays.items() if sizes == ["features", "topics"])
+    name = next(name for name, field in arrays.items() if field.axes == ("features", "topics"))
     for value in (np.nan, np.inf):
         damaged = copy.deepcopy(model)
         all_attributes(damaged)[name][:] = value

@@ -20,7 +20,7 @@ import sktopic
 from sktopic import load
 from sktopic._documents._matrices import DocumentReader
 from sktopic._estimators import _lanes
-from sktopic._estimators._fitted_arrays import fitted_of
+from sktopic._estimators._fitted_state import fitted_of
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import MAX_ITER, PRIOR_INERTIA, TOL
 from sktopic._topics._word_counts import WordCounts
@@ -119,7 +119,7 @@ class Rounds:
 
 def state_of(model):
     """All that training has set, with the scale in the store."""
-    state = fitted_of(type(model), vars(model))
+    state = fitted_of(model)
     scale = state.pop("_state.words.scale")
     for name in ("_state.words.store", "_state.words.totals"):
         state[name] = state[name] * scale

@@ -15,7 +15,7 @@ from weakref import ref
 
 import numpy as np
 
-from sktopic._estimators._fitted_arrays import fitted_names
+from sktopic._estimators._fitted_state import FITTED
 from sktopic._runtime._interrupt import uninterrupted
 from sktopic._state._fields import State, arrays_of, changed_arrays, duplicate
 
@@ -138,7 +138,7 @@ def fits(method: Training) -> Training:
             return method(self, *given, **named)
         except Exception:
             with updating(self):
-                for name in fitted_names(self):
+                for name in FITTED:
                     if name in before:
                         vars(self)[name] = before[name]
                     else:
@@ -164,7 +164,7 @@ def check_assignment(model, name, value=DELETED):
     is_parameter = name in model._parameter_constraints
     if not is_parameter and guard.trainer == threading.get_ident():  # first, as training sets many
         return
-    is_read = is_parameter or name in fitted_names(model)
+    is_read = is_parameter or name in FITTED
     if is_read and vars(model).get(name, guard) is not value:
         raise _set_in_training(model, name, value)
 
@@ -179,8 +179,8 @@ def check_parameters(model):
 
 def check_state(model, state):
     """Raise RuntimeError for a state that is not the one which the training call has set last."""
-    if vars(model).get("_state") is not state:
-        raise _set_in_training(model, "_state", vars(model).get("_state", DELETED))
+    if model._state is not state:
+        raise _set_in_training(model, "_state", DELETED if model._state is None else model._state)
 
 
 def _set_in_training(model, name, value):

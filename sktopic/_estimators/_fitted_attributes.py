@@ -23,7 +23,7 @@ class FittedAttribute:
     def __get__(self, model, owner=None):
         if model is None:
             return self
-        state = vars(model).get("_state")
+        state = model._state
         value = None if state is None else self._read(state)
         if value is None:
             raise AttributeError(f"this {type(model).__name__} has no {self._name}: call fit first.")

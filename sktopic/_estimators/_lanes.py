@@ -90,7 +90,7 @@ def check_lanes(estimator):
             "components_init has no rule for lanes: call partial_fit with some documents, which starts "
             "from them, set components_init=None and go on with that model."
         )
-    state = vars(estimator).get("_state")
+    state = estimator._state
     has_entries = any(name.startswith("word_prior.entries") for name in arrays_of(state)) if state else False
     if has_entries or is_matrix(estimator.topic_word_prior):
         raise ValueError("topic_word_prior as a matrix has no rule for lanes. A number has.")
@@ -116,8 +116,8 @@ class RoundStart:
     def of(cls, estimator, state=None):
         """That of an estimator, and of a state if it is not the estimator's own."""
         bare, _ = estimator._unfitted()
-        state = vars(bare).pop("_state", None) if state is None else state
-        vars(bare).pop("_state", None)
+        state = bare._state if state is None else state
+        bare._state = None
         vars(bare).pop("_skl_callbacks", None)
         return cls(bare, with_rows(state, np.empty((0, state.words.n_topics))))
 

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from sktopic._estimators._concurrency import changing, fits, trains
 from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
-from sktopic._estimators._fitted_arrays import COUNT, damaged
 from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._fitted_state import damaged
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._estimators._training import Training
 from sktopic._kernels._rng import combine_keys
@@ -51,7 +51,6 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     # Raises ValueError for options without a rule for lanes (see _lanes.py); None: the method has no rule.
     _check_lanes: Callable[[], None] | None = None
 
-    _fitted_values = {"n_features_in_": COUNT}  # noqa: RUF012
     _state: Any
 
     n_iter_ = fitted("n_passes")

@@ -1,6 +1,6 @@
 """Fitted models in files: what the header of an archive says of a model, and which model it stands for.
 
-The classes declare what training sets (see _fitted_arrays). Only this, the parameters, names and the output
+The classes declare what training sets (see _fitted_state). Only this, the parameters, names and the output
 container are written and read, so that a file can set no other attribute. Arrays are ``fitted/NAME``,
 ``fitted/STATE.FIELD`` and ``parameters/NAME``. A parameter that JSON cannot express is an object with one
 key: "tuple", "numpy" (a scalar), "random_state", "array" or, with arrays ``parameters/NAME/PART``, "sparse".
@@ -15,14 +15,14 @@ import scipy.sparse as sp
 
 import sktopic
 from sktopic._documents._matrices import check_sparse_structure
-from sktopic._estimators._fitted_arrays import (
+from sktopic._estimators._fitted_state import (
+    FITTED,
     attributes_of,
-    check_fitted_values,
+    check_values,
     declared_arrays,
-    fitted_names,
+    declared_values,
     fitted_of,
-    fitted_values,
-    optional_arrays,
+    optional_names,
 )
 from sktopic._estimators._topic_names import check_pairs
 from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
@@ -64,9 +64,9 @@ def write_model(model, path):
         If the file cannot be written.
     """
     model._check_settings()
-    check_fitted_values(model)
-    if vars(model).get(NAMES) is not None:
-        checked_feature_names(vars(model)[NAMES], model.n_features_in_)
+    check_values(model)
+    if getattr(model, NAMES, None) is not None:
+        checked_feature_names(getattr(model, NAMES), model.n_features_in_)
     header, arrays = _described(model)
     write_file(path, lambda file: write_archive(file, header, arrays))
 
@@ -100,7 +100,7 @@ def _described(model):
     if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
         raise TypeError(f"{cls.__name__} is not a class of sktopic: only those can be stored")
     names = cls._get_param_names()
-    unknown = attributes.keys() - fitted_names(model) - {*names, OUTPUT, CALLBACKS}
+    unknown = attributes.keys() - FITTED - {*names, OUTPUT, CALLBACKS}
     if unknown:
         raise TypeError(
             f"the attribute {min(unknown)} of this {cls.__name__} cannot be stored: "
@@ -113,7 +113,7 @@ def _described(model):
         except TypeError as error:
             raise TypeError(f"the parameter {name} of {cls.__name__} cannot be stored: {error}") from None
         arrays |= {f"parameters/{name}{part}": array for part, array in parts.items()}
-    fitted = fitted_of(cls, attributes)
+    fitted = fitted_of(model)
     of_training = {name: array for name, array in fitted.items() if isinstance(array, np.ndarray)}
     features = attributes.get(NAMES)
     header = {
@@ -178,24 +178,25 @@ def _model_of(archive, classes, mapped, verify):
         raise ValueError(f"its class {name!r:.80} is unknown; known are {', '.join(sorted(classes))}")
     cls = classes[name]
     _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
-    values = fitted_values(cls)
-    optional = {name for name, (_, may_lack) in values.items() if may_lack}
-    _check_names("fitted values", fitted, values.keys(), optional)
-    wanted = {f"fitted/{name}" for name in declared_arrays(cls)}
+    kind = cls._state_class
+    declared, optional = declared_arrays(kind), optional_names(kind)
+    _check_names("fitted values", fitted, declared_values(kind).keys(), optional)
+    wanted = {f"fitted/{name}" for name in declared}
     wanted |= {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
-    _check_names("arrays", archive.declared, wanted, {f"fitted/{name}" for name in optional_arrays(cls)})
+    _check_names("arrays", archive.declared, wanted, {f"fitted/{name}" for name in optional})
     model = cls(**{name: _parameter(archive, name, value) for name, value in parameters.items()})
     found = {name: _decoded(value) for name, value in fitted.items()}
-    for name, (dtype, *_) in declared_arrays(cls).items():
+    for name, field in declared.items():
         if f"fitted/{name}" in archive.declared:
-            found[name] = archive.array(f"fitted/{name}", np.dtype(dtype), mapped=mapped, verify=verify)
-    vars(model).update(attributes_of(cls, found))
+            found[name] = archive.array(f"fitted/{name}", field.dtype, mapped=mapped, verify=verify)
+    for name, value in attributes_of(kind, found).items():
+        setattr(model, name, value)
     _set_names(model, header)
     try:
         model._check_settings()
     except TypeError as error:
         raise ValueError(f"a parameter is not valid: {error}") from error
-    check_fitted_values(model)
+    check_values(model)
     return model._checked()
 
 

@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from sktopic._estimators._concurrency import changing, fits, trains
 from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
-from sktopic._estimators._fitted_arrays import COUNT
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
@@ -36,7 +35,6 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     components_init: ArrayLike | None
 
     _state: Any
-    _fitted_values = {"n_features_in_": COUNT}  # noqa: RUF012
 
     n_iter_: int = fitted("chain.n_iter")
     n_samples_seen_: int = fitted("chain.n_samples_seen")

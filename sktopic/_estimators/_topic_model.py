@@ -39,7 +39,7 @@ from sktopic._estimators._concurrency import (
     trained_here,
     updating,
 )
-from sktopic._estimators._fitted_arrays import COUNT, NUMBER, check_fitted_arrays
+from sktopic._estimators._fitted_state import check_arrays
 from sktopic._estimators._model_files import write_model
 from sktopic._estimators._result_blocks import write_blocks
 from sktopic._estimators._topic_names import renamed
@@ -47,7 +47,6 @@ from sktopic._estimators._vocabulary import add_features
 from sktopic._inference import InferenceStep, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._kernels._rng import combine_keys
-from sktopic._runtime._arrays import rows_and_more
 from sktopic._runtime._compat import Interval, make_constraint, outside_container, validate_params
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN, Progress
@@ -106,19 +105,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     random_state: int | np.random.RandomState | None
     verbose: int
 
-    # Fitted arrays by name, with their dtypes and sizes, and the types of fitted numbers and strings (see
-    # _fitted_arrays): all that training sets is declared here, checked after loading, and stored by `save`.
-    _fitted_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
-    # Fitted states by name, and their classes, which declare what they are made of (see _state).
-    _fitted_states: ClassVar[dict[str, type[State]]] = {}
-    _fitted_values: ClassVar[dict[str, Any]] = {
-        "n_features_in_": COUNT,
-        "n_samples_seen_": COUNT,
-        "topic_word_prior_": NUMBER,
-        "_seed": COUNT,
-    }
-    # Those of the arrays that a fitted model need not have.
-    _optional_arrays: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    # The class of the state, which declares all that training sets; and the state, None before training.
+    _state_class: ClassVar[type[State]]
+    _state: Any = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     # Why there is no distribution that proportions could be drawn from, if there is none.
     _no_posterior: ClassVar[str | None] = None
@@ -232,13 +221,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _checked(self):
         """Return self; raise ValueError for fitted arrays that do not fit together."""
-        check_fitted_arrays(self)
+        check_arrays(self)
         return self
 
     def _check_undisturbed(self):
         """Raise an error before an update if somebody has changed parameters, or sizes of fitted arrays."""
         check_parameters(self)
-        check_fitted_arrays(self)
+        check_arrays(self)
 
     def _read(self):
         """Return a snapshot of the fitted model, checked: training in another thread does not change it."""
@@ -249,7 +238,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _is_fitted(self):
         """Whether there is a state, of whatever updates."""
-        return any(name in vars(self) for name in (*self._fitted_arrays, *self._fitted_states))
+        return self._state is not None
 
     def _begin_anew(self, X, select=None, *, streamed=False):
         """Set the state from which training starts (`_start`), all or nothing; return the Documents of X.
@@ -266,8 +255,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if select is not None:
             documents = select(begun, documents)
         begun._warn_of_doubtful(documents.begin().summary(), streamed)
-        for name in begun._optional_arrays:
-            vars(begun).pop(name, None)
         begun._start(begun.n_features_in_)
         self._take(begun, before)
         return documents.checked_by(self._validate_documents)
@@ -299,12 +286,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _add_words(self, n):
         """Let the arrays have rows for n words more, of which nothing is known; change none in place."""
-        for name, (_, *sizes) in self._fitted_arrays.items():
-            array = getattr(self, name)
-            if sizes[0] == "features" or (sizes[0] == "features?" and len(array)):
-                setattr(self, name, rows_and_more(array, n))
-        for name in self._fitted_states:
-            setattr(self, name, grown(getattr(self, name), n))
+        self._state = grown(self._state, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `sktopic.load` reads.
@@ -665,7 +647,7 @@ class Inference:
         model = self.model
         key = combine_keys(model._seed, TRANSFORM_KEY)
         given = model._inference_topics(), model.doc_topic_prior_, model._transform_step(), key
-        if any(np.may_share_memory(given[0].store, array) for array in _arrays_of(model)):
+        if any(np.may_share_memory(given[0].store, array) for array in arrays_of(model._state).values()):
             self._kept = given  # else the topics are a copy, as large as the model
         return given
 
@@ -700,13 +682,3 @@ class Inference:
                     found = self.word_topics(rows, n_topics, workers)
                 yield slice(n_before + first, n_before + last), *found
             n_before += X.shape[0]
-
-
-def _arrays_of(model):
-    found = []
-    for value in vars(model).values():
-        if isinstance(value, State):
-            found.extend(arrays_of(value).values())
-        elif isinstance(value, np.ndarray):
-            found.append(value)
-    return found

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from sktopic._estimators._fitted_arrays import check_fitted_values
+from sktopic._estimators._fitted_state import check_values
 from sktopic._estimators._lanes import N_WORD_PARTS, ROWS, TOO_LARGE, finish, rows_of, word_bounds
 from sktopic._estimators._model_files import _decoded, _encoded, described
 from sktopic._state._fields import array_fields, arrays_of, optional_fields, state_of, value_fields, values_of
@@ -245,7 +245,7 @@ def _start_in(archive, start):
     read = start.followed_by(state_of(kind, found, {"features": start.n_features}))
     # Rows are files of their own: zeros that take no memory stand for them.
     model = finish(read, [np.broadcast_to(0.0, (start.n_features, n_topics))])
-    check_fitted_values(model)
+    check_values(model)
     model._checked()
     _check_numbers(model._state)
     model._method().check_continuation(model._state)

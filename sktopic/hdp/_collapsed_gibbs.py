@@ -185,7 +185,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
         "evaluate_every": [ANY_NUMBER],
     }
 
-    _fitted_states = {"_state": CollapsedHDPState}  # noqa: RUF012
+    _state_class = CollapsedHDPState
 
     topic_concentration_: float = fitted("topic_concentration")
     doc_concentration_: float = fitted("doc_concentration")

@@ -262,7 +262,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         "topic_word_prior": [PRIOR, StrOptions({"auto"}), None],
     }
 
-    _fitted_states = {"_state": DirectAssignmentState}  # noqa: RUF012
+    _state_class = DirectAssignmentState
     _state: DirectAssignmentState
 
     move_history_ = fitted("move_history")

@@ -260,7 +260,7 @@ class HybridHDP(MinibatchHDPEstimator):
         "reuse_topics": ["boolean"],
         "split_merge": ["boolean"],
     }
-    _fitted_states = {"_state": HybridState}  # noqa: RUF012
+    _state_class = HybridState
     _state: HybridState
 
     move_history_ = fitted("move_history")

@@ -163,7 +163,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
         "min_birth_tokens": [Interval(Real, 0, None, closed="left")],
     }
 
-    _fitted_states = {"_state": GrowingState}  # noqa: RUF012
+    _state_class = GrowingState
 
     def __init__(
         self,

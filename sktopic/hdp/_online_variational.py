@@ -180,7 +180,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
         "bound_tol": [NON_NEGATIVE],
     }
 
-    _fitted_states = {"_state": AtomState}  # noqa: RUF012
+    _state_class = AtomState
 
     topic_word_posterior_ = topic_word_posterior
     root_stick_posterior_ = fitted("root_stick_posterior")

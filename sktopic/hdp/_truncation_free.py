@@ -164,7 +164,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
         "topic_word_prior": [PRIOR, None],
     }
 
-    _fitted_states = {"_state": StickState}  # noqa: RUF012
+    _state_class = StickState
 
     topic_word_posterior_ = topic_word_posterior
     fit = fit  # type: ignore[assignment]  # without sample_weight

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, PRIOR, SHARED
-from sktopic._estimators._fitted_arrays import damaged
 from sktopic._estimators._fitted_attributes import fitted
+from sktopic._estimators._fitted_state import damaged
 from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._inference import GibbsInference
 from sktopic._runtime._compat import StrOptions
@@ -162,7 +162,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
         "n_shards": [AT_LEAST_ONE],
     }
 
-    _fitted_states = {"_state": CollapsedState}  # noqa: RUF012
+    _state_class = CollapsedState
 
     n_components_: int = fitted("words.n_topics")
     doc_topic_prior_: FloatArray = fitted("doc_topic_prior")

@@ -23,7 +23,7 @@ class MinibatchLDAEstimator(MinibatchEstimator):
     topic_word_prior: Any
 
     _parameter_constraints = SHARED
-    _fitted_states = {"_state": LDAState}  # noqa: RUF012
+    _state_class = LDAState
     _state: LDAState
 
     doc_topic_prior_ = fitted("doc_topic_prior")

@@ -8,7 +8,6 @@ from sklearn.utils import check_random_state
 
 from sktopic._estimators._concurrency import changing, fits, trains
 from sktopic._estimators._constraints import PRIOR, SHARED
-from sktopic._estimators._fitted_arrays import COUNT
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._compat import CallbackSupportMixin, StrOptions, with_callbacks
@@ -33,8 +32,7 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         "shuffle": [StrOptions({"corpus", "document"}), None],
     }
 
-    _fitted_states = {"_state": FilterState}  # noqa: RUF012
-    _fitted_values = {"n_features_in_": COUNT}  # noqa: RUF012
+    _state_class = FilterState
 
     n_components_ = fitted("n_in_use")
     doc_topic_prior_ = fitted("prior_in_use")

@@ -30,7 +30,7 @@ class MixtureEstimator(FilterEstimator):
         **FilterEstimator._parameter_constraints,
         "n_components_prior": [StrOptions(set(RATES)), None, RATE, "array-like"],
     }
-    _fitted_states = {"_state": MixtureState}  # noqa: RUF012
+    _state_class = MixtureState
 
     n_components_posterior_ = fitted("numbers.posterior")
     n_components_prior_ = fitted("numbers.prior")

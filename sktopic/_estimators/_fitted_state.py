@@ -1,0 +1,147 @@
+"""Whether a fitted state is whole: kernels trust it, and files can be damaged.
+
+Its fields have the names of `sktopic._state`, with "_state." before them, in messages and in files.
+"""
+
+from functools import cache, lru_cache
+from math import isfinite
+from numbers import Integral, Real
+from types import NoneType
+
+import numpy as np
+
+from sktopic._state._fields import (
+    array_fields,
+    arrays_of,
+    optional_fields,
+    sizes_of,
+    state_of,
+    value_fields,
+    values_of,
+)
+
+# All attributes that training or edits set.
+FITTED = {"_state", "n_features_in_", "feature_names_in_", "_topic_names"}
+# What fitted values that are no arrays can be.
+COUNT, NUMBER, OPTIONAL_NAME = Integral, Real, (str, NoneType)
+KINDS = {"count": COUNT, "number": NUMBER, "name": OPTIONAL_NAME}
+
+
+def check_arrays(model):
+    """Raise ValueError for a state whose arrays have other types or sizes than its class declares."""
+    kind, state, n_features = model._state_class, model._state, getattr(model, "n_features_in_", None)
+    if type(state) is not kind:
+        raise damaged(model, f"_state is {type(state).__name__}, no {kind.__name__}")
+    if not isinstance(n_features, Integral):
+        raise damaged(model, f"n_features_in_ is {n_features!r:.40}")
+    for field, value in sizes_of(state).items():
+        if value != n_features:
+            raise damaged(model, f"_state.{field} is {value!r:.40}")
+    found = arrays_of(state)
+    layout = tuple(_kind_of(found[name]) if name in found else None for name in array_fields(kind))
+    fault = _fault_in(kind, layout, n_features)
+    if fault is not None:
+        raise damaged(model, fault)
+
+
+def _kind_of(array):
+    """Dtype and shape of an array; of anything else, the name of its type."""
+    return (array.dtype, array.shape) if isinstance(array, np.ndarray) else type(array).__name__
+
+
+@lru_cache(maxsize=128)  # every call asks, and hardly anything changes between them
+def _fault_in(kind, layout, n_features):
+    """What is wrong with arrays of a class of states; None if nothing is.
+
+    layout : of each array, in the order of the class, its `_kind_of`; None for one that is not there
+    """
+    sizes = {"features": n_features}
+    for (name, declared), found in zip(array_fields(kind).items(), layout):
+        if found is None and name not in optional_fields(kind):
+            found = "NoneType"
+        if isinstance(found, str):
+            return f"_state.{name} is {found}, no array"
+        if found is not None and (found[0] != declared.dtype or not _fits(found[1], declared.axes, sizes)):
+            wanted = ", ".join(
+                f"{size}={sizes[size]}" if size in sizes else str(size) for size in declared.axes
+            )
+            return f"_state.{name} is {found[0]} {found[1]}, where {declared.dtype} ({wanted}) is needed"
+    for name in ("features", "components", "topics"):
+        if sizes.get(name) == 0:  # kernels divide by these
+            return f"it has no {name}"
+    n_components, n_topics = sizes.get("components", 0), sizes.get("topics")
+    if n_topics is not None and n_components > n_topics:
+        return f"n_components_ is {n_components}, of {n_topics} topics in training"
+    return None
+
+
+def _fits(found, wanted, sizes):
+    """Whether sizes are the wanted ones; a name that has no number yet gets the one that is found."""
+    if len(found) != len(wanted):
+        return False
+    for size, want in zip(found, wanted):
+        if type(want) is str:
+            if want[-1] == "?":
+                want = sizes[want[:-1]] if size else 0
+            else:
+                want = sizes.setdefault(want, size)
+        if want is not None and size != want:
+            return False
+    return True
+
+
+@cache
+def declared_arrays(kind):
+    """The ArrayField of each array of a class of states, by its name in files."""
+    return {f"_state.{name}": declared for name, declared in array_fields(kind).items()}
+
+
+@cache
+def declared_values(kind):
+    """What fitted numbers and strings can be, by their names in files."""
+    found = {f"_state.{name}": KINDS[declared.kind] for name, declared in value_fields(kind).items()}
+    return {"n_features_in_": COUNT} | found
+
+
+@cache
+def optional_names(kind):
+    """The names of those of both that need not be there."""
+    return {f"_state.{name}" for name in optional_fields(kind)}
+
+
+def fitted_of(model):
+    """All that training has set but names, by the names of `declared_arrays` and `declared_values`."""
+    fields = arrays_of(model._state) | values_of(model._state)
+    return {"n_features_in_": model.n_features_in_} | {
+        f"_state.{name}": each for name, each in fields.items()
+    }
+
+
+def attributes_of(kind, found):
+    """The attributes that `fitted_of` has found these in."""
+    n_features = found["n_features_in_"]
+    fields = {name.removeprefix("_state."): each for name, each in found.items() if name != "n_features_in_"}
+    return {"n_features_in_": n_features, "_state": state_of(kind, fields, {"features": n_features})}
+
+
+def check_values(model):
+    """Raise ValueError for fitted numbers and strings of other types than the class declares."""
+    found, optional = fitted_of(model), optional_names(model._state_class)
+    for name, kind in declared_values(model._state_class).items():
+        value = found.get(name)
+        if value is None and name in optional:
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise damaged(model, f"{name} is {value!r:.40}")
+        if kind is COUNT and not 0 <= value < 2**63:
+            raise damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
+        if kind is NUMBER and not isfinite(value):
+            raise damaged(model, f"{name} is {value}, where a finite number is needed")
+
+
+def damaged(model, what):
+    """The ValueError that says what is wrong with the fitted state of a model."""
+    return ValueError(
+        f"the fitted state of this {type(model).__name__} is damaged: {what}. Load it from a file that is "
+        "whole, or call fit."
+    )
