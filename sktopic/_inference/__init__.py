@@ -6,8 +6,8 @@ document, it returns what it has inferred: what becomes topic proportions (`Infe
 of training, enters the topic-word statistics (`ExpectedCounts`).
 
 To add one, write a dataclass with a ``__call__`` like that of `GibbsStep`, in the module of its method, and a
-kernel that treats some documents; then let an estimator return it from ``_training_step`` or
-``_transform_step``. Steps that several methods use are here.
+kernel that treats some documents; then let ``_method`` of an estimator return it as ``inference`` or
+``prediction`` of its method. Steps that several methods use are here.
 """
 
 from sktopic._inference._dense import DenseCounts

@@ -59,7 +59,7 @@ class Checkpoints:
         return sorted(int(match.group(1)) for match in matches if match)
 
     def write(self, tasks, state, number):
-        """Write a state, and delete older ones, of which the heads go first."""
+        """Write a state, and delete older ones, of which the starts go first."""
         start, writes = state.saved(tasks, self._folder, prefix_of(number))
         (start,) = tasks.results([start])
         tasks.wait(writes)
@@ -89,7 +89,7 @@ class Checkpoints:
     def read(self, start, resume, check):
         """Return the start of the last checkpoint, bounds of its shards, and its number; or None.
 
-        start : the Head before the first update, of the same model
+        start : the RoundStart before the first update, of the same model
         check : function of a start and a number that raises ValueError if they do not belong together
 
         Raises
