@@ -1,11 +1,13 @@
 """Scores of models while they are trained, by processor time; with the HDPs of two other libraries."""
 
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from unittest.mock import patch
 
 import numpy as np
+from sklearn.base import clone
 
+from sktopic._training._monitor import FitMonitor
 from sktopic._training._sweeps import SweepTrainer
 from sktopic.metrics import document_completion
 
@@ -19,19 +21,18 @@ def completion(model, test, prior=None):
 
 def fit_and_score(model, train, score, passes):
     """After some passes of a fit, score(model) and the seconds that the fit has taken."""
-    kind, noted, outside, begun = type(model), [], 0.0, time.process_time()
+    after_epoch, noted, outside, begun = FitMonitor.after_epoch, [], 0.0, time.process_time()
 
-    def after_pass(self, memory):
+    def run(monitor):
         nonlocal outside
-        kind._after_pass(self, memory)
         now = time.process_time()
-        if self.n_iter_ + 1 in passes:  # it counts those before
-            noted.append((float(score(self)), now - begun - outside))
+        if monitor.estimator.n_iter_ in passes:
+            noted.append((float(score(monitor.estimator)), now - begun - outside))
         outside += time.process_time() - now
+        return after_epoch(monitor)
 
-    members = {"_after_pass": after_pass, "__init__": kind.__init__}
-    parameters = model.get_params() | {"max_iter": max(passes)}
-    type(kind.__name__, (kind,), members)(**parameters).fit(train)
+    with patch.object(FitMonitor, "after_epoch", run):
+        clone(model).set_params(max_iter=max(passes)).fit(train)
     return noted
 
 
@@ -77,18 +78,19 @@ def note(trace, model, test):
     trace.note(lambda: completion(model, test), topics=int(model.n_components_), documents=seen)
 
 
-def traced(model, trace, test, hook, noting=note):
-    """The model, of a class that notes its scores, by noting, whenever hook, a method, returns."""
-    kind = type(model)
+@contextmanager
+def traced(trace, test, noting=note):
+    """Let a trace have, by noting, scores of the model that is trained in the block, until it stops that."""
+    after_update = FitMonitor.after_update
 
-    def run(self, *arguments, **keywords):
-        result = getattr(kind, hook)(self, *arguments, **keywords)
+    def run(monitor, n_documents):
+        after_update(monitor, n_documents)
         if trace.due():
-            noting(trace, self, test)
+            noting(trace, monitor.estimator, test)
         trace.check()
-        return result
 
-    return type(kind.__name__, (kind,), {hook: run, "__init__": kind.__init__})(**model.get_params())
+    with patch.object(FitMonitor, "after_update", run), suppress(Stop):
+        yield
 
 
 def trace_of_sweeps(model, counts, test, seconds, noting=note, **rhythm):
@@ -107,11 +109,10 @@ def trace_of_sweeps(model, counts, test, seconds, noting=note, **rhythm):
     return trace.rows
 
 
-def trace_of(model, hook, counts, test, seconds, noting=note, **rhythm):
+def trace_of(model, counts, test, seconds, noting=note, **rhythm):
     """The trace of a fit that is stopped after some seconds."""
     trace = Trace(seconds, **rhythm)
-    model = traced(model, trace, test, hook, noting)
-    with suppress(Stop):
+    with traced(trace, test, noting):
         model.fit(counts)
     noting(trace, model, test)
     return trace.rows

@@ -83,7 +83,7 @@ def measure(run, short):
         if name == "CollapsedGibbsHDP":
             trace = trace_of_sweeps(model, train, test, seconds, first=np.inf)
         else:
-            trace = trace_of(model, "_update", train, test, seconds, first=np.inf)
+            trace = trace_of(model, train, test, seconds, first=np.inf)
     return {"run": key_of(run), "seconds": round(time.process_time() - begin, 2), "trace": trace}
 
 

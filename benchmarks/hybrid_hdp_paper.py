@@ -42,7 +42,7 @@ from _traces import PEER_TRACES, SEED, completion, trace_of, trace_of_sweeps
 
 from sktopic import OnlineEMLDA
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._inference import GibbsInference, GibbsStep, infer_proportions
+from sktopic._inference import FixedTopics, GibbsInference, GibbsStep, infer_proportions
 from sktopic._kernels._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
@@ -120,7 +120,7 @@ def likelihood(model, test):
     phi, prior, counts = model.components_, model.doc_topic_prior_, canonical_counts(test.astype(float))
     topics, step = TopicProbabilities.from_components(phi), GibbsInference(5, 5)
     with Workers(1) as workers:
-        theta = infer_proportions(counts, topics, prior, step, SEED, workers)
+        theta = infer_proportions(counts, FixedTopics(topics, prior, step, SEED), workers)
     each = [row.data @ np.log(of_row @ phi[:, row.indices]) for row, of_row in zip(counts, theta)]
     return round(float(sum(each) / counts.sum()), 4)
 
@@ -144,7 +144,7 @@ def measure_time(short, seed, corpus, method, n_components):
     if method in ONLINE:
         kind, settings = ONLINE[method]
         model = kind(n_components, **{**settings, "max_iter": MOST_PASSES, "random_state": seed})
-        return {"trace": trace_of(model, "_global_step", train, test, seconds)}
+        return {"trace": trace_of(model, train, test, seconds)}
     if method in GIBBS:
         model = new_gibbs(method, n_components, seed)
         return {"trace": trace_of_sweeps(model, train, test, seconds)}

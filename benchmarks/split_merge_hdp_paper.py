@@ -39,14 +39,14 @@ import functools
 import json
 import time
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from itertools import product
 from unittest import mock
 
 import numpy as np
 from _corpora import N_TEST, load
 from _study import Pool, Study, finish, interval, new_parser, note_seeds, panels, print_estimates, styles
-from _traces import SEED, Stop, Trace, completion, trace_of, trace_of_sweeps, traced
+from _traces import SEED, Trace, completion, trace_of, trace_of_sweeps, traced
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, logit
 
@@ -174,7 +174,7 @@ def measure_bars(short, method, n_components, seed):
     train, test = bars.data[:n], bars.data[n:]
     kind, settings = METHODS[method]
     model = kind(n_components, **settings, random_state=seed)
-    trace = trace_of(model, "_update", train, test, np.inf, first=0.005, factor=1.2)
+    trace = trace_of(model, train, test, np.inf, first=0.005, factor=1.2)
     return {"trace": trace, "truth": completion(bars.components + 1e-12, test, bars.doc_topic_prior)}
 
 
@@ -188,7 +188,7 @@ def whole_trace(method, n_components, seed, train, test, seconds):
     rhythm = {"factor": 1.4} if method == "bHDP" else SELDOM
     if method == "CGS":
         return trace_of_sweeps(model, train, test, seconds, noting, **rhythm)
-    return trace_of(model, "_update", train, test, seconds, noting, **rhythm)
+    return trace_of(model, train, test, seconds, noting, **rhythm)
 
 
 def measure_nips(short, method, n_components, seed, seconds=SECONDS["nips"]):
@@ -209,8 +209,8 @@ def measure_arxiv(short, method, n_components, seed, seconds=SECONDS["arxiv"]):
     kind, settings = METHODS[method]
     settings = {**settings, "batch_size": 100 if short else 2000, "random_state": seed}
     order, trace = np.random.RandomState(seed), Trace(seconds, **SELDOM)
-    model = traced(kind(n_components, **settings), trace, test, "_update", note)
-    with suppress(Stop):
+    model = kind(n_components, **settings)
+    with traced(trace, test):
         for name in order.permutation(ARXIV_FILES):
             train, _ = documents_of(name, short)
             model.partial_fit(train[order.permutation(train.shape[0])])

@@ -136,12 +136,12 @@ def test_prior_of_a_growing_model_is_that_of_repeated_documents(doc_concentratio
     priors = []
     for documents, weights in ((X, TIMES.astype(float)), (REPEATED, None)):
         model = new(OnlineEMHDP(), topic_concentration=20.0, doc_concentration=doc_concentration)
-        model.n_features_in_ = documents.shape[1]
-        model._start(documents.shape[1])
+        method = model._method()
+        state = method.start(documents.shape[1], seed=0)
         batch = DocumentReader(documents, weights).batch(np.arange(documents.shape[0]))
-        told = SimpleNamespace(topic_gains=300.0 + np.arange(model._n_trained))
-        model._update_prior(SimpleNamespace(batch=batch, prior_statistics=lambda told=told: told), 0.5)
-        priors.append(model._prior)
+        told = SimpleNamespace(topic_gains=300.0 + np.arange(state.n_born))
+        found = SimpleNamespace(batch=batch, prior_statistics=lambda told=told: told)
+        priors.append(method._learned_proportions(state, found))
     assert_allclose(priors[0].alpha, priors[1].alpha, rtol=1e-12)
     assert_allclose(priors[0].log_theta, priors[1].log_theta, rtol=1e-12)
 

@@ -100,7 +100,7 @@ def seeds_of(words, place):
 def exchanged(model, matrix):
     """The state of a model after topics have changed places under a matrix of priors."""
     state = model._state
-    prior = adopted_prior(state.word_prior, matrix, BASE, state.words.n_topics, state.words)
+    prior = adopted_prior(state.word_prior, matrix, BASE, model.n_components, state.words)
     return model._method()._exchanged(replace(state, word_prior=prior))
 
 

@@ -185,7 +185,8 @@ def check_state(model, state):
 
 def _set_in_training(model, name, value):
     owner, method = type(model).__name__, _guard_of(model).method
-    change = f"{name} cannot be deleted" if value is DELETED else f"{name}={value!r:.40} cannot be set"
+    given = "its fitted state" if name == "_state" else name if value is DELETED else f"{name}={value!r:.40}"
+    change = f"{given} cannot be {'deleted' if value is DELETED else 'set'}"
     return RuntimeError(
         f"{change} while {method} of this {owner} is running. Set it before or after the call, or on a copy "
         "(sklearn.base.clone, copy.deepcopy)."

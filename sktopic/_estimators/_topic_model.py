@@ -44,7 +44,13 @@ from sktopic._estimators._model_files import write_model
 from sktopic._estimators._result_blocks import write_blocks
 from sktopic._estimators._topic_names import renamed
 from sktopic._estimators._vocabulary import add_features
-from sktopic._inference import InferenceStep, draw_proportions, infer_proportions, infer_word_topics
+from sktopic._inference import (
+    FixedTopics,
+    InferenceStep,
+    draw_proportions,
+    infer_proportions,
+    infer_word_topics,
+)
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import Interval, make_constraint, outside_container, validate_params
@@ -640,20 +646,24 @@ class Inference:
         large = {name for name in READ_BY_TRAINING & given.keys() if not isinstance(given[name], SMALL)}
         return {name: value for name, value in given.items() if name not in large}
 
-    def _given(self):
-        """What documents are inferred with: topics, prior, document step and key."""
+    def _fixed(self):
+        """What documents are inferred with, FixedTopics."""
         if self._kept is not None:
             return self._kept
         model = self.model
-        key = combine_keys(model._seed, TRANSFORM_KEY)
-        given = model._inference_topics(), model.doc_topic_prior_, model._transform_step(), key
-        if any(np.may_share_memory(given[0].store, array) for array in arrays_of(model._state).values()):
-            self._kept = given  # else the topics are a copy, as large as the model
-        return given
+        fixed = FixedTopics(
+            topics=model._inference_topics(),
+            prior=model.doc_topic_prior_,
+            step=model._transform_step(),
+            key=combine_keys(model._seed, TRANSFORM_KEY),
+        )
+        if any(np.may_share_memory(fixed.topics.store, array) for array in arrays_of(model._state).values()):
+            self._kept = fixed  # else the topics are a copy, as large as the model
+        return fixed
 
     def proportions(self, X, workers, progress):
         """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
-        return infer_proportions(X, *self._given(), workers, progress)
+        return infer_proportions(X, self._fixed(), workers, progress)
 
     def all_proportions(self, documents, workers, progress, out):
         """theta of Documents, in memory, or where `write_blocks` writes it."""
@@ -664,12 +674,12 @@ class Inference:
 
     def draws(self, X, n_draws, workers, progress):
         """Draws of theta, ndarray of shape (n_documents, n_draws, n_components_), float32 where X is."""
-        return draw_proportions(X, n_draws, *self._given(), workers, progress)
+        return draw_proportions(X, n_draws, self._fixed(), workers, progress)
 
     def word_topics(self, X, n_topics, workers, progress=NOT_SHOWN):
         """Topics of the entries of X and their probabilities, two ndarrays of shape (n_entries, n_topics)."""
         n_topics = min(n_topics, self.model.n_components_)
-        return infer_word_topics(X, n_topics, *self._given(), workers, progress)
+        return infer_word_topics(X, n_topics, self._fixed(), workers, progress)
 
     def blocks_of_word_topics(self, documents, n_topics, size):
         """Yield a slice of rows, and word_topics of these; workers come and go, as the caller may stop."""

@@ -69,3 +69,12 @@ def partial_fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
         After an error the state is that of the last complete update.
     """
     return self._partial_fit(X, sample_weight=None)
+
+
+class NoRequest:
+    """In the place of set_fit_request: scikit-learn gives that to classes for parameters that fit has there."""
+
+    def __get__(self, model, owner):
+        raise AttributeError(
+            f"fit and partial_fit of {owner.__name__} take no sample_weight to be requested."
+        )

@@ -14,7 +14,7 @@ from sktopic._inference._dense import DenseCounts
 from sktopic._inference._factored import FactoredCounts, WeightedCounts
 from sktopic._inference._gibbs import DENSE_TOPICS, GibbsInference, GibbsStep
 from sktopic._inference._pieces import document_pieces, joined
-from sktopic._inference._prediction import draw_proportions, infer_proportions, infer_word_topics
+from sktopic._inference._prediction import FixedTopics, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._inference._protocol import (
     CellwiseStep,
     DocumentStep,
@@ -36,6 +36,7 @@ __all__ = [
     "DocumentStep",
     "ExpectedCounts",
     "FactoredCounts",
+    "FixedTopics",
     "GibbsInference",
     "GibbsStep",
     "InferenceStep",

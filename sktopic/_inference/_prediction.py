@@ -6,6 +6,7 @@ stream is named by the key and its own content, so no result depends on other do
 
 import math
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,14 +16,33 @@ from sktopic._kernels._rng import combine_each
 from sktopic._kernels._top_topics import choose_topics
 from sktopic._runtime._progress import NOT_SHOWN
 
+
+class FixedTopics(NamedTuple):
+    """What documents are inferred with, which does not change meanwhile.
+
+    Attributes
+    ----------
+    topics : TopicProbabilities
+    prior : (n_components,) Dirichlet parameters of proportions
+    step : InferenceStep
+    key : of the streams of random numbers
+    """
+
+    topics: Any
+    prior: np.ndarray
+    step: Any
+    key: int
+
+
 # Tells the streams of draws of proportions from those that topics are drawn from.
 DRAW_KEY = 0x64726177
 # Numbers that are computed for the cells of some documents at once.
 MOST_WEIGHTS = 1 << 24
 
 
-def infer_proportions(X, topics, prior, step, key, workers, progress=NOT_SHOWN):
+def infer_proportions(X, fixed, workers, progress=NOT_SHOWN):
     """theta of documents X, ndarray of shape (n_documents, n_components), float32 where X is."""
+    topics, prior, step, key = fixed
     theta = np.empty((X.shape[0], len(prior)), dtype=answer_dtype(X))
     for first, last, batch in document_groups(X):
         gathered = topics.gather(batch.words, prior, workers)
@@ -32,8 +52,9 @@ def infer_proportions(X, topics, prior, step, key, workers, progress=NOT_SHOWN):
     return theta
 
 
-def draw_proportions(X, n_draws, topics, prior, step, key, workers, progress=NOT_SHOWN):
+def draw_proportions(X, n_draws, fixed, workers, progress=NOT_SHOWN):
     """Draws of theta from what the step says is its posterior, (n_documents, n_draws, n_components)."""
+    topics, prior, step, key = fixed
     theta = np.empty((X.shape[0], n_draws, len(prior)), dtype=answer_dtype(X))
     for first, last, batch in document_groups(X):
         gathered, keys = topics.gather(batch.words, prior, workers), batch.content_keys(key)
@@ -50,7 +71,7 @@ def draw_proportions(X, n_draws, topics, prior, step, key, workers, progress=NOT
     return theta
 
 
-def infer_word_topics(X, n_topics, topics, prior, step, key, workers, progress=NOT_SHOWN):
+def infer_word_topics(X, n_topics, fixed, workers, progress=NOT_SHOWN):
     """The most probable topics of each entry of X, and their probabilities.
 
     Returns
@@ -58,6 +79,7 @@ def infer_word_topics(X, n_topics, topics, prior, step, key, workers, progress=N
     topics : (n_entries, n_topics) int32, the most probable first; -1 for a stored zero
     probabilities : (n_entries, n_topics) of these, float32 where X is; 0 for a stored zero
     """
+    topics, prior, step, key = fixed
     chosen = np.full((len(X.indices), n_topics), -1, dtype=np.int32)
     probabilities = np.zeros(chosen.shape, dtype=answer_dtype(X))
     for first, last, batch in document_groups(X, max(1, MOST_WEIGHTS // len(prior))):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sktopic._estimators._constraints import PRIOR
-from sktopic._estimators._unweighted_training import fit, partial_fit
+from sktopic._estimators._unweighted_training import NoRequest, fit, partial_fit
 from sktopic._inference import GibbsInference
 from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
@@ -169,6 +169,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     topic_word_posterior_ = topic_word_posterior
     fit = fit  # type: ignore[assignment]  # without sample_weight
     partial_fit = partial_fit  # type: ignore[assignment]
+    set_fit_request = set_partial_fit_request = NoRequest()
 
     def __init__(
         self,

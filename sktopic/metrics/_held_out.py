@@ -14,7 +14,7 @@ from sktopic._documents._matrices import document_groups
 from sktopic._documents._sources import Documents
 from sktopic._estimators._constraints import ANY_SWEEPS, SOME_SWEEPS
 from sktopic._estimators._plug_in import after_pipeline, check_documents, column_names, plug_in_model
-from sktopic._inference import GibbsInference, document_pieces, infer_proportions
+from sktopic._inference import FixedTopics, GibbsInference, document_pieces, infer_proportions
 from sktopic._inference._completion import (
     HIDDEN_FRACTION,
     HIDING_KEY,
@@ -224,7 +224,7 @@ def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_rep
     with Workers(n_jobs) as workers:
 
         def proportions(observed):
-            return infer_proportions(observed, topics, prior, step, FOLD_IN_KEY, workers)
+            return infer_proportions(observed, FixedTopics(topics, prior, step, FOLD_IN_KEY), workers)
 
         def completed(key):
             for X, _ in documents.groups():

@@ -6,7 +6,7 @@ from numbers import Real
 from sktopic._documents._sources import joined
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._topic_model import TRANSFORM_KEY
-from sktopic._inference import infer_proportions
+from sktopic._inference import FixedTopics, infer_proportions
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import Interval, StrOptions
@@ -64,15 +64,13 @@ class MixtureEstimator(FilterEstimator):
     def _mixture(self, X, workers, progress):
         """Proportions of all topics, with the fitted topics and posterior of their number."""
         state = self._state
-        return infer_proportions(
-            X,
-            state.topics.leading(state.topics.n_topics),
-            state.doc_topic_prior,
-            self._method().mixture_step(state),
-            combine_keys(state.seed, TRANSFORM_KEY),
-            workers,
-            progress,
+        fixed = FixedTopics(
+            topics=state.topics.leading(state.topics.n_topics),
+            prior=state.doc_topic_prior,
+            step=self._method().mixture_step(state),
+            key=combine_keys(state.seed, TRANSFORM_KEY),
         )
+        return infer_proportions(X, fixed, workers, progress)
 
     def _completion(self, documents, workers, progress=NOT_SHOWN):
         return mean_log_predictive(
