@@ -142,7 +142,7 @@ def local_update(
     words, batches = _lanes.narrowed(batches)
     batches += [batches[0][:0]] * (n_updates - n_batches)
     rows = _lanes.rows_of(model, words)
-    return _lanes.local_update(start, words, rows, batches, lane, batch_size, np.dtype(dtype))
+    return _lanes.local_update(start, words, rows, batches, lane, np.dtype(dtype))
 
 
 def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bool = True) -> Model:

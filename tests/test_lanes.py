@@ -99,7 +99,7 @@ class Rounds:
         updates, rows = [], np.concatenate(self.rows)
         for lane, batches in enumerate(self.deal(n_updates, sizes)):
             words, batches = _lanes.narrowed(batches)
-            given = words, rows[words], batches, lane, self.size, dtype
+            given = words, rows[words], batches, lane, dtype
             updates.append(_lanes.local_update(self.start, *given))
         updates = through(updates)
         self.start, merge = _lanes.merge_lanes(self.start, [update.summary for update in updates])
@@ -218,7 +218,7 @@ def test_tokens_weigh_lanes_where_statistics_are_averages_over_tokens():
     for lane, batches in enumerate(lanes):
         words, narrow = _lanes.narrowed(batches)
         start = _lanes.start_of(before)
-        alone = _lanes.local_update(start, words, _lanes.rows_of(before, words), narrow, lane, SIZE)
+        alone = _lanes.local_update(start, words, _lanes.rows_of(before, words), narrow, lane)
         full = np.zeros_like(before._state.words.store)
         alone.rows_of(0, N_WORDS).add_to(full, 1.0)
         one_by_one.append((alone.summary.n_tokens, full))
@@ -308,7 +308,7 @@ def test_a_round_without_words_changes_nothing_but_numbers():
     before, rows = rounds.model, rounds.rows
     words, batches = _lanes.narrowed([sp.csr_array((2, N_WORDS))])
     given = rounds.start, words, rows[0][words], batches
-    empty = [_lanes.local_update(*given, lane, SIZE) for lane in range(2)]
+    empty = [_lanes.local_update(*given, lane) for lane in range(2)]
     start, merge = _lanes.merge_lanes(rounds.start, [update.summary for update in empty])
     assert_array_equal(_lanes.merge_rows(rows[0], merge, [u.rows_of(0, N_WORDS) for u in empty]), rows[0])
     after = _lanes.finish(start, rows)

@@ -6,6 +6,7 @@ they are read: of these, no more than what `_block_order` mixes is held at a tim
 with the number of documents but their weights, where these are given.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -267,8 +268,9 @@ class BlockDocuments(Documents):
         self._summary = CorpusSummary()
 
     def _with(self, **state):
-        changed = object.__new__(BlockDocuments)
-        vars(changed).update({**vars(self), **state})
+        changed = copy.copy(self)
+        for name, value in state.items():
+            setattr(changed, name, value)
         return changed
 
     def checked_by(self, check):

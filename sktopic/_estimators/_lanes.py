@@ -118,7 +118,8 @@ class RoundStart:
         bare, _ = estimator._unfitted()
         state = bare._state if state is None else state
         bare._state = None
-        vars(bare).pop("_skl_callbacks", None)
+        if hasattr(bare, "_skl_callbacks"):
+            del bare._skl_callbacks
         return cls(bare, with_rows(state, np.empty((0, state.words.n_topics))))
 
     def followed_by(self, state):
@@ -381,7 +382,7 @@ def set_initial_totals(start, totals):
 # A round
 
 
-def local_update(start, words, rows, batches, lane, batch_size, dtype=np.float64, at=None):
+def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
     """Treat mini-batches of a lane.
 
     Parameters
@@ -391,7 +392,6 @@ def local_update(start, words, rows, batches, lane, batch_size, dtype=np.float64
     rows : (n_rows, n_topics) of these at least, as the last merge left them; not changed
     batches : csr_arrays of documents, whose columns are positions in words; one, in the first round of all
     lane : number of the lane
-    batch_size : documents of a batch, at most
     dtype : float64 or float32, to which what is added is rounded
     at : (n_words,) where in rows those of the words are; None: they are these, in their order
 
@@ -420,8 +420,6 @@ def local_update(start, words, rows, batches, lane, batch_size, dtype=np.float64
     left = 1.0  # of each entry of the start, in the store: the scale says the rest
     with Workers(start.estimator.n_jobs) as workers:
         for i, X in enumerate(batches):
-            if X.shape[0] > batch_size:
-                raise ValueError(f"a batch has {X.shape[0]} documents; batch_size={batch_size}.")
             update = start.update(start.n_updates + i)
             rho = method.step_size(state, update, state.n_topic_updates + 1 + i)
             kept = rule.kept(rho, is_first)

@@ -641,8 +641,8 @@ class Inference:
     @cached_property
     def settings(self):
         """The parameters by name, without those as large as the model, which say nothing of inference."""
-        state = vars(self.model)
-        given = {name: state[name] for name in self.model._parameter_constraints if name in state}
+        names = [name for name in self.model._parameter_constraints if hasattr(self.model, name)]
+        given = {name: getattr(self.model, name) for name in names}
         large = {name for name in READ_BY_TRAINING & given.keys() if not isinstance(given[name], SMALL)}
         return {name: value for name, value in given.items() if name not in large}
 

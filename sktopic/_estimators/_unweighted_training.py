@@ -72,7 +72,7 @@ def partial_fit(self: Model, X: DocumentsLike, y: object = None) -> Model:
 
 
 class NoRequest:
-    """In the place of set_fit_request: scikit-learn gives that to classes for parameters that fit has there."""
+    """In the place of `set_fit_request`, which classes inherit from those whose fit has more parameters."""
 
     def __get__(self, model, owner):
         raise AttributeError(

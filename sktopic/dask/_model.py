@@ -283,7 +283,8 @@ class DaskTopicModel(BaseEstimator):
     def _in_tasks(self, estimator, tasks):
         """A copy of the estimator as tasks have it: small, and with one thread on a worker."""
         estimator = copy(estimator)
-        vars(estimator).pop("feature_names_in_", None)
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
         if tasks.client is not None:
             estimator.set_params(n_jobs=1)
         return estimator

@@ -211,9 +211,7 @@ def lane_of_shards(start, documents, gathered, lane, round_):
 
 
 def _lane(start, words, rows, batches, lane, round_, at=None):
-    return local_update(
-        start, words, rows, batches, lane, round_.batch_size, np.dtype(round_.delta_dtype), at
-    )
+    return local_update(start, words, rows, batches, lane, np.dtype(round_.delta_dtype), at)
 
 
 def rows_of_words(rows, first_word, last_word, words):

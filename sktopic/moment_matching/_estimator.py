@@ -108,7 +108,7 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         method = self._method()
-        if not hasattr(self, "_state"):
+        if self._state is None:
             stream = self._begin(X, method, streamed=True)
         else:
             stream = self._continue(X, method)
