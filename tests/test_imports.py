@@ -21,7 +21,7 @@ def test_modules_are_imported_when_they_are_asked_for(name):
 def test_import_takes_little_longer_than_that_of_scikit_learn():
     """It brings no package but those that scikit-learn needs anyway, and of its own modules not many.
 
-    They take some 0.13 s, a twelfth of what scikit-learn takes. Seconds depend on what else a machine does.
+    They take some 0.15 s, a tenth of what scikit-learn takes. Seconds depend on what else a machine does.
     """
     program = (
         "import sys, sklearn.decomposition, sklearn.pipeline; before = {*sys.modules}; "
@@ -29,7 +29,7 @@ def test_import_takes_little_longer_than_that_of_scikit_learn():
     )
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     brought = run.stdout.split()
-    assert sum(name.split(".")[0] == "sktopic" for name in brought) < 170
+    assert sum(name.split(".")[0] == "sktopic" for name in brought) < 190
     packages = {name.split(".")[0] for name in brought if not name.startswith("_cy")}
     needed = {"sktopic", "sklearn", "scipy", "numpy", "joblib", "threadpoolctl"}
     assert packages - sys.stdlib_module_names <= needed

@@ -18,7 +18,7 @@ PACKAGE = Path(sktopic.__file__).parent
 # Classes of ours, from an estimator on: itself, its family, its kind, TopicModel.
 LONGEST_CHAIN = 4
 MOST_ARGUMENTS, MOST_KERNEL_ARGUMENTS = 7, 10
-LONGEST_CLASS = 250  # lines without the docstring
+LONGEST_CLASS = 250  # lines without docstrings
 MOST_FILES_AT_THE_TOP = 10
 # Modules that go behind attributes, by vars() and object.__new__: let there be fewer, not more.
 BEHIND_ATTRIBUTES = {
@@ -96,8 +96,9 @@ def test_classes_are_no_longer_than_a_reader_keeps_in_mind():
     for name, tree in sources(".py").items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                documented = len((ast.get_docstring(node, clean=False) or "").splitlines())
-                lines = node.end_lineno - node.lineno - documented
+                parts = [each for each in ast.walk(node) if isinstance(each, (ast.ClassDef, ast.FunctionDef))]
+                documented = [len((ast.get_docstring(each, clean=False) or "").splitlines()) for each in parts]
+                lines = node.end_lineno - node.lineno - sum(documented)
                 if lines > LONGEST_CLASS:
                     long[f"{name} {node.name}"] = lines
     assert not long
