@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from sktopic._inference import InferenceStep, TrainingStep
-from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed, grown
 from sktopic._topics._fitted_topic_prior import (
     TopicWordPrior,
@@ -18,7 +17,6 @@ from sktopic._topics._fitted_topic_prior import (
     prior_of_more_words,
 )
 from sktopic._topics._prior import PRIOR_INERTIA, PriorLearner, check_prior, learned_topic_word_prior
-from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_words
 from sktopic._topics._word_count_views import (
     average_probabilities,
@@ -27,10 +25,10 @@ from sktopic._topics._word_count_views import (
     posterior_bound,
     probabilities,
 )
-from sktopic._topics._word_counts import INITIAL_KEY, LEANING, WordCounts
-from sktopic._training._minibatches import LONG_WORK
+from sktopic._topics._word_counts import LEANING, WordCounts
+from sktopic._training._minibatch_state import random_words, state_at_start
 from sktopic._training._statistics_updates import BatchCounts
-from sktopic._training._step_size import combined_step
+from sktopic._training._updates import gathered_topics, step_size, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
 from sktopic.lda._minibatch_state import LDAState
 from sktopic.lda._topic_exchange import best_order, evidence_gains, may_exchange
@@ -174,9 +172,12 @@ class MinibatchLDA:
 
     def start(self, n_features, seed):
         """The state before the first update."""
-        words = self._initial_words(n_features, seed)
-        state = LDAState(
-            words=words,
+        given, averaged = self.start_from.components, self.start_from.averaged
+        words = random_words(n_features, self.n_components, seed, given, average=averaged)
+        state = state_at_start(
+            LDAState,
+            words,
+            seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
             word_prior=TopicWordPrior(base=self.word_prior.default),
             prior_rule=None,
@@ -184,30 +185,13 @@ class MinibatchLDA:
             n_prior_updates=0,
             n_tokens_seen=0.0,
             n_lengths_seen=0.0,
-            total_samples=0.0,
-            corpus_size=0,
-            n_samples_seen=0,
-            n_passes=0,
-            n_updates=0,
-            n_topic_updates=0,
-            seed=seed,
         )
         state = self.adopted(state)
-        prior, given = state.word_prior, self.start_from.components
+        prior = state.word_prior
         if prior.entries is not None:
             n_given = 0 if given is None else len(given)
             words.lean(prior.base, prior.entries, self.start_from.leaning, n_given)
         return changed(state, words=self.rule.started(words, prior.base))
-
-    def _initial_words(self, n_features, seed):
-        n, given = self.n_components, self.start_from.components
-        if given is not None:
-            given = check_components_init(given, n_features, most=n)
-        key = combine_keys(seed, INITIAL_KEY)
-        words = WordCounts.random(n_features, n, key, average=self.start_from.averaged)
-        if given is not None:
-            words.start_from(given)
-        return words
 
     def adopted(self, state):
         """The state with parameters that were changed since the last call."""
@@ -281,11 +265,7 @@ class MinibatchLDA:
 
     def step_size(self, state, update, t=None):
         """How far an update moves averages; t, if not one more than the updates so far that had words."""
-        if update.is_whole_corpus:
-            return 1.0
-        t = state.n_topic_updates + 1 if t is None else t
-        first_pass = state.n_samples_seen < update.total_samples
-        return combined_step(self.steps, t, update.n_updates, first_pass)
+        return step_size(self.steps, state, update, t)
 
     def kept(self, state, update):
         return self._rule(state, update).kept(self.step_size(state, update), state.n_topic_updates == 0)
@@ -300,13 +280,7 @@ class MinibatchLDA:
         if self.iterations is not None and batch.n_words > 0:
             return self._boosted(state, batch, keys, update, workers)
         topics = self.view(state.words, self.unit(state, update.total_samples), state.word_prior)
-        gathered = topics.gather(batch.words, prior, workers)
-        if update.earlier_share > 0.0:
-            # Passes come in random orders: so all documents, those of the batch too, are in what earlier
-            # passes have left of the statistics as often as its share says.
-            weights = batch.weights_up_to_one()
-            often = update.earlier_share * update.total_samples / state.corpus_size * weights
-            gathered.own = topics.own_tokens(often)
+        gathered = gathered_topics(topics, batch, prior, state, update, workers)
         return self.inference(batch, gathered, prior, keys, workers, self.doc_prior.is_learned)
 
     def absorb(self, state, counts, update, workers):
@@ -384,13 +358,13 @@ class MinibatchLDA:
         return changed(state, word_prior=changed(state.word_prior, base=base))
 
     def work(self, state, counts, update):
-        work, size, rule = counts.expected.work(), state.words.size, self.rule.of(state)
+        rule, rho = self.rule.of(state), self.step_size(state, update)
         passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
-        work += passes * size
-        if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
-            return work
-        discards = rule.discards(self.step_size(state, update), state.n_topic_updates == 0)
-        return work + (size if discards else 0)
+        work = counts.expected.work() + passes * state.words.size
+        return work + work_of_clearing(rule, rho, state, counts)
+
+    def undo(self, state, counts, update):
+        return None
 
     # Boosting
 
