@@ -11,13 +11,12 @@ from sktopic._state._fields import changed, grown
 from sktopic._topics._fitted_topic_prior import (
     TopicWordPrior,
     adopted_prior,
-    edited_prior,
     given_doc_topic_prior,
     n_topics_of_start,
     prior_of_more_words,
 )
 from sktopic._topics._prior import PRIOR_INERTIA, PriorLearner, check_prior, learned_topic_word_prior
-from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_words
+from sktopic._topics._word_count_edits import frozen_topics
 from sktopic._topics._word_count_views import (
     average_probabilities,
     geometric,
@@ -27,10 +26,9 @@ from sktopic._topics._word_count_views import (
 )
 from sktopic._topics._word_counts import LEANING, WordCounts
 from sktopic._training._minibatch_state import random_words, state_at_start
-from sktopic._training._statistics_updates import BatchCounts
 from sktopic._training._updates import gathered_topics, step_size, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
-from sktopic.lda._minibatch_state import LDAState
+from sktopic.lda._minibatch_state import LDAState, edited_lda
 from sktopic.lda._topic_exchange import best_order, evidence_gains, may_exchange
 
 # Passes over all entries that learning the prior of topics takes, in operations on each.
@@ -278,7 +276,7 @@ class MinibatchLDA:
     def infer(self, state, batch, keys, update, workers):
         prior = state.doc_topic_prior
         if self.iterations is not None and batch.n_words > 0:
-            return self._boosted(state, batch, keys, update, workers)
+            return boosted_counts(self, state, batch, keys, update, workers)
         topics = self.view(state.words, self.unit(state, update.total_samples), state.word_prior)
         gathered = gathered_topics(topics, batch, prior, state, update, workers)
         return self.inference(batch, gathered, prior, keys, workers, self.doc_prior.is_learned)
@@ -298,8 +296,8 @@ class MinibatchLDA:
             return state
         state = changed(
             state,
-            words=self._entered(state, state.words, counts, update, workers),
-            **self._learned_prior(state, state.doc_topic_prior, counts.expected, update),
+            words=self.entered(state, state.words, counts, update, workers),
+            **self.learned_prior(state, state.doc_topic_prior, counts.expected, update),
         )
         state = self._exchanged(state)
         return changed(
@@ -309,12 +307,12 @@ class MinibatchLDA:
             n_lengths_seen=state.n_lengths_seen + counts.n_documents,
         )
 
-    def _entered(self, state, words, counts, update, workers):
+    def entered(self, state, words, counts, update, workers):
         """The statistics after a batch has entered them; arrays change in place."""
         rule = self._rule(state, update)
         return rule(words, counts, self.step_size(state, update), state.n_topic_updates == 0, workers)
 
-    def _learned_prior(self, state, prior, expected, update):
+    def learned_prior(self, state, prior, expected, update):
         """The fields of the state that learning the prior of proportions changes."""
         if not self._learns_prior_now(state):
             return {}
@@ -366,54 +364,11 @@ class MinibatchLDA:
     def undo(self, state, counts, update):
         return None
 
-    # Boosting
-
-    def _boosted(self, state, batch, keys, update, workers):
-        words = np.arange(batch.n_words, dtype=np.int32)
-        prior = state.word_prior
-        entries = None if prior.entries is None else prior.entries.of_words(batch.words)
-
-        def topics_of(counts):
-            return probabilities(counts, update.total_samples, prior.base, entries)
-
-        def enter(counts, expected):
-            found = BatchCounts(expected, words, batch.total_weight, batch.total_tokens)
-            return self._entered(state, counts, found, update, workers)
-
-        def learn(doc_topic_prior, expected):
-            learned = self._learned_prior(state, doc_topic_prior, expected, update)
-            return learned.get("doc_topic_prior", doc_topic_prior)
-
-        return boosted_counts(
-            self.iterations(batch, keys, self.doc_prior.is_learned),
-            of_words(state.words, batch.words),
-            state.doc_topic_prior,
-            topics_of,
-            enter,
-            learn,
-            workers,
-        )
-
     # Edits
 
     def edited(self, state, edit):
         """The state after a TopicEdit; no array is changed in place."""
-        if state.words.averages and edit.merged.any():
-            raise ValueError("average=True: the past topics that are averaged cannot be merged.")
-        prior, averages = state.doc_topic_prior, state.prior_averages
-        if state.prior_rule == "gamma":  # averages of expected tables, and one of all topics
-            averages = np.append(edit.sums(averages[:-1]), averages[-1])
-        elif state.prior_rule == "shares":
-            averages = edit.sums(averages)
-        elif state.prior_rule is not None:
-            averages = edit.log_means(averages, prior)
-        return changed(
-            state,
-            words=edited_topics(state.words, edit),
-            word_prior=edited_prior(state.word_prior, edit),
-            doc_topic_prior=edit.sums(prior),
-            prior_averages=averages,
-        )
+        return edited_lda(state, edit)
 
     def frozen(self, state, topics):
         """The state in which these topics are frozen, and no others."""
