@@ -199,7 +199,7 @@ UPDATES = {
     "averaged": (partial(OnlineEMLDA, n_components=5, average=True), (WordCounts, "count_average")),
     "summed": (partial(StreamingVariationalLDA, n_components=5), (WordCounts, "add")),
     "langevin": (partial(LangevinLDA, n_components=5), (LangevinUpdate, "__call__")),
-    "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (MinibatchLDA, "_learned_prior")),
+    "prior": (partial(HybridLDA, n_components=5, doc_topic_prior="auto"), (MinibatchLDA, "learned_prior")),
     "hybrid HDP": (partial(HybridHDP, n_components=5), (HybridTopics, "_learned_root")),
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (_online_em_method, "with_births")),

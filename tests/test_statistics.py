@@ -29,8 +29,8 @@ from sktopic._topics._word_counts import (
     WordCounts,
     no_average,
 )
-from sktopic._training import _minibatches
-from sktopic.lda import StreamingVariationalLDA, _minibatch_method
+from sktopic._training import _minibatches, _updates
+from sktopic.lda import StreamingVariationalLDA
 
 N_FEATURES, N_TOPICS = 30, 4
 
@@ -436,7 +436,7 @@ def test_large_statistics_are_copied_only_if_a_first_update_discards_them(words,
         copies.append(duplicate(self))
         return copies[-1]
 
-    for module in (_minibatches, _minibatch_method):
+    for module in (_minibatches, _updates):
         monkeypatch.setattr(module, "LONG_WORK", 10_000)
     monkeypatch.setattr(_minibatches, "duplicate", noted)
     X = np.zeros((1, 5000))

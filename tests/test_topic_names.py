@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +14,14 @@ from sklearn.pipeline import make_pipeline
 import sktopic
 from sktopic._estimators._topic_names import renamed
 from sktopic.datasets import make_bars
-from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
+from sktopic.hdp import (
+    CollapsedGibbsHDP,
+    DirectAssignmentHDP,
+    HybridHDP,
+    OnlineEMHDP,
+    OnlineVariationalHDP,
+    _minibatch_method,
+)
 from sktopic.inspection import name_topics, topics_over_time
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
 from sktopic.moment_matching import DegenerateDirichletLDA
@@ -145,8 +151,9 @@ def test_names_stay_with_topics_that_come_and_go(monkeypatch, cls, after):
     name_topics(model, NAMES)
 
     def let_be_in_use(columns):
-        module = sys.modules[type(model._method()).__module__]
-        monkeypatch.setattr(module, "columns_in_use", lambda state, unit: np.isin(range(4), columns))
+        monkeypatch.setattr(
+            _minibatch_method, "columns_in_use", lambda state, unit: np.isin(range(4), columns)
+        )
         model._state = model._method().reported(model._state)
 
     let_be_in_use([1, 3])

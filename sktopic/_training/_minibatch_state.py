@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import State, array, count, number, part
-from sktopic._topics._word_counts import WordCounts
+from sktopic._topics._topic_rows import check_components_init
+from sktopic._topics._word_counts import INITIAL_KEY, WordCounts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,3 +42,30 @@ class MinibatchState(State):
     n_topic_updates: int = count()
     seed: int = count()
     validation_scores: np.ndarray | None = array(np.float64, None, optional=True)
+
+
+def random_words(n_features, n_topics, seed, components=None, *, average=False):
+    """WordCounts of random topics; those of components, an array or None, come first.
+
+    average : whether topics are averaged over updates
+    """
+    given = None if components is None else check_components_init(components, n_features, most=n_topics)
+    words = WordCounts.random(n_features, n_topics, combine_keys(seed, INITIAL_KEY), average=average)
+    if given is not None:
+        words.start_from(given)
+    return words
+
+
+def state_at_start(kind: type[MinibatchState], words, seed, **own):
+    """The state of a class before the first update; own : its own fields."""
+    return kind(
+        words=words,
+        total_samples=0.0,
+        corpus_size=0,
+        n_samples_seen=0,
+        n_passes=0,
+        n_updates=0,
+        n_topic_updates=0,
+        seed=seed,
+        **own,
+    )

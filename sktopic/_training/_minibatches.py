@@ -60,11 +60,7 @@ class Update:
 
 
 class MinibatchMethod(Protocol):
-    """What the loop asks of a method; ``state`` is a MinibatchState.
-
-    A long update changes a copy of the statistics. A method can save the copy: its optional function
-    ``undo(state, counts, update)`` returns a function that restores the statistics after the update, or None.
-    """
+    """What the loop asks of a method; ``state`` is a MinibatchState."""
 
     reads_whole_batches: bool  # whether the document step, or the update, has to see a batch as a whole
     learns_from_gains: bool  # whether an update is to have the PriorStatistics of its documents
@@ -81,6 +77,9 @@ class MinibatchMethod(Protocol):
 
     def kept(self, state: Any, update: Update) -> float:
         """What the update multiplies earlier statistics by."""
+
+    def undo(self, state: Any, counts: BatchCounts, update: Update) -> Callable[[], None] | None:
+        """Return a function that restores the statistics after a long update; None: it changes a copy."""
 
 
 class Training(Protocol):
@@ -228,7 +227,7 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
     counts = counts_of_batch(method, state, reader, rows, update, workers)
     # Ctrl-C waits for the update; or, where that may take long, stops it, and leaves no trace.
     short = method.work(state, counts, update) < LONG_WORK
-    undo = None if short or not hasattr(method, "undo") else method.undo(state, counts, update)
+    undo = None if short else method.undo(state, counts, update)
     with training.changing(), training.complete_or_undone(waits=short, undo=undo):
         if not short and undo is None:
             state = changed(state, words=duplicate(state.words))

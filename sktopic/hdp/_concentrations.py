@@ -35,10 +35,6 @@ class Concentration:
     def is_learned(self):
         return self.value == "auto"
 
-    def adopted(self, present):
-        """What training goes on with, after the present value."""
-        return present if self.is_learned else float(self.value)
-
 
 def check_concentration_priors(model):
     """Raise ValueError for priors that are not a shape and a rate."""
@@ -50,13 +46,6 @@ def check_concentration_priors(model):
                 f"{name}_prior={prior!r}: shape and rate, two numbers between {SMALLEST:g} and "
                 f"{LARGEST:g}, are allowed."
             )
-
-
-def adopt_concentrations(model):
-    """Go on with the concentrations that are given."""
-    for name in NAMES:
-        if getattr(model, name) != "auto":
-            setattr(model, f"{name}_", float(getattr(model, name)))
 
 
 def draw_concentration(value, prior, *, n_tables, sizes, times, generator):

@@ -1,20 +1,15 @@
 """Direct assignment from mini-batches: a step of weights, topics and concentrations, and moves of topics."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sktopic._inference import InferenceStep
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import changed, edited, grown
-from sktopic._topics._topic_rows import check_components_init
-from sktopic._topics._word_count_edits import edited_topics, frozen_topics
-from sktopic._topics._word_count_views import posterior_bound, probabilities
-from sktopic._topics._word_counts import INITIAL_KEY, WordCounts
-from sktopic._training._minibatches import LONG_WORK
-from sktopic._training._statistics_updates import DocumentAverage
-from sktopic._training._step_size import StepSize
+from sktopic._state._fields import changed, edited
+from sktopic._topics._word_count_views import posterior_bound
+from sktopic._training._minibatch_state import random_words
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -25,13 +20,13 @@ from sktopic.hdp._direct_assignment_state import (
     weights_bound,
 )
 from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._hdp_state import MOVE, words_in_use
+from sktopic.hdp._hdp_state import MOVE, hdp_at_start, words_in_use
 from sktopic.hdp._memoized._stored import after_edit, checked, no_summaries
+from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._moves import Moves, moves_work
 from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, SharedParameters, fit_weights
 
 MOVE_KEY = 0x6D6F7665
-RULE = DocumentAverage()
 
 
 @dataclass(frozen=True)
@@ -48,15 +43,13 @@ class MoveSettings:
     confidence: float
 
 
-@dataclass(frozen=True)
-class DirectAssignment:
+@dataclass(frozen=True, kw_only=True)
+class DirectAssignment(HDPMethod):
     """Direct assignment trained on mini-batches.
 
     Attributes
     ----------
-    n_components : number of topics at the start
     inference : DocumentInference
-    steps : step size, a function of the number of the update
     parameters : SharedParameters
     moves : MoveSettings, or None: topics are neither split nor merged
     document_start : 'cold', 'warm' or 'better', where inference starts of a document that was seen before
@@ -64,50 +57,34 @@ class DirectAssignment:
     learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
     """
 
-    n_components: int
     inference: DocumentInference
-    steps: StepSize
     parameters: SharedParameters
     moves: MoveSettings | None = None
     document_start: str = "cold"
     components: Any = None
     learning_method: str = "online"
 
-    reads_whole_batches = True
-    learns_from_gains = False
-    averages = False  # documents do not take what they have left in the statistics out of them
+    averages: ClassVar[bool] = (
+        False  # documents do not take what they have left in the statistics out of them
+    )
 
     # The start, and parameters that are changed later
 
     def start(self, n_features, seed):
         """The state before the first update."""
         n, memoized = self.n_components, self.learning_method == "memoized"
-        words = WordCounts.random(n_features, n, combine_keys(seed, INITIAL_KEY))
-        if self.components is not None:
-            words.start_from(check_components_init(self.components, n_features, most=n))
-        state = DirectAssignmentState(
-            words=words,
-            topic_concentration=1.0,
-            doc_concentration=1.0,
+        words = random_words(n_features, n, seed, self.components)
+        state = hdp_at_start(
+            DirectAssignmentState,
+            words,
+            seed,
             topic_word_prior=self.parameters.word_prior_start,
-            ids=np.arange(n),
-            next_id=n,
-            in_use=np.arange(n),
-            topic_weights=np.empty(0),
-            doc_topic_prior=np.empty(0),
             weights=np.full(n, (1.0 - SMALLEST_WEIGHT) / n),
             births=np.zeros(n, dtype=np.int64),
             trials=np.zeros(n, dtype=TRIALS),
             move_history=np.empty(0, dtype=MOVE),
             summaries=no_summaries(n) if memoized else None,
             training_history=np.empty(0, dtype=PASS) if memoized else None,
-            total_samples=0.0,
-            corpus_size=0,
-            n_samples_seen=0,
-            n_passes=0,
-            n_updates=0,
-            n_topic_updates=0,
-            seed=seed,
         )
         return reported(self.adopted(state))
 
@@ -126,15 +103,12 @@ class DirectAssignment:
     # Topics
 
     def unit(self, state):
-        """What one unit of the statistics stands for, in tokens of the corpus."""
         return state.unit
 
-    def topics(self, state):
-        """The topics that are reported, TopicProbabilities."""
-        return probabilities(words_in_use(state), state.unit, state.topic_word_prior)
+    def reported(self, state):
+        return reported(state)
 
     def inference_topics(self, state):
-        """The topics that transform infers documents with."""
         return self.inference.topics(state, words_in_use(state))
 
     def prediction(self, state) -> InferenceStep[Any]:
@@ -154,20 +128,11 @@ class DirectAssignment:
 
     # An update
 
-    def step_size(self, state, update):
-        return 1.0 if update.is_whole_corpus else self.steps(state.n_topic_updates + 1)
-
-    def kept(self, state, update):
-        return RULE.kept(self.step_size(state, update), state.n_topic_updates == 0)
-
     def infer(self, state, batch, keys, update, workers):
         return self.inference(batch, of_corpus(state, update), workers)
 
-    def absorb(self, state, counts, update, workers):
-        state = of_corpus(state, update)
-        if counts.n_tokens > 0.0:
-            state, _ = self.updated(state, counts, update, workers)
-        return reported(state)
+    def learned(self, state, counts, update, workers):
+        return self.updated(state, counts, update, workers)[0]
 
     def updated(self, state, counts, update, workers):
         """The state after BatchCounts with words, and the tokens (n_documents, n_topics) of its documents."""
@@ -182,14 +147,14 @@ class DirectAssignment:
         if moves is not None and self.moves.max_splits:
             state, splits = moves.propose_splits(state, found, rho, self.moves.max_splits)
         is_first = state.n_topic_updates == 0
-        words = RULE(state.words, replace(counts, expected=found), rho, is_first, workers)
+        words = self.rule(state.words, replace(counts, expected=found), rho, is_first, workers)
         state, tokens = changed(state, words=words), found.tokens
         if splits:
             state, tokens, parted = moves.split(state, splits, found)
             made = made + parted
         if not is_first or update.is_whole_corpus:  # the very first batch has read random topics
             state = self.parameters.moved(state, tokens, batch, scale, rho, workers)
-        return counted(after_moves(state, made)), tokens
+        return after_moves(state, made), tokens
 
     def _moves_by(self, state, batch, scale, update, workers):
         """The Moves by a batch; None if there are none."""
@@ -205,39 +170,14 @@ class DirectAssignment:
 
     def work_without_moves(self, state, counts, update):
         """Operations of an update in which topics stay what they are, roughly."""
-        work, size = counts.expected.work(), state.words.size
-        work += 40 * WEIGHT_ITERATIONS * counts.expected.gamma.size
-        if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
-            return work
-        discards = RULE.discards(self.step_size(state, update), state.n_topic_updates == 0)
-        return work + (size if discards else 0)
+        fitting = 40 * WEIGHT_ITERATIONS * counts.expected.gamma.size
+        return super().work(state, counts, update) + fitting
 
     # Edits
 
-    def edited(self, state, edit):
-        """The state after a TopicEdit of topics in use; no array is changed in place."""
-        edit = edit.of_columns(state.in_use, state.n_topics, keeps_columns=False)
+    def edited_columns(self, state, edit):
         summaries = state.summaries
         if summaries is not None:
             summaries = after_edit(checked(summaries, state.words.n_features), edit)
-        words, ids = edited_topics(state.words, edit), edit.left(state.ids)
-        return reported(changed(edited(state, edit), words=words, ids=ids, summaries=summaries))
-
-    def frozen(self, state, columns):
-        """The state in which the topics of these columns are frozen, and no others."""
-        words = frozen_topics(state.words, columns, state.unit, state.topic_word_prior)
-        return changed(state, words=words)
-
-    def grown(self, state, n_words):
-        """The state with so many words more."""
-        return grown(state, n_words)
-
-
-def of_corpus(state, update):
-    """The state for a corpus of the size that an update says."""
-    return changed(state, total_samples=float(update.total_samples))
-
-
-def counted(state):
-    """The state with an update more by a batch that had words."""
-    return changed(state, n_topic_updates=state.n_topic_updates + 1)
+        state = super().edited_columns(edited(state, edit), edit)
+        return changed(state, summaries=summaries)

@@ -6,7 +6,7 @@ would gain is summed up over the corpus, and then these moves are made.
 
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -18,9 +18,19 @@ from sktopic._training._minibatches import (
     fit_minibatches,
     pass_minibatches,
 )
-from sktopic.hdp._direct_assignment_method import DirectAssignment, counted, of_corpus
+from sktopic.hdp._direct_assignment_method import DirectAssignment
 from sktopic.hdp._direct_assignment_state import after_moves, reported
 from sktopic.hdp._final_moves import FinalMoves, final_work, make_all
+from sktopic.hdp._minibatch_method import HDPUpdates, of_corpus
+
+
+class PassUpdates(HDPUpdates):
+    """Base class of the methods of a pass."""
+
+    averages: ClassVar[bool] = False
+
+    def reported(self, state):
+        return reported(state)
 
 
 class LastPass(MinibatchMethod, Protocol):
@@ -80,7 +90,7 @@ def finish(run, last):
 
 
 @dataclass
-class FinalPass:
+class FinalPass(PassUpdates):
     """The last pass in mini-batches: topics are held fixed until it ends.
 
     Attributes
@@ -92,20 +102,13 @@ class FinalPass:
     method: DirectAssignment
     moves: FinalMoves | None = None
 
-    reads_whole_batches = True
-    learns_from_gains = False
-    averages = False
-
     def infer(self, state, batch, keys, update, workers):
         return self.method.infer(state, batch, keys, update, workers)
 
-    def absorb(self, state, counts, update, workers):
-        state = of_corpus(state, update)
-        if counts.n_tokens > 0.0:
-            self.moves = self.moves or FinalMoves(state, self.method.inference)
-            self.moves.add(counts, workers)
-            state = counted(state)
-        return reported(state)
+    def learned(self, state, counts, update, workers):
+        self.moves = self.moves or FinalMoves(state, self.method.inference)
+        self.moves.add(counts, workers)
+        return state
 
     def work(self, state, counts, update):
         return self.method.work_without_moves(state, counts, update) + final_work(counts.expected)
@@ -121,7 +124,7 @@ class FinalPass:
 
 
 @dataclass
-class WholeCorpus:
+class WholeCorpus(PassUpdates):
     """The method for batches of all documents, which start from where they ended in the pass before.
 
     Attributes
@@ -133,19 +136,13 @@ class WholeCorpus:
     method: DirectAssignment
     tokens: np.ndarray | None = None
 
-    reads_whole_batches = True
-    learns_from_gains = False
-    averages = False
-
     def infer(self, state, batch, keys, update, workers):
         method, state = self.method, of_corpus(state, update)
         return method.inference.started(method.document_start, batch, state, workers, self.tokens)
 
-    def absorb(self, state, counts, update, workers):
-        state = of_corpus(state, update)
-        if counts.n_tokens > 0.0:
-            state, self.tokens = self.method.updated(state, counts, update, workers)
-        return reported(state)
+    def learned(self, state, counts, update, workers):
+        state, self.tokens = self.method.updated(state, counts, update, workers)
+        return state
 
     def work(self, state, counts, update):
         return self.method.work(state, counts, update)
@@ -155,7 +152,7 @@ class WholeCorpus:
 
 
 @dataclass
-class FinalPassOfWholeCorpus:
+class FinalPassOfWholeCorpus(PassUpdates):
     """The last pass, which ends when no move raises the bound.
 
     Attributes
@@ -165,19 +162,12 @@ class FinalPassOfWholeCorpus:
 
     corpus: WholeCorpus
 
-    reads_whole_batches = True
-    learns_from_gains = False
-    averages = False
-
     def infer(self, state, batch, keys, update, workers):
         return self.corpus.infer(state, batch, keys, update, workers)
 
-    def absorb(self, state, counts, update, workers):
-        state = of_corpus(state, update)
-        if counts.n_tokens > 0.0:
-            state, made = make_all(state, self.corpus.method.inference, counts, workers)
-            state = counted(after_moves(state, made))
-        return reported(state)
+    def learned(self, state, counts, update, workers):
+        state, made = make_all(state, self.corpus.method.inference, counts, workers)
+        return after_moves(state, made)
 
     def work(self, state, counts, update):
         method = self.corpus.method

@@ -9,7 +9,7 @@ from sktopic._state._fields import array, changed, part, those_left, total
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import merged_topics, of_topics
 from sktopic._topics._word_count_views import expected_counts, expected_tokens
-from sktopic.hdp._hdp_state import MOVE, HDPState, are_in_use, columns_in_use, noted_moves
+from sktopic.hdp._hdp_state import MOVE, HDPState, are_in_use, columns_in_use, noted_moves, reporting
 from sktopic.hdp._memoized._stored import StoredSummaries
 
 # Least weight of a topic, and of all that are out of reach.
@@ -114,7 +114,7 @@ def weights_bound(state):
 def reported(state):
     """The state that says which of its topics are in use."""
     used = np.flatnonzero(columns_in_use(state, state.unit))
-    return changed(state, in_use=used, topic_weights=state.weights[used], doc_topic_prior=state.prior[used])
+    return reporting(state, used, state.weights[used])
 
 
 def after_moves(state, moves, elbo=np.nan):

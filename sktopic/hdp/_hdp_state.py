@@ -1,13 +1,14 @@
 """What mini-batch methods for the HDP have learned: topics that come and go, some of which are in use."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._state._fields import array, count, number
+from sktopic._state._fields import array, changed, count, number
+from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens
-from sktopic._training._minibatch_state import MinibatchState
+from sktopic._training._minibatch_state import MinibatchState, state_at_start
 
 # Expected tokens in the corpus from which on a topic is in use.
 FEWEST_TOKENS = 1.0
@@ -69,6 +70,27 @@ class HDPState(MinibatchState):
             raise ValueError(f"in_use has not ascending numbers of the {n_topics} topics in training")
 
 
+def hdp_at_start(kind: type[HDPState], words, seed, **own):
+    """The state of a class before the first update, all of whose topics are in use; own : its own fields."""
+    n_topics = words.n_topics
+    shared = {
+        "topic_concentration": 1.0,
+        "doc_concentration": 1.0,
+        "topic_word_prior": 1.0,
+        "ids": np.arange(n_topics),
+        "next_id": n_topics,
+        "in_use": np.arange(n_topics),
+        "topic_weights": np.ones(n_topics),
+        "doc_topic_prior": np.ones(n_topics),
+    }
+    return state_at_start(kind, words, seed, **{**shared, **own})
+
+
+def with_parameters(state, **values):
+    """The state with parameters of these values; those that are "auto" stay what has been learned."""
+    return changed(state, **{name: float(value) for name, value in values.items() if value != "auto"})
+
+
 def are_in_use(tokens):
     """Whether topics with these numbers of expected tokens are in use; the largest always is."""
     found = tokens >= FEWEST_TOKENS
@@ -86,11 +108,23 @@ def columns_in_use(state, unit):
     return are_in_use(expected_tokens(state.words, unit))
 
 
+def reporting(state, in_use, weights, prior=None):
+    """The state that reports the topics of some columns.
+
+    in_use : numbers of the columns
+    weights : of their topics
+    prior : Dirichlet parameters of proportions for these; None: doc_concentration times the weights
+    """
+    if prior is None:
+        prior = np.maximum(state.doc_concentration * weights, SMALLEST)
+    return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
+
+
 def named_anew(state, columns):
     """The state in which the topics of some columns are new ones."""
     ids = state.ids.copy()  # which others may hold
     ids[columns] = state.next_id + np.arange(len(columns))
-    return replace(state, ids=ids, next_id=state.next_id + len(columns))
+    return changed(state, ids=ids, next_id=state.next_id + len(columns))
 
 
 def words_in_use(state):

@@ -10,7 +10,6 @@ from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import default_topic_word_prior
 from sktopic._training._minibatches import fit_minibatches
-from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, Concentration
 from sktopic.hdp._estimator import MinibatchHDPEstimator
@@ -330,7 +329,6 @@ class HybridHDP(MinibatchHDPEstimator):
         settings = {
             "n_components": self.n_components,
             "prediction": GibbsInference(self.transform_burn_in, self.transform_sweeps),
-            "rule": DocumentAverage(),
             "steps": StepSize(self.learning_offset, self.learning_decay),
             "root_prior": RootPrior(
                 topic_concentration=Concentration(self.topic_concentration, *self.topic_concentration_prior),
@@ -339,7 +337,7 @@ class HybridHDP(MinibatchHDPEstimator):
                 shared=self.reuse_topics,
             ),
             "topic_word_prior": self._topic_word_prior(),
-            "components_init": self.components_init,
+            "components": self.components_init,
         }
         if self.split_merge:
             return SplitMergeTopics(

@@ -7,47 +7,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed, grown
-from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
-from sktopic._topics._word_counts import INITIAL_KEY, WordCounts
-from sktopic._training._minibatches import LONG_WORK
 from sktopic._training._statistics_updates import DocumentAverage
-from sktopic.hdp._hdp_state import HDPState, words_in_use
+from sktopic._training._updates import step_size, work_of_clearing
+from sktopic.hdp._hdp_state import columns_in_use, with_parameters, words_in_use
 
 
-@dataclass(frozen=True, kw_only=True)
-class OnlineHDP(ABC):
-    """Base class of methods whose statistics are a mean over documents.
+class HDPUpdates(ABC):
+    """Base class of what updates an HDPState.
 
-    A subclass defines the state before the first update (`start`), the document step (`infer`), the update by
-    a batch with words (`learned`), and the topics in use and their weights (`reported`).
-
-    Attributes
-    ----------
-    n_components : number of topics at the start
-    topic_concentration, doc_concentration, topic_word_prior : the parameters
-    steps : step size, a function of the number of the update
+    A subclass defines the document step (`infer`), the update by a batch with words (`learned`), and the
+    topics in use and their weights (`reported`).
     """
 
-    n_components: int
-    topic_concentration: float
-    doc_concentration: float
-    topic_word_prior: float
-    steps: Callable[[float], float]
-
-    rule: ClassVar = DocumentAverage()
     averages: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = True
     learns_from_gains: ClassVar[bool] = False
-    # Whether the column of a topic that is merged or dropped stays, for another one.
-    keeps_columns: ClassVar[bool] = False
-
-    @abstractmethod
-    def start(self, n_features: int, seed: int) -> Any:
-        """Return the state before the first update."""
 
     @abstractmethod
     def learned(self, state: Any, counts: Any, update: Any, workers: Any) -> Any:
@@ -57,14 +34,39 @@ class OnlineHDP(ABC):
     def reported(self, state: Any) -> Any:
         """Return the state with the topics in use and their weights."""
 
-    def adopted(self, state):
-        """The state with parameters that were changed since the last call."""
-        return changed(
-            state,
-            topic_concentration=float(self.topic_concentration),
-            doc_concentration=float(self.doc_concentration),
-            topic_word_prior=float(self.topic_word_prior),
-        )
+    def absorb(self, state, counts, update, workers):
+        state = of_corpus(state, update)
+        if counts.n_tokens > 0.0:
+            state = self.learned(state, counts, update, workers)
+            state = changed(state, n_topic_updates=state.n_topic_updates + update.n_updates)
+        return self.reported(state)
+
+    def undo(self, state, counts, update):
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HDPMethod(HDPUpdates):
+    """Base class of methods whose statistics are a mean over documents.
+
+    A subclass also defines the state before the first update (`start`).
+
+    Attributes
+    ----------
+    n_components : number of topics at the start
+    steps : step size, a function of the number of the update
+    """
+
+    n_components: int
+    steps: Callable[..., float]
+
+    rule: ClassVar = DocumentAverage()
+    # Whether the column of a topic that is merged or dropped stays, for another one.
+    keeps_columns: ClassVar[bool] = False
+
+    @abstractmethod
+    def start(self, n_features: int, seed: int) -> Any:
+        """Return the state before the first update."""
 
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
@@ -78,8 +80,12 @@ class OnlineHDP(ABC):
     # Topics
 
     def unit(self, state):
-        """Tokens of the corpus that one unit of the statistics stands for."""
+        """What one unit of the statistics stands for, in tokens of the corpus."""
         return state.total_samples
+
+    def columns_in_use(self, state):
+        """Numbers of the columns whose topics are in use."""
+        return np.flatnonzero(columns_in_use(state, self.unit(state)))
 
     def topics(self, state):
         """The topics that are reported, TopicProbabilities."""
@@ -91,30 +97,21 @@ class OnlineHDP(ABC):
 
     # An update
 
-    def step_size(self, state, t=None):
+    def step_size(self, state, update, t=None):
         """How far an update moves averages; t, if not one more than the updates so far that had words."""
-        return self.steps(state.n_topic_updates + 1 if t is None else t)
+        return step_size(self.steps, state, update, t)
 
     def kept(self, state, update):
-        return self.rule.kept(self.step_size(state), state.n_topic_updates == 0)
+        return self.rule.kept(self.step_size(state, update), state.n_topic_updates == 0)
 
-    def entered(self, state, counts, workers):
+    def entered(self, state, counts, update, workers):
         """The statistics after a batch has entered them; arrays change in place."""
-        return self.rule(state.words, counts, self.step_size(state), state.n_topic_updates == 0, workers)
-
-    def absorb(self, state, counts, update, workers):
-        state = changed(state, total_samples=float(update.total_samples))
-        if counts.n_tokens > 0.0:
-            state = self.learned(state, counts, update, workers)
-            state = changed(state, n_topic_updates=state.n_topic_updates + 1)
-        return self.reported(state)
+        rho, is_first = self.step_size(state, update), state.n_topic_updates == 0
+        return self.rule(state.words, counts, rho, is_first, workers)
 
     def work(self, state, counts, update):
-        work, size = counts.expected.work(), state.words.size
-        if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
-            return work
-        discards = self.rule.discards(self.step_size(state), state.n_topic_updates == 0)
-        return work + (size if discards else 0)
+        rho = self.step_size(state, update)
+        return counts.expected.work() + work_of_clearing(self.rule, rho, state, counts)
 
     # Edits
 
@@ -138,34 +135,29 @@ class OnlineHDP(ABC):
         return grown(state, n_words)
 
 
-def random_words(n_features, n_topics, seed, components):
-    """WordCounts of topics that are random, but for those of components, an array or None."""
-    given = None if components is None else check_components_init(components, n_features, most=n_topics)
-    words = WordCounts.random(n_features, n_topics, combine_keys(seed, INITIAL_KEY))
-    if given is not None:
-        words.start_from(given)
-    return words
+@dataclass(frozen=True, kw_only=True)
+class OnlineHDP(HDPMethod):
+    """Base class of methods with parameters that are not learned.
+
+    Attributes
+    ----------
+    topic_concentration, doc_concentration, topic_word_prior : the parameters
+    """
+
+    topic_concentration: float
+    doc_concentration: float
+    topic_word_prior: float
+
+    def adopted(self, state):
+        """The state with parameters that were changed since the last call."""
+        return with_parameters(
+            state,
+            topic_concentration=self.topic_concentration,
+            doc_concentration=self.doc_concentration,
+            topic_word_prior=self.topic_word_prior,
+        )
 
 
-def state_at_start(kind: type[HDPState], words, seed, **own):
-    """The state of a class before the first update, all of whose topics are in use; own : its own fields."""
-    n_topics = words.n_topics
-    return kind(
-        words=words,
-        total_samples=0.0,
-        corpus_size=0,
-        n_samples_seen=0,
-        n_passes=0,
-        n_updates=0,
-        n_topic_updates=0,
-        seed=seed,
-        topic_concentration=1.0,
-        doc_concentration=1.0,
-        topic_word_prior=1.0,
-        ids=np.arange(n_topics),
-        next_id=n_topics,
-        in_use=np.arange(n_topics),
-        topic_weights=np.ones(n_topics),
-        doc_topic_prior=np.ones(n_topics),
-        **own,
-    )
+def of_corpus(state, update):
+    """The state for a corpus of the size that an update says."""
+    return changed(state, total_samples=float(update.total_samples))

@@ -12,9 +12,11 @@ from sktopic._state._fields import changed, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens, probabilities
+from sktopic._training._minibatch_state import random_words
+from sktopic._training._updates import gathered_topics
 from sktopic.hdp._growing_prior import GrowingPrior
-from sktopic.hdp._hdp_state import HDPState, columns_in_use
-from sktopic.hdp._minibatch_method import OnlineHDP, random_words, state_at_start
+from sktopic.hdp._hdp_state import HDPState, hdp_at_start, reporting
+from sktopic.hdp._minibatch_method import OnlineHDP
 
 BIRTH_KEY = 0x6269727468
 # Births of a batch, at most; and columns for them where their number has no limit, until a batch needs more.
@@ -74,7 +76,7 @@ class GrowingOnlineEM(OnlineHDP):
         share = float(self.doc_concentration) / (n + float(self.topic_concentration))
         prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
         words = random_words(n_features, n, seed, self.components)
-        return self.reported(self.adopted(state_at_start(GrowingState, words, seed, proportions=prior)))
+        return self.reported(self.adopted(hdp_at_start(GrowingState, words, seed, proportions=prior)))
 
     def adopted(self, state):
         state = super().adopted(state)
@@ -83,9 +85,10 @@ class GrowingOnlineEM(OnlineHDP):
 
     def reported(self, state):
         alpha = state.proportions.alpha
-        in_use = np.flatnonzero(columns_in_use(state, self.unit(state))[: state.n_born])
+        in_use = self.columns_in_use(state)
+        in_use = in_use[in_use < state.n_born]
         weights = alpha / max(state.doc_concentration, alpha.sum())
-        return changed(state, in_use=in_use, topic_weights=weights[in_use], doc_topic_prior=alpha[in_use])
+        return reporting(state, in_use, weights[in_use], alpha[in_use])
 
     def edited_columns(self, state, edit):
         n = state.n_born
@@ -114,29 +117,22 @@ class GrowingOnlineEM(OnlineHDP):
         if n_more > 0:
             words = of_topics(words, slice(None), n_spare=n_more)
         topics = probabilities(words, update.total_samples, state.topic_word_prior)
-        gathered = topics.gather(batch.words, prior, workers)
-        if update.earlier_share > 0.0:
-            # Passes come in random orders. So every document, of this batch too, is in the part of the
-            # statistics that earlier passes have left, as often as the share says.
-            weights = batch.weights_up_to_one()
-            often = update.earlier_share * update.total_samples / state.corpus_size * weights
-            gathered.own = topics.own_tokens(often)
-        return gathered
+        return gathered_topics(topics, batch, prior, state, update, workers)
 
     # Updates
 
     def learned(self, state, counts, update, workers):
-        rho, is_first = self.step_size(state), state.n_topic_updates == 0
+        rho, is_first = self.step_size(state, update), state.n_topic_updates == 0
         state = with_spare(state, len(counts.expected.prior) - state.n_born)
-        state = changed(state, words=self.entered(state, counts, workers))
+        state = changed(state, words=self.entered(state, counts, update, workers))
         if not is_first:  # the very first batch reads random topics
-            state = changed(state, proportions=self._learned_proportions(state, counts.expected))
+            state = changed(state, proportions=self._learned_proportions(state, counts.expected, update))
         tokens = expected_tokens(state.words, counts.n_documents / rho)  # of the batch
         drawn = counts.expected.drawn_topics()
         return with_births(state, drawn[tokens[drawn] >= self.min_birth_tokens], counts.words, update)
 
-    def _learned_proportions(self, state, expected):
-        rho = self.step_size(state, PRIOR_INERTIA + state.n_topic_updates)
+    def _learned_proportions(self, state, expected, update):
+        rho = self.step_size(state, update, PRIOR_INERTIA + state.n_topic_updates)
         gains, batch = expected.prior_statistics().topic_gains, expected.batch
         # pi sums to less than one. What is left falls as it does under the process, with a table a document.
         n = float(state.n_samples_seen + batch.total_weight)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._state._fields import array, changed
-from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_views import geometric, posterior_bound
-from sktopic.hdp._hdp_state import HDPState, columns_in_use
-from sktopic.hdp._minibatch_method import OnlineHDP, random_words, state_at_start
+from sktopic._training._minibatch_state import random_words
+from sktopic.hdp._hdp_state import HDPState, hdp_at_start, reporting
+from sktopic.hdp._minibatch_method import OnlineHDP
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
 
 
@@ -61,17 +61,15 @@ class OnlineVariational(OnlineHDP):
     def start(self, n_features, seed):
         n = self.n_components
         words = random_words(n_features, n, seed, self.components)
-        return self.adopted(state_at_start(AtomState, words, seed, atoms=np.full(n, self.n_atoms / n)))
+        return self.adopted(hdp_at_start(AtomState, words, seed, atoms=np.full(n, self.n_atoms / n)))
 
     def adopted(self, state):
         return self.reported(super().adopted(state))
 
     def reported(self, state):
-        in_use = np.flatnonzero(columns_in_use(state, self.unit(state)))
+        in_use = self.columns_in_use(state)
         weights = state.sticks.weights()[in_use]
-        weights = weights / weights.sum()
-        prior = np.maximum(state.doc_concentration * weights, SMALLEST)
-        return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
+        return reporting(state, in_use, weights / weights.sum())
 
     def edited_columns(self, state, edit):
         return changed(super().edited_columns(state, edit), atoms=edit.sums(state.atoms))
@@ -103,11 +101,11 @@ class OnlineVariational(OnlineHDP):
     # Updates
 
     def learned(self, state, counts, update, workers):
-        rho = self.step_size(state)
+        rho = self.step_size(state, update)
         atoms = counts.expected.prior_statistics().topic_gains / counts.n_documents
         return changed(
             state,
-            words=self.entered(state, counts, workers),
+            words=self.entered(state, counts, update, workers),
             atoms=(1.0 - rho) * state.atoms + rho * atoms,
         )
 

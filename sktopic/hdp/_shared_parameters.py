@@ -12,6 +12,7 @@ from sktopic._state._fields import changed
 from sktopic._topics._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._topics._word_count_views import mean_log_probability
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
+from sktopic.hdp._hdp_state import with_parameters
 
 # The largest weight that topics out of reach may have.
 LARGEST_REST = 1.0 - 1e-6
@@ -45,7 +46,7 @@ class SharedParameters:
     def adopted(self, state):
         """The state with the parameters that are given."""
         names = "topic_concentration", "doc_concentration", "topic_word_prior"
-        return changed(state, **{name: float(getattr(self, name)) for name in names if not self.learns(name)})
+        return with_parameters(state, **{name: getattr(self, name) for name in names})
 
     def moved(self, state, tokens, batch, scale, rho, workers):
         """The state after a step of those that are learned, towards their best values for a batch.

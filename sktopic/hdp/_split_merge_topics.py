@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference import GibbsStep, WithPriorStatistics
 from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed
-from sktopic.hdp._hdp_state import MOVE, columns_in_use, noted_moves
+from sktopic.hdp._hdp_state import MOVE, noted_moves
 from sktopic.hdp._hybrid_state import divided_columns, edited_columns
 from sktopic.hdp._hybrid_topics import HybridTopics
 from sktopic.hdp._window import FIRST_WINDOW, Window
@@ -53,17 +54,14 @@ class SplitMergeTopics(HybridTopics):
     kept_inference: GibbsStep
     has_window: bool = True
 
-    reads_whole_batches = True
-    keeps_columns = False
+    reads_whole_batches: ClassVar[bool] = True
+    keeps_columns: ClassVar[bool] = False
 
     def adopted(self, state):
         state = super().adopted(state)
         if state.window is not None:
             return state
         return changed(state, window=Window.empty(FIRST_WINDOW), move_history=np.empty(0, dtype=MOVE))
-
-    def check_continuation(self, state):
-        """n_components may be anything later."""
 
     def infer(self, state, batch, keys, update, workers):
         topic = batch.unassigned()
@@ -86,11 +84,11 @@ class SplitMergeTopics(HybridTopics):
         """Always: topics come and go between passes."""
         return True
 
-    def _absorbed(self, state, counts, update, workers):
+    def learned(self, state, counts, update, workers):
         """As of HybridTopics; and at the end of a window, topics are moved."""
         drawn = counts.expected
         enters = self._enters_window(state)
-        state = super()._absorbed(state, counts, update, workers)
+        state = super().learned(state, counts, update, workers)
         if not enters:
             return state
         window = state.window.with_batch(drawn.batch, drawn.topic)
@@ -133,8 +131,7 @@ class SplitMergeTopics(HybridTopics):
 
     def noted(self, state, moves):
         """The state with moves in its history, which is that after them."""
-        n_in_use = np.count_nonzero(columns_in_use(state, self.unit(state)))
-        return changed(state, move_history=noted_moves(state, moves, n_in_use))
+        return changed(state, move_history=noted_moves(state, moves, len(self.columns_in_use(state))))
 
 
 def named_moves(moves, ids):

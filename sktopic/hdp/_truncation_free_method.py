@@ -7,7 +7,6 @@ import numpy as np
 from sktopic._inference import GibbsInference
 from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import array, changed
-from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_counts_of, expected_tokens
 from sktopic._topics._word_counts import WordCounts
@@ -21,8 +20,8 @@ from sktopic.hdp._batch_chain import (
     scaled_sticks,
     stick_weights,
 )
-from sktopic.hdp._hdp_state import HDPState, are_in_use, columns_in_use
-from sktopic.hdp._minibatch_method import OnlineHDP, state_at_start
+from sktopic.hdp._hdp_state import HDPState, are_in_use, hdp_at_start, reporting
+from sktopic.hdp._minibatch_method import OnlineHDP
 
 START_KEY = 0x7374617274
 
@@ -58,14 +57,12 @@ class TruncationFree(OnlineHDP):
         n = self.n_components
         # The sticks after one table of each topic.
         sticks = np.array([np.ones(n), float(self.topic_concentration) + np.arange(n)[::-1]])
-        state = state_at_start(StickState, WordCounts.empty(n_features, n), seed, sticks=sticks)
+        state = hdp_at_start(StickState, WordCounts.empty(n_features, n), seed, sticks=sticks)
         return self.reported(self.adopted(state))
 
     def reported(self, state):
-        in_use = np.flatnonzero(columns_in_use(state, self.unit(state)))
-        weights = stick_weights(state.sticks)[in_use]
-        prior = np.maximum(state.doc_concentration * weights, SMALLEST)
-        return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
+        in_use = self.columns_in_use(state)
+        return reporting(state, in_use, stick_weights(state.sticks)[in_use])
 
     def edited_columns(self, state, edit):
         return changed(super().edited_columns(state, edit), sticks=edited_sticks(state.sticks, edit))
@@ -98,19 +95,21 @@ class TruncationFree(OnlineHDP):
 
     # Updates
 
-    def step_size(self, state, t=None):
-        return 1.0 if state.n_topic_updates == 0 else super().step_size(state, t)  # it starts from nothing
+    def step_size(self, state, update, t=None):
+        if state.n_topic_updates == 0:  # it starts from nothing
+            return 1.0
+        return super().step_size(state, update, t)
 
     def learned(self, state, counts, update, workers):
         if state.n_topic_updates == 0:
             state = changed(of_columns(state, np.empty(0, dtype=np.int64)), next_id=0)
         state = with_new_topics(state, len(counts.expected.tables) - state.words.n_topics)
-        rho = self.step_size(state)
+        rho = self.step_size(state, update)
         tables = counts.expected.tables * (update.total_samples / counts.n_documents)
         best = best_sticks(tables, state.topic_concentration)
         state = changed(
             state,
-            words=self.entered(state, counts, workers),
+            words=self.entered(state, counts, update, workers),
             sticks=(1.0 - rho) * state.sticks + rho * best,
         )
         used = are_in_use(expected_tokens(state.words, self.unit(state)))

@@ -9,6 +9,9 @@ import numpy as np
 from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._rng import combine_each
 from sktopic._state._fields import duplicate
+from sktopic._topics._word_count_edits import of_words
+from sktopic._topics._word_count_views import probabilities
+from sktopic._training._statistics_updates import BatchCounts
 
 
 class GibbsIterations:
@@ -52,24 +55,21 @@ class VariationalIterations:
         return counts, counts.changes.max() < self._tol
 
 
-def boosted_counts(iterations, before, prior, topics_of, enter, learn, workers):
+def boosted_counts(method, state, batch, keys, update, workers):
     """The expected counts of the last iteration; of Gibbs sampling, their mean over the counted sweeps.
 
-    Parameters
-    ----------
-    iterations : GibbsIterations or VariationalIterations
-    before : WordCounts of the words of the batch, from which each provisional update starts
-    prior : (n_components,) Dirichlet parameters of proportions, before the batch
-    topics_of : function of statistics that returns the topics
-    enter : function of statistics and counts, which enter these; it returns those to go on with
-    learn : function of prior and counts that returns the prior to go on with
+    method : MinibatchLDA with iterations; each provisional update starts from the state
     """
-    words = np.arange(iterations.batch.n_words, dtype=np.int32)
-    present = before
+    words, word_prior = np.arange(batch.n_words, dtype=np.int32), state.word_prior
+    entries = None if word_prior.entries is None else word_prior.entries.of_words(batch.words)
+    before = present = of_words(state.words, batch.words)
+    prior = state.doc_topic_prior
+    iterations = method.iterations(batch, keys, method.doc_prior.is_learned)
     for iteration in range(iterations.n_iter):
-        gathered = topics_of(present).gather(words, prior, workers)
-        counts, settled = iterations.run(iteration, gathered, prior, workers)
+        topics = probabilities(present, update.total_samples, word_prior.base, entries)
+        counts, settled = iterations.run(iteration, topics.gather(words, prior, workers), prior, workers)
         if settled or iteration == iterations.n_iter - 1:
             return counts
-        present = enter(duplicate(before), counts)
-        prior = learn(prior, counts)
+        found = BatchCounts(counts, words, batch.total_weight, batch.total_tokens)
+        present = method.entered(state, duplicate(before), found, update, workers)
+        prior = method.learned_prior(state, prior, counts, update).get("doc_topic_prior", prior)

@@ -121,6 +121,35 @@ def log_joint(state, call):
     return in_order((term for shard in call.shards for term in shard.log_proportions(prior)), total)
 
 
+def recount(state, call):
+    """Count anew what adding and removing tokens has rounded."""
+    call.before.recount(state.words, call.shards)
+    for shard in call.shards:
+        shard.list_topics()
+
+
+def prior_gains_of(state, shards):
+    """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
+    prior = state.doc_topic_prior
+    return np.append(prior, 1.0) * in_order(shard.prior_gains(prior) for shard in shards)
+
+
+def with_learned_topic_word_prior(state):
+    """The state after iterations for the prior of topics, from those that are not frozen."""
+    counts, totals, held = state.words.store, state.words.totals, state.words.frozen_columns
+    if len(held):
+        counts, totals = np.delete(counts, held, axis=-1), np.delete(totals, held)
+    beta, n_features = state.prior.base, len(counts)
+    blocks = word_blocks(np.arange(n_features))
+    for _ in range(PRIOR_ITERATIONS):
+        below = n_features * (digamma(totals + n_features * beta) - digamma(n_features * beta)).sum()
+        if not below > 0.0:  # the counts are too small to tell
+            break
+        above = beta * in_order(prior_gains(counts[words], beta) for words in blocks)
+        beta = float(np.clip(above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
+    return replace(state, prior=replace(state.prior, base=beta))
+
+
 @dataclass(frozen=True)
 class CollapsedLDA:
     """The sampler, a SamplerMethod; its settings are the parameters of `CollapsedGibbsLDA`.
@@ -278,7 +307,7 @@ class CollapsedLDA:
             for shard, found in zip(call.shards, results):
                 shard.transfer(found.before, words.store)
         if not call.none_negative:
-            self._recount(state, call)
+            recount(state, call)
         elif one_shard:
             words.totals[:] = results[0].totals
         else:
@@ -309,12 +338,6 @@ class CollapsedLDA:
             shard.list_topics()
         return replace(state, doc_topic_prior=prior[order])
 
-    def _recount(self, state, call):
-        """Count anew what adding and removing tokens has rounded."""
-        call.before.recount(state.words, call.shards)
-        for shard in call.shards:
-            shard.list_topics()
-
     def ended(self, state, call, mean):
         """The state after the last sweep; mean: the counts of the words, if draws are averaged."""
         words, before = state.words, call.before
@@ -325,20 +348,15 @@ class CollapsedLDA:
         elif call.none_negative and not call.exact:  # else there is nothing to recount, or it is done
             rows = words.store[before.words]
             try:
-                self._recount(state, call)
+                recount(state, call)
             except BaseException:
                 words.store[before.words] = rows
                 raise
         if not self.learns_doc_topic_prior:
             return state
-        return replace(state, gains=state.gains + self._gains_of(state, call.shards))
+        return replace(state, gains=state.gains + prior_gains_of(state, call.shards))
 
     # Priors
-
-    def _gains_of(self, state, shards):
-        """Minka's sums for the prior of proportions: the numerators of all topics, and the denominator."""
-        prior = state.doc_topic_prior
-        return np.append(prior, 1.0) * in_order(shard.prior_gains(prior) for shard in shards)
 
     def learned(self, state, call, sweep):
         """The state with learned priors, if it is their turn after this sweep."""
@@ -347,33 +365,18 @@ class CollapsedLDA:
         if self.learns_doc_topic_prior:
             state = self._with_learned_doc_topic_prior(state, call.shards)
         if self.learns_topic_word_prior:
-            state = self._with_learned_topic_word_prior(state)
+            state = with_learned_topic_word_prior(state)
         return state
 
     def _with_learned_doc_topic_prior(self, state, shards):
         """The state after some of Minka's fixed point iterations for the prior of proportions."""
         learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
         for _ in range(PRIOR_ITERATIONS):
-            gains = state.gains + self._gains_of(state, shards)
+            gains = state.gains + prior_gains_of(state, shards)
             if gains[-1] == 0.0:  # there are no words
                 break
             state = replace(state, doc_topic_prior=learner.mode(gains, 1.0))
         return state
-
-    def _with_learned_topic_word_prior(self, state):
-        """The same for the prior of topics, from those that are not frozen."""
-        counts, totals, held = state.words.store, state.words.totals, state.words.frozen_columns
-        if len(held):
-            counts, totals = np.delete(counts, held, axis=-1), np.delete(totals, held)
-        beta, n_features = state.prior.base, len(counts)
-        blocks = word_blocks(np.arange(n_features))
-        for _ in range(PRIOR_ITERATIONS):
-            below = n_features * (digamma(totals + n_features * beta) - digamma(n_features * beta)).sum()
-            if not below > 0.0:  # the counts are too small to tell
-                break
-            above = beta * in_order(prior_gains(counts[words], beta) for words in blocks)
-            beta = float(np.clip(above / below, SMALLEST_LEARNED, LARGEST_LEARNED))
-        return replace(state, prior=replace(state.prior, base=beta))
 
     # The trace
 

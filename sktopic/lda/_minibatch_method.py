@@ -7,19 +7,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from sktopic._inference import InferenceStep, TrainingStep
-from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed, grown
 from sktopic._topics._fitted_topic_prior import (
     TopicWordPrior,
     adopted_prior,
-    edited_prior,
     given_doc_topic_prior,
     n_topics_of_start,
     prior_of_more_words,
 )
 from sktopic._topics._prior import PRIOR_INERTIA, PriorLearner, check_prior, learned_topic_word_prior
-from sktopic._topics._topic_rows import check_components_init
-from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_words
+from sktopic._topics._word_count_edits import frozen_topics
 from sktopic._topics._word_count_views import (
     average_probabilities,
     geometric,
@@ -27,12 +24,11 @@ from sktopic._topics._word_count_views import (
     posterior_bound,
     probabilities,
 )
-from sktopic._topics._word_counts import INITIAL_KEY, LEANING, WordCounts
-from sktopic._training._minibatches import LONG_WORK
-from sktopic._training._statistics_updates import BatchCounts
-from sktopic._training._step_size import combined_step
+from sktopic._topics._word_counts import LEANING, WordCounts
+from sktopic._training._minibatch_state import random_words, state_at_start
+from sktopic._training._updates import gathered_topics, step_size, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
-from sktopic.lda._minibatch_state import LDAState
+from sktopic.lda._minibatch_state import LDAState, edited_lda
 from sktopic.lda._topic_exchange import best_order, evidence_gains, may_exchange
 
 # Passes over all entries that learning the prior of topics takes, in operations on each.
@@ -174,9 +170,12 @@ class MinibatchLDA:
 
     def start(self, n_features, seed):
         """The state before the first update."""
-        words = self._initial_words(n_features, seed)
-        state = LDAState(
-            words=words,
+        given, averaged = self.start_from.components, self.start_from.averaged
+        words = random_words(n_features, self.n_components, seed, given, average=averaged)
+        state = state_at_start(
+            LDAState,
+            words,
+            seed,
             doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
             word_prior=TopicWordPrior(base=self.word_prior.default),
             prior_rule=None,
@@ -184,30 +183,13 @@ class MinibatchLDA:
             n_prior_updates=0,
             n_tokens_seen=0.0,
             n_lengths_seen=0.0,
-            total_samples=0.0,
-            corpus_size=0,
-            n_samples_seen=0,
-            n_passes=0,
-            n_updates=0,
-            n_topic_updates=0,
-            seed=seed,
         )
         state = self.adopted(state)
-        prior, given = state.word_prior, self.start_from.components
+        prior = state.word_prior
         if prior.entries is not None:
             n_given = 0 if given is None else len(given)
             words.lean(prior.base, prior.entries, self.start_from.leaning, n_given)
         return changed(state, words=self.rule.started(words, prior.base))
-
-    def _initial_words(self, n_features, seed):
-        n, given = self.n_components, self.start_from.components
-        if given is not None:
-            given = check_components_init(given, n_features, most=n)
-        key = combine_keys(seed, INITIAL_KEY)
-        words = WordCounts.random(n_features, n, key, average=self.start_from.averaged)
-        if given is not None:
-            words.start_from(given)
-        return words
 
     def adopted(self, state):
         """The state with parameters that were changed since the last call."""
@@ -281,11 +263,7 @@ class MinibatchLDA:
 
     def step_size(self, state, update, t=None):
         """How far an update moves averages; t, if not one more than the updates so far that had words."""
-        if update.is_whole_corpus:
-            return 1.0
-        t = state.n_topic_updates + 1 if t is None else t
-        first_pass = state.n_samples_seen < update.total_samples
-        return combined_step(self.steps, t, update.n_updates, first_pass)
+        return step_size(self.steps, state, update, t)
 
     def kept(self, state, update):
         return self._rule(state, update).kept(self.step_size(state, update), state.n_topic_updates == 0)
@@ -298,15 +276,9 @@ class MinibatchLDA:
     def infer(self, state, batch, keys, update, workers):
         prior = state.doc_topic_prior
         if self.iterations is not None and batch.n_words > 0:
-            return self._boosted(state, batch, keys, update, workers)
+            return boosted_counts(self, state, batch, keys, update, workers)
         topics = self.view(state.words, self.unit(state, update.total_samples), state.word_prior)
-        gathered = topics.gather(batch.words, prior, workers)
-        if update.earlier_share > 0.0:
-            # Passes come in random orders: so all documents, those of the batch too, are in what earlier
-            # passes have left of the statistics as often as its share says.
-            weights = batch.weights_up_to_one()
-            often = update.earlier_share * update.total_samples / state.corpus_size * weights
-            gathered.own = topics.own_tokens(often)
+        gathered = gathered_topics(topics, batch, prior, state, update, workers)
         return self.inference(batch, gathered, prior, keys, workers, self.doc_prior.is_learned)
 
     def absorb(self, state, counts, update, workers):
@@ -324,8 +296,8 @@ class MinibatchLDA:
             return state
         state = changed(
             state,
-            words=self._entered(state, state.words, counts, update, workers),
-            **self._learned_prior(state, state.doc_topic_prior, counts.expected, update),
+            words=self.entered(state, state.words, counts, update, workers),
+            **self.learned_prior(state, state.doc_topic_prior, counts.expected, update),
         )
         state = self._exchanged(state)
         return changed(
@@ -335,12 +307,12 @@ class MinibatchLDA:
             n_lengths_seen=state.n_lengths_seen + counts.n_documents,
         )
 
-    def _entered(self, state, words, counts, update, workers):
+    def entered(self, state, words, counts, update, workers):
         """The statistics after a batch has entered them; arrays change in place."""
         rule = self._rule(state, update)
         return rule(words, counts, self.step_size(state, update), state.n_topic_updates == 0, workers)
 
-    def _learned_prior(self, state, prior, expected, update):
+    def learned_prior(self, state, prior, expected, update):
         """The fields of the state that learning the prior of proportions changes."""
         if not self._learns_prior_now(state):
             return {}
@@ -384,62 +356,19 @@ class MinibatchLDA:
         return changed(state, word_prior=changed(state.word_prior, base=base))
 
     def work(self, state, counts, update):
-        work, size, rule = counts.expected.work(), state.words.size, self.rule.of(state)
+        rule, rho = self.rule.of(state), self.step_size(state, update)
         passes = self.rule.n_passes + (WORD_PRIOR_PASSES if self.learns_word_prior else 0)
-        work += passes * size
-        if size < LONG_WORK // 10 or counts.n_tokens == 0.0:  # clearing so few entries takes no time
-            return work
-        discards = rule.discards(self.step_size(state, update), state.n_topic_updates == 0)
-        return work + (size if discards else 0)
+        work = counts.expected.work() + passes * state.words.size
+        return work + work_of_clearing(rule, rho, state, counts)
 
-    # Boosting
-
-    def _boosted(self, state, batch, keys, update, workers):
-        words = np.arange(batch.n_words, dtype=np.int32)
-        prior = state.word_prior
-        entries = None if prior.entries is None else prior.entries.of_words(batch.words)
-
-        def topics_of(counts):
-            return probabilities(counts, update.total_samples, prior.base, entries)
-
-        def enter(counts, expected):
-            found = BatchCounts(expected, words, batch.total_weight, batch.total_tokens)
-            return self._entered(state, counts, found, update, workers)
-
-        def learn(doc_topic_prior, expected):
-            learned = self._learned_prior(state, doc_topic_prior, expected, update)
-            return learned.get("doc_topic_prior", doc_topic_prior)
-
-        return boosted_counts(
-            self.iterations(batch, keys, self.doc_prior.is_learned),
-            of_words(state.words, batch.words),
-            state.doc_topic_prior,
-            topics_of,
-            enter,
-            learn,
-            workers,
-        )
+    def undo(self, state, counts, update):
+        return None
 
     # Edits
 
     def edited(self, state, edit):
         """The state after a TopicEdit; no array is changed in place."""
-        if state.words.averages and edit.merged.any():
-            raise ValueError("average=True: the past topics that are averaged cannot be merged.")
-        prior, averages = state.doc_topic_prior, state.prior_averages
-        if state.prior_rule == "gamma":  # averages of expected tables, and one of all topics
-            averages = np.append(edit.sums(averages[:-1]), averages[-1])
-        elif state.prior_rule == "shares":
-            averages = edit.sums(averages)
-        elif state.prior_rule is not None:
-            averages = edit.log_means(averages, prior)
-        return changed(
-            state,
-            words=edited_topics(state.words, edit),
-            word_prior=edited_prior(state.word_prior, edit),
-            doc_topic_prior=edit.sums(prior),
-            prior_averages=averages,
-        )
+        return edited_lda(state, edit)
 
     def frozen(self, state, topics):
         """The state in which these topics are frozen, and no others."""
