@@ -19,6 +19,7 @@ PACKAGE = Path(sktopic.__file__).parent
 LONGEST_CHAIN = 4
 MOST_ARGUMENTS, MOST_KERNEL_ARGUMENTS = 7, 10
 LONGEST_CLASS = 250  # lines without docstrings
+LONGER = {"TopicModel": 290}  # what all estimators answer
 MOST_FILES_AT_THE_TOP = 10
 # Modules that go behind attributes, by vars() and object.__new__: let there be fewer, not more.
 BEHIND_ATTRIBUTES = {
@@ -97,7 +98,9 @@ def test_classes_are_no_longer_than_a_reader_keeps_in_mind():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 parts = [each for each in ast.walk(node) if isinstance(each, (ast.ClassDef, ast.FunctionDef))]
-                documented = [len((ast.get_docstring(each, clean=False) or "").splitlines()) for each in parts]
+                documented = [
+                    len((ast.get_docstring(each, clean=False) or "").splitlines()) for each in parts
+                ]
                 lines = node.end_lineno - node.lineno - sum(documented)
                 if lines > LONGEST_CLASS:
                     long[f"{name} {node.name}"] = lines
