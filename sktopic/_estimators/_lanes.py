@@ -488,6 +488,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
     update = start.update(start.n_updates, n_updates, is_first_visit)
     n_documents, n_tokens = (sum(getattr(s, name) for s in lanes) for name in ("n_documents", "n_tokens"))
     merge = RowsMerge(kept=1.0, weights=(0.0,) * len(lanes))
+    # Factors of counts are those of one update, whatever it stands for; what is kept is that of all of them.
     rule, rho, kept = method.rule.of(state), method.step_size(state, update), method.kept(state, update)
     counts = LaneCounts(
         [summary.totals for summary in lanes],
@@ -496,7 +497,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
     )
     if n_tokens > 0.0:
         weights = counts.weights(rule.factor(rho, n_documents, n_tokens))
-        left = _left_by(state.words, kept)
+        left = _left_by(state.words, kept)  # by the scale before the update; that after it says the rest
     with Workers(None) as workers:
         words = np.empty(0, dtype=np.int32)
         found = BatchCounts(counts, words, n_documents, n_tokens)

@@ -31,7 +31,10 @@ class ExpectedCounts(Protocol):
     """How many tokens of each word of a batch each topic is expected to have."""
 
     def add_to(self, target: CountsTarget, words: NDArray[np.int32], factor: float, workers: Workers) -> None:
-        """Add factor times the counts; those of local word w (n_words,) go to row words[w] of the target."""
+        """Add factor times the counts; those of local word w (n_words,) go to row words[w] of the target.
+
+        Each document's part is multiplied by its weight (`DocumentBatch.cell_weight`).
+        """
 
     def work(self) -> int:
         """Return about how many operations `add_to` takes."""

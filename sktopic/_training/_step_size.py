@@ -27,11 +27,12 @@ class StreamStep:
     the stream count, however long it is, while step sizes with a decay below one forget all but the last few.
     """
 
-    other: StepSize
+    other: Callable[..., float]
     n: float
 
     def __call__(self, t: float, first_pass: bool = False) -> float:
-        return min(self.other(t), self.n / t) if first_pass else self.other(t)
+        other = self.other(t, first_pass)
+        return min(other, self.n / t) if first_pass else other
 
 
 def mean_of_all(t: float, first_pass: bool = False) -> float:

@@ -153,8 +153,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    A token costs one scan of the topics present in its document, not of all topics; a distinct word of a
-    batch costs one pass over all topics. Memory: 8 bytes times n_features * n_components (twice that with
+    A token costs a short pass over all topics, up to 192 of them, and with more a scan of those present in
+    its document; a distinct word of a batch costs one pass over all topics. Memory: 8 bytes times n_features * n_components (twice that with
     ``average=True``) and what one batch takes.
 
     From the second pass of `fit` on, what a document has added to the topics itself, in earlier passes, is
