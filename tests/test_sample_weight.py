@@ -24,7 +24,7 @@ from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference import DenseCounts
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._parallel import Workers
-from sktopic._training._minibatches import VALIDATION_KEY, counts_of_batch
+from sktopic._training._minibatches import VALIDATION_KEY, Update, counts_of_batch
 from sktopic._training._monitor import FitMonitor
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, HybridHDP, OnlineEMHDP, OnlineVariationalHDP
@@ -141,7 +141,8 @@ def test_prior_of_a_growing_model_is_that_of_repeated_documents(doc_concentratio
         batch = DocumentReader(documents, weights).batch(np.arange(documents.shape[0]))
         told = SimpleNamespace(topic_gains=300.0 + np.arange(state.n_born))
         found = SimpleNamespace(batch=batch, prior_statistics=lambda told=told: told)
-        priors.append(method._learned_proportions(state, found))
+        update = Update(number=0, is_first_visit=True, is_whole_corpus=False, total_samples=100.0)
+        priors.append(method._learned_proportions(state, found, update))
     assert_allclose(priors[0].alpha, priors[1].alpha, rtol=1e-12)
     assert_allclose(priors[0].log_theta, priors[1].log_theta, rtol=1e-12)
 

@@ -101,10 +101,9 @@ class TopicEdit:
 # Methods of estimators whose topics can be edited: a class has them by their names in its body, and defines
 #
 # - `_columns()`: the columns, in the arrays, of the topics that are reported;
-# - `_frozen_columns()`: the columns of frozen topics;
-# - `_edit_topics(edit)`: carry out a TopicEdit, changing no array in place;
-# - `_freeze_columns(columns)`: let the topics of these columns be frozen, and no others, likewise;
 # - `_has_topics()`: whether the topics are learned from words, and not still those of the start.
+#
+# Its method has `edited(state, edit)` and `frozen(state, columns)`, which change no array in place.
 
 
 @trains
@@ -231,20 +230,21 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
     def freeze(edited):
         numbers = _topics(topics, edited.n_components_)
         _check_distinct(numbers)
-        edited._freeze_columns(edited._columns()[numbers])
+        columns = edited._columns()[numbers]
+        edited._state = edited._method().frozen(edited._state, columns)
 
     return _edited(self, freeze)
 
 
 def _frozen_topics(model):
     """Whether each topic that is reported is frozen."""
-    return np.isin(model._columns(), model._frozen_columns())
+    return np.isin(model._columns(), model._state.words.frozen_columns)
 
 
 def _edit(model, edit):
     """Carry out a TopicEdit of the topics, of which those that stay keep their names."""
     given, before = model._given_topic_names(), set(model._topic_identities())
-    model._edit_topics(edit)
+    model._state = model._method().edited(model._state, edit)
     if not model._topic_names:
         return
     identities = model._topic_identities()

@@ -44,6 +44,14 @@ def check_arrays(model):
         raise damaged(model, fault)
 
 
+def check_state(model):
+    """Raise ValueError for a state whose parts do not fit together."""
+    try:
+        model._state.check()
+    except ValueError as error:
+        raise damaged(model, error) from None
+
+
 def _kind_of(array):
     """Dtype and shape of an array; of anything else, the name of its type."""
     return (array.dtype, array.shape) if isinstance(array, np.ndarray) else type(array).__name__

@@ -28,7 +28,7 @@ from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._estimators._concurrency import snapshot
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._model_files import checked_feature_names, described, digest_of_text
-from sktopic._estimators._topic_model import TopicModel
+from sktopic._estimators._topic_model import TopicModel, start_training
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import add_rows, take_changes
 from sktopic._runtime._parallel import Workers
@@ -341,7 +341,7 @@ def begin(estimator, n_features, total_samples, feature_names=None):
     model.n_features_in_ = n_features
     if feature_names is not None:
         model.feature_names_in_ = checked_feature_names(feature_names, n_features, "feature_names")
-    model._start(0)  # without rows
+    start_training(model, 0)  # without rows
     state = model._state
     words = replace(state.words, n_features=n_features)
     return RoundStart.of(model, replace(state, words=words, corpus_size=total_samples))

@@ -1,17 +1,15 @@
 """Estimators that are trained on one mini-batch after another."""
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from sktopic._estimators._concurrency import changing, fits, trains
 from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._estimators._fitted_state import damaged
+from sktopic._estimators._fitted_state import check_state
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._estimators._training import Training
 from sktopic._kernels._rng import combine_keys
@@ -63,10 +61,6 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     merge_topics = merge_topics
     drop_topics = drop_topics
     freeze_topics = freeze_topics
-
-    @abstractmethod
-    def _method(self) -> Any:
-        """Return what the parameters say: how documents are inferred, and what a batch does to the state."""
 
     @fits
     @with_callbacks
@@ -215,16 +209,9 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         """Whether each update of fit is to see all documents."""
         return False
 
-    def _start(self, n_features):
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._state = self._method().start(n_features, seed)
-
     def _checked(self):
         super()._checked()
-        try:
-            self._state.check()
-        except ValueError as error:
-            raise damaged(self, str(error)) from None
+        check_state(self)
         return self
 
     # What TopicModel asks for
@@ -238,22 +225,10 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     def _transform_step(self):
         return self._method().prediction
 
-    # Edits of topics and words
+    # Edits of topics
 
     def _columns(self):
         return np.arange(self.n_components_)
 
-    def _frozen_columns(self):
-        return self._state.words.frozen_columns
-
     def _has_topics(self):
         return self._state.n_topic_updates > 0
-
-    def _edit_topics(self, edit):
-        self._state = self._method().edited(self._state, edit)
-
-    def _freeze_columns(self, columns):
-        self._state = self._method().frozen(self._state, columns)
-
-    def _add_words(self, n):
-        self._state = self._method().grown(self._state, n)

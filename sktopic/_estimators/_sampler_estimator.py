@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from sktopic._estimators._concurrency import changing, fits, trains
 from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
@@ -27,7 +26,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     that before the call; after it, the state is that of the last complete sweep. `fit` leaves that only where
     it was interrupted.
 
-    A subclass declares the class of ``_state``, and defines `_method` and `_columns`.
+    A subclass declares the class of ``_state``, and defines `_columns` and `_method`, which
+    returns a SamplerMethod (see _training._sweeps).
     """
 
     max_iter: int
@@ -40,10 +40,6 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     n_samples_seen_: int = fitted("chain.n_samples_seen")
     log_likelihood_: FloatArray = fitted("chain.log_likelihood")
     _seed: int = fitted("chain.seed")
-
-    @abstractmethod
-    def _method(self) -> Any:
-        """Return the SamplerMethod (see _training._sweeps) that the parameters describe."""
 
     def _check_continuation(self):
         """Raise ValueError for parameters that cannot change once sampling has begun."""
@@ -112,10 +108,6 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         self._train(X, y, begin, reporting=False)
         return self
 
-    def _start(self, n_features):
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._state = self._method().start(n_features, seed)
-
     def _go_on(self, X):
         """Let the state go on with the present parameters; returns the Documents of X."""
         self._checked()._check_continuation()
@@ -159,14 +151,5 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     def _columns(self):
         """Return the columns of the topics that are reported."""
 
-    def _frozen_columns(self):
-        return self._state.words.frozen_columns
-
     def _has_topics(self):
         return bool(self._state.words.totals.any())
-
-    def _edit_topics(self, edit):
-        self._state = self._method().edited(self._state, edit)
-
-    def _freeze_columns(self, columns):
-        self._state = self._method().frozen(self._state, columns)

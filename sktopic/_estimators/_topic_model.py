@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -56,7 +57,7 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import Interval, make_constraint, outside_container, validate_params
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN, Progress
-from sktopic._state._fields import State, arrays_of, grown
+from sktopic._state._fields import State, arrays_of
 from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 
 # Tells the streams of transform from those of fit.
@@ -98,12 +99,18 @@ def _page_address():
     return pages + "/generated/{estimator_module}.{estimator_name}.html" if pages else ""
 
 
+def start_training(model, n_features):
+    """Let the state be that before the first document; allocate before anything is set."""
+    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    model._state = model._method().start(n_features, seed)
+
+
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of all topic models.
 
     A subclass has parameters ``n_jobs`` and ``random_state``, has ``doc_topic_prior_``,
-    ``n_components_`` and ``_seed`` once it is fitted, and defines `_topic_probabilities` and
-    `_transform_step`.
+    ``n_components_`` and ``_seed`` once it is fitted, and defines `_method`,
+    `_topic_probabilities` and `_transform_step`.
     """
 
     n_components: int
@@ -159,8 +166,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # What a subclass defines
 
     @abstractmethod
-    def _start(self, n_features):
-        """Set the state before the first document; allocate before anything is set."""
+    def _method(self) -> Any:
+        """Return the method that the parameters describe: functions of the state."""
 
     @abstractmethod
     def _topic_probabilities(self):
@@ -247,7 +254,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._state is not None
 
     def _begin_anew(self, X, select=None, *, streamed=False):
-        """Set the state from which training starts (`_start`), all or nothing; return the Documents of X.
+        """Set the state from which training starts, all or nothing; return the Documents of X.
 
         select : function of the model that is begun and of these documents, which returns those to train on,
             and may raise
@@ -261,7 +268,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if select is not None:
             documents = select(begun, documents)
         begun._warn_of_doubtful(documents.begin().summary(), streamed)
-        begun._start(begun.n_features_in_)
+        start_training(begun, begun.n_features_in_)
         self._take(begun, before)
         return documents.checked_by(self._validate_documents)
 
@@ -291,8 +298,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     add_features = add_features
 
     def _add_words(self, n):
-        """Let the arrays have rows for n words more, of which nothing is known; change none in place."""
-        self._state = grown(self._state, n)
+        """Let the state have n words more, of which nothing is known; change no array in place."""
+        self._state = self._method().grown(self._state, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `sktopic.load` reads.

@@ -12,7 +12,7 @@ from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._groups import RootTopics
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._state._fields import edited
+from sktopic._state._fields import edited, grown
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
@@ -138,6 +138,10 @@ class CollapsedHDP:
     def frozen(self, state, columns):
         """The state with the topics of these columns frozen, and no others."""
         return replace(state, words=frozen_topics(state.words, columns, 1.0, state.topic_word_prior))
+
+    def grown(self, state, n_words):
+        """The state with so many words more."""
+        return grown(state, n_words)
 
     # A call
 

@@ -1,6 +1,5 @@
 """Collapsed Gibbs sampling for LDA over a corpus (Griffiths and Steyvers, 2004)."""
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -8,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._estimators._fitted_state import damaged
+from sktopic._estimators._fitted_state import check_state
 from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._inference import GibbsInference
 from sktopic._runtime._compat import StrOptions
-from sktopic._topics._fitted_topic_prior import n_topics_of_start, prior_of_more_words
+from sktopic._topics._fitted_topic_prior import n_topics_of_start
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_word_prior import check_topic_word_prior
 from sktopic._typing import FloatArray, MatrixLike
@@ -232,16 +231,8 @@ class CollapsedGibbsLDA(SamplerEstimator):
 
     def _checked(self):
         super()._checked()
-        try:
-            self._state.check()
-        except ValueError as error:
-            raise damaged(self, error) from None
+        check_state(self)
         return self
 
     def _columns(self):
         return np.arange(self.n_components_)
-
-    def _add_words(self, n):
-        prior = prior_of_more_words(self._state.prior, self.n_features_in_, n)
-        super()._add_words(n)
-        self._state = replace(self._state, prior=prior)

@@ -17,12 +17,13 @@ from sktopic._inference._token_counts import (
     word_blocks,
 )
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._state._fields import State, array, edited, part, total
+from sktopic._state._fields import State, array, edited, grown, part, total
 from sktopic._topics._fitted_topic_prior import (
     TopicWordPrior,
     adopted_prior,
     edited_prior,
     given_doc_topic_prior,
+    prior_of_more_words,
 )
 from sktopic._topics._prior import (
     LARGEST_LEARNED,
@@ -221,6 +222,11 @@ class CollapsedLDA:
     def frozen(self, state, columns):
         """The state with these topics frozen, and no others."""
         return replace(state, words=frozen_topics(state.words, columns, 1.0, state.prior.base))
+
+    def grown(self, state, n_words):
+        """The state with so many words more."""
+        prior = prior_of_more_words(state.prior, state.words.n_features, n_words)
+        return replace(grown(state, n_words), prior=prior)
 
     # A call
 

@@ -1,10 +1,7 @@
 """What the moment-matching estimators share."""
 
-from abc import abstractmethod
 from dataclasses import replace
 from typing import Self
-
-from sklearn.utils import check_random_state
 
 from sktopic._estimators._concurrency import changing, fits, trains
 from sktopic._estimators._constraints import PRIOR, SHARED
@@ -15,7 +12,7 @@ from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._topics._prior import check_prior
 from sktopic._training._monitor import FitTasks
 from sktopic._typing import DocumentsLike, FloatArray
-from sktopic.moment_matching._method import MATCHES, FilterMethod
+from sktopic.moment_matching._method import MATCHES
 from sktopic.moment_matching._state import FilterState
 from sktopic.moment_matching._trainer import filter_stream, stream_of
 
@@ -41,10 +38,6 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
     n_tokens_seen_ = fitted("n_tokens_seen")
     n_samples_seen_ = fitted("n_documents")
     _seed = fitted("seed")
-
-    @abstractmethod
-    def _method(self) -> FilterMethod:
-        """Return the method that the parameters, which are valid, ask for."""
 
     @fits
     @with_callbacks
@@ -126,10 +119,6 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         documents = self._begin_anew(X, select, streamed=streamed)
         return replace(streams[0], documents=documents)
 
-    def _start(self, n_features):
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._state = self._method().start(n_features, seed)
-
     def _continue(self, X, method):
         """Adopt parameters that have changed, and return the Stream of X."""
         state = self._checked()._state
@@ -147,9 +136,6 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
     def _check_settings(self):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
-
-    def _add_words(self, n):
-        self._state = self._method().grown(self._state, n)
 
     def _topic_probabilities(self):
         return self._state.topics_in_use()
