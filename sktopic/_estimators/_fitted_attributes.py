@@ -26,7 +26,8 @@ class FittedAttribute:
         state = model._state
         value = None if state is None else self._read(state)
         if value is None:
-            raise AttributeError(f"this {type(model).__name__} has no {self._name}: call fit first.")
+            advice = "call fit first" if state is None else "training has set none"
+            raise AttributeError(f"this {type(model).__name__} has no {self._name}: {advice}.")
         # A view, of which no shape that is set is that of the array itself: kernels trust sizes.
         return value.view() if isinstance(value, np.ndarray) else value
 

@@ -1,7 +1,6 @@
 """What a filter has learned: posteriors of the topics and, in a mixture, of their number."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -91,9 +90,9 @@ class NumberPosterior(State):
         """The probabilities of 1 to n_topics topics, ndarray of shape (n_topics,)."""
         return probabilities(self.gamma, self.lag)
 
-    @cached_property
+    @property
     def most_probable(self):
-        """The most probable number of topics. No array changes in place: it is computed once."""
+        """The most probable number of topics."""
         return most_probable(self.gamma, self.lag)
 
 

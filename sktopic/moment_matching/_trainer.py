@@ -116,10 +116,9 @@ class _Call:
         tokens = Tokens.in_order(batch, keys)
         for some, ended in tokens.document_parts(batch.n_documents, alpha.shape[1]):
             with updating(model):
-                state = method.absorb(model._state, some, alpha)
+                model._state = method.absorb(model._state, some, alpha)  # which has changed the topics
                 if ended is not None:
-                    state = method.end_documents(state, alpha[ended], batch.lengths[ended])
-                model._state = state
+                    model._state = method.end_documents(model._state, alpha[ended], batch.lengths[ended])
 
     def filter_mixed(self, X, alpha):
         """The tokens of all documents X in one random order."""
