@@ -61,7 +61,9 @@ def functions(suffix):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_chains_of_classes_are_short(estimator):
-    chain = [each.__name__ for each in inspect.getmro(estimator) if each.__module__.startswith("sktopic")]
+    # What stands for a class of newer versions of scikit-learn is none of ours.
+    found = [each for each in inspect.getmro(estimator) if each.__module__ != "sktopic._runtime._compat"]
+    chain = [each.__name__ for each in found if each.__module__.startswith("sktopic")]
     assert len(chain) <= LONGEST_CHAIN, chain
 
 
