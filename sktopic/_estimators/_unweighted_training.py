@@ -75,6 +75,8 @@ class NoRequest:
     """In the place of `set_fit_request`, which classes inherit from those whose fit has more parameters."""
 
     def __get__(self, model, owner):
+        if model is None:
+            return self
         raise AttributeError(
             f"fit and partial_fit of {owner.__name__} take no sample_weight to be requested."
         )
