@@ -1,6 +1,7 @@
 """The state of an estimator in the hands of the call that trains it."""
 
 from sktopic._estimators._concurrency import changing, check_parameters, check_state
+from sktopic._estimators._fitted_state import check_arrays
 from sktopic._runtime._interrupt import complete_or_undone
 
 
@@ -24,9 +25,10 @@ class Training:
         self._model._state = self._state = state
 
     def check_undisturbed(self):
-        """Raise an error if somebody else has set parameters or the state."""
+        """Raise an error if somebody else has set parameters, the state, or sizes of its arrays."""
         check_parameters(self._model)
         check_state(self._model, self._state)
+        check_arrays(self._model)
 
     def changing(self):
         """The lock to hold while the state is changed, so that readers wait."""

@@ -149,11 +149,6 @@ def value_fields(kind):
     return _declared(kind, ValueField)
 
 
-def size_fields(kind):
-    """The axes whose sizes are fields of a class of states, by the names of these."""
-    return {name: declared.axis for name, declared in _declared(kind, SizeField).items()}
-
-
 @cache
 def optional_fields(kind):
     """The names of arrays that may be None, and of all fields of parts that may."""

@@ -40,11 +40,6 @@ def mean_of_all(t: float, first_pass: bool = False) -> float:
     return 1.0 / t
 
 
-def whole_step(t: float, first_pass: bool = False) -> float:
-    """rho_t = 1: each update forgets all earlier ones, since it sees the whole corpus."""
-    return 1.0
-
-
 def combined_step(
     step_size: Callable[..., float], t: float, n_updates: int, first_pass: bool = False
 ) -> float:
