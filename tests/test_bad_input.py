@@ -1,11 +1,13 @@
 """Input that has to be refused, with a message that helps, and odd input that has to work."""
 
+import copy
 import re
 import time
 import tracemalloc
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -38,6 +40,7 @@ from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, T
 from sktopic.seeding import document_components
 
 from .conftest import assert_same_state, state
+from .hostile.tools import outcome
 
 X = make_lda_documents(30, n_features=12, n_components=3, mean_length=15, random_state=0).data.astype(float)
 OTHER = make_lda_documents(20, n_features=7, n_components=3, mean_length=15, random_state=1).data
@@ -591,6 +594,33 @@ def test_parameter_made_bad_after_fit_is_refused(variant):
                 with pytest.raises(ValueError, match=name):
                     getattr(model, method)(X)
         model.set_params(**{name: good})
+
+
+READ_FROM_A_FIT = {
+    "components_": lambda model: model.components_,
+    "topic_word_counts_": lambda model: getattr(model, "topic_word_counts_", None),
+    "topic_word_posterior_": lambda model: getattr(model, "topic_word_posterior_", None),
+    "freeze_topics": lambda model: model.freeze_topics([0]) if hasattr(model, "freeze_topics") else None,
+    "merge_topics": lambda model: model.merge_topics([[0, 1]]) if hasattr(model, "merge_topics") else None,
+    "drop_topics": lambda model: model.drop_topics([0]) if hasattr(model, "drop_topics") else None,
+    "add_features": lambda model: model.add_features(["another"]),
+}
+
+
+@every_estimator
+@pytest.mark.parametrize("reading", READ_FROM_A_FIT.values(), ids=READ_FROM_A_FIT)
+def test_a_bad_parameter_does_not_hide_what_a_fit_has_found(estimator, reading):
+    """What does not need it answers; what does names it, and changes nothing."""
+    names = np.array([f"w{i}" for i in range(X.shape[1])], dtype=object)
+    fitted = make_model(estimator).fit(pd.DataFrame(X.toarray(), columns=names))
+    before = state(fitted)
+    for name, good in fitted.get_params().items():
+        for value in (None, "no such value", -1, float("nan"), object()):
+            model = copy.deepcopy(fitted).set_params(**{name: value})
+            error = outcome(reading, model)[1]
+            if error is not None:
+                assert isinstance(error, ValueError) and name in str(error), (name, value)
+                assert_same_state(state(model.set_params(**{name: good})), before)
 
 
 def test_parameters_that_were_found_valid_are_checked_again_when_they_change():

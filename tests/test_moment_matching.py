@@ -16,11 +16,13 @@ from sklearn.exceptions import NotFittedError
 
 from sktopic._documents._matrices import canonical_counts
 from sktopic._inference._completion import hide
+from sktopic._state._fields import arrays_of, duplicate
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.metrics import document_completion
 from sktopic.moment_matching import DegenerateDirichletLDA, MomentMatchingLDA, TriangularDirichletLDA
-from sktopic.moment_matching._method import FilterMethod
+from sktopic.moment_matching._method import GROUP_SIZE, FilterMethod
 from sktopic.moment_matching._state import FilteredTopics
+from sktopic.moment_matching._trainer import _Call
 
 from .conftest import assert_same_state, state
 from .reference import moment_matching as reference
@@ -772,6 +774,32 @@ def test_fit_without_memory_for_the_topics_changes_nothing(estimator, monkeypatc
     assert_same_state(state(model), before)
 
 
+@pytest.mark.parametrize("n_calls", [1, 3, 70])
+@every_estimator
+def test_an_error_between_tokens_leaves_topics_and_their_number_in_step(estimator, n_calls, monkeypatch):
+    """Without memory for the next tokens, the state is that after the last ones."""
+    model = make_model(estimator, shuffle=None).partial_fit(X[:1])
+    method, expected, calls, many = model._method(), duplicate(model._state), [], sp.vstack([X] * 40)
+    absorb = type(method).absorb
+
+    def refuse(self, state, tokens, alpha):
+        if len(calls) == n_calls:
+            raise MemoryError
+        calls.append(tokens)
+        return absorb(self, state, tokens, alpha)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(method), "absorb", refuse)
+        with pytest.raises(MemoryError):
+            model.partial_fit(many)
+    alpha = np.empty((GROUP_SIZE, method.form.size(model.n_components)))
+    for tokens in calls:
+        expected = method.absorb(expected, tokens, alpha)
+    found, expected = arrays_of(model._state), arrays_of(expected)
+    for name in [name for name in found if name.startswith(("topics", "numbers"))]:
+        assert_array_equal(found[name], expected[name], name)
+
+
 @every_order
 @every_estimator
 def test_partial_fit_that_is_refused_changes_nothing(estimator, order):
@@ -797,8 +825,7 @@ def _interruptible():
 
 def interrupt(patch, estimator, call):
     """Send ourselves SIGINT while some slice of the tokens, counted from 1, is being filtered."""
-    method = type(estimator()._method())
-    original, calls = method.absorb, []
+    original, calls = _Call._absorb, []
 
     def absorb_and_interrupt(self, *arguments):
         calls.append(1)
@@ -806,7 +833,7 @@ def interrupt(patch, estimator, call):
             signal.raise_signal(signal.SIGINT)
         return original(self, *arguments)
 
-    patch.setattr(method, "absorb", absorb_and_interrupt)
+    patch.setattr(_Call, "_absorb", absorb_and_interrupt)
 
 
 @pytest.mark.usefixtures("_interruptible")

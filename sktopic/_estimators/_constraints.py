@@ -2,14 +2,18 @@
 
 from numbers import Integral, Real
 
+import numpy as np
+
 from sktopic._documents._sample_weight import LARGEST_CORPUS
-from sktopic._runtime._compat import Interval, Options, StrOptions
+from sktopic._runtime._compat import Interval, Options, StrOptions, make_constraint
 from sktopic._topics._prior import LARGEST, LEARNED, SMALLEST
 
 # What the kernels' integers hold.
 MOST_TOPICS = 2**31 - 1
 # Of two such numbers the sum fits, too.
 MOST_SWEEPS = 2**30
+# Of the largest integers that become a float.
+MOST_BITS = 1023
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -58,3 +62,21 @@ SHARED = {
 }
 # A prior of topic proportions that cannot be learned.
 FIXED_DOC_TOPIC_PRIOR = [None, PRIOR, "array-like"]
+
+
+def check_numbers(model):
+    """Raise ValueError for integers that no float holds, and for True and False in the place of numbers."""
+    constraints = model._parameter_constraints
+    for name, value in model.get_params(deep=False).items():
+        kind = type(value)
+        if isinstance(value, int) and value.bit_length() > MOST_BITS and name in constraints:
+            raise ValueError(f"{name} has {value.bit_length()} bits; at most {MOST_BITS} are allowed.")
+        if (kind is bool or kind is np.bool_) and name in constraints:
+            _check_bool(name, value, constraints[name])
+
+
+def _check_bool(name, value, constraints):
+    """scikit-learn takes True and False for 1 and 0."""
+    if "boolean" not in constraints and "verbose" not in constraints:
+        allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
+        raise ValueError(f"{name}={value}: {allowed} is allowed.")

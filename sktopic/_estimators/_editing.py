@@ -231,7 +231,7 @@ def freeze_topics(self: Model, topics: Sequence[int]) -> Model:
         numbers = _topics(topics, edited.n_components_)
         _check_distinct(numbers)
         columns = edited._columns()[numbers]
-        edited._state = edited._method().frozen(edited._state, columns)
+        edited._state = edited._present_method().frozen(edited._state, columns)
 
     return _edited(self, freeze)
 
@@ -244,7 +244,7 @@ def _frozen_topics(model):
 def _edit(model, edit):
     """Carry out a TopicEdit of the topics, of which those that stay keep their names."""
     given, before = model._given_topic_names(), set(model._topic_identities())
-    model._state = model._method().edited(model._state, edit)
+    model._state = model._present_method().edited(model._state, edit)
     if not model._topic_names:
         return
     identities = model._topic_identities()

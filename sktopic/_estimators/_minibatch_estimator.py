@@ -217,13 +217,13 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     # What TopicModel asks for
 
     def _topic_probabilities(self):
-        return self._method().topics(self._state)
+        return self._present_method().topics(self._state)
 
     def _inference_topics(self):
-        return self._method().inference_topics(self._state)
+        return self._present_method().inference_topics(self._state)
 
     def _transform_step(self):
-        return self._method().prediction
+        return self._present_method().prediction
 
     # Edits of topics
 

@@ -139,7 +139,7 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
         return Schedule(int(self.max_iter), int(self.evaluate_every), draws)
 
     def _topic_probabilities(self):
-        return self._method().topics(self._state)
+        return self._present_method().topics(self._state)
 
     # Edits of topics
 

@@ -40,6 +40,7 @@ from sktopic._estimators._concurrency import (
     trained_here,
     updating,
 )
+from sktopic._estimators._constraints import check_numbers
 from sktopic._estimators._fitted_state import check_arrays
 from sktopic._estimators._model_files import write_model
 from sktopic._estimators._result_blocks import write_blocks
@@ -54,7 +55,7 @@ from sktopic._inference import (
 )
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._kernels._rng import combine_keys
-from sktopic._runtime._compat import Interval, make_constraint, outside_container, validate_params
+from sktopic._runtime._compat import Interval, outside_container, validate_params
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN, Progress
 from sktopic._state._fields import State, arrays_of
@@ -70,15 +71,6 @@ MANY_DOCUMENTS = 10_000
 # Documents that an iterator over the topics of words answers for at once.
 BLOCK_SIZE = 1024
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-# Of the largest integers that become a float.
-MOST_BITS = 1023
-
-
-def _check_bool(name, value, constraints):
-    """Raise ValueError where a number is wanted: scikit-learn takes True and False for 1 and 0."""
-    if "boolean" not in constraints and "verbose" not in constraints:
-        allowed = " or ".join(str(make_constraint(constraint)) for constraint in constraints)
-        raise ValueError(f"{name}={value}: {allowed} is allowed.")
 
 
 def _has_posterior(model):
@@ -169,6 +161,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _method(self) -> Any:
         """Return the method that the parameters describe: functions of the state."""
 
+    def _present_method(self):
+        """Return the method, for a fitted model; ValueError for parameters that it cannot be made of."""
+        try:
+            return self._method()
+        except Exception:
+            self._check_settings()  # which names the parameter
+            raise
+
     @abstractmethod
     def _topic_probabilities(self):
         """Return the fitted topics, a TopicProbabilities."""
@@ -187,13 +187,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_settings(self):
         """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
         self._validate_params()
-        constraints = self._parameter_constraints
-        for name, value in vars(self).items():
-            kind = type(value)
-            if isinstance(value, int) and value.bit_length() > MOST_BITS and name in constraints:
-                raise ValueError(f"{name} has {value.bit_length()} bits; at most {MOST_BITS} are allowed.")
-            if (kind is bool or kind is np.bool_) and name in constraints:
-                _check_bool(name, value, constraints[name])
+        check_numbers(self)
 
     def _check_same_number(self, n_trained, when="in training"):
         """Raise ValueError if n_components is no longer the number of topics in training."""
@@ -296,10 +290,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
 
     add_features = add_features
-
-    def _add_words(self, n):
-        """Let the state have n words more, of which nothing is known; change no array in place."""
-        self._state = self._method().grown(self._state, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, which `sktopic.load` reads.

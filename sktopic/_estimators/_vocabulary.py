@@ -65,7 +65,8 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
         names = _new_names(features, known)
         n = len(names)
         setattr(grown, NAMES, np.concatenate([known, names]))
-    grown._add_words(n)
+    grown._check_settings()  # how much new words weigh is a parameter of some
+    grown._state = grown._method().grown(grown._state, n)
     grown.n_features_in_ = self.n_features_in_ + n
     self._take(grown, before)
     return self

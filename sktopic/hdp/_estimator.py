@@ -39,7 +39,7 @@ class MinibatchHDPEstimator(MinibatchEstimator):
     def topic_word_counts_(self) -> FloatArray:
         model = self._read()
         state = model._state
-        unit = model._method().unit(state)
+        unit = model._present_method().unit(state)
         return np.ascontiguousarray(expected_counts(state.words, unit, state.in_use).T)
 
     def _check_settings(self):

@@ -56,7 +56,7 @@ class MinibatchLDAEstimator(MinibatchEstimator):
 
 def _topic_word_counts(self) -> FloatArray:
     model = self._read()
-    unit = model._method().unit(model._state)
+    unit = model._present_method().unit(model._state)
     return np.ascontiguousarray(expected_counts(model._state.words, unit).T)
 
 

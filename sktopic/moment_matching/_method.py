@@ -1,6 +1,7 @@
 """Bayesian moment matching with a given number of topics, as functions of the state."""
 
 import math
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,6 +111,10 @@ class FilterMethod:
         return replace(state, topics=state.topics.with_words(n_words, prior), topic_word_prior=prior)
 
     # Tokens
+
+    def most_tokens(self, state):
+        """How many tokens one call of `absorb` may have, > 0."""
+        return sys.maxsize
 
     def absorb(self, state, tokens, alpha):
         """The state after more tokens; the topics and alpha, their documents' parameters, change in place."""

@@ -69,28 +69,31 @@ class MixtureMethod(FilterMethod):
         prior = probabilities(*as_gamma(after))
         return replace(state, numbers=replace(numbers, gamma=gamma, lag=lag, prior=prior))
 
+    def most_tokens(self, state):
+        return state.numbers.next_note - state.numbers.n_tokens
+
     def absorb(self, state, tokens, alpha):
         """As in FilterMethod; the number of topics is noted when it is time for it."""
-        numbers, start, first = state.numbers, self.form.start(state.doc_topic_prior), 0
-        gamma, lag, next_note = numbers.gamma.copy(), numbers.lag.copy(), numbers.next_note
+        numbers, next_note = state.numbers, state.numbers.next_note
+        gamma, lag = numbers.gamma.copy(), numbers.lag.copy()
         marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
-        noted_tokens, noted_topics = [], []
-        while first < len(tokens):
-            last = min(len(tokens), next_note - numbers.n_tokens)
-            self._filter(tokens.part(slice(first, last)), state.topics, start, alpha, gamma, lag, marginal)
-            if numbers.n_tokens + last == next_note:
-                noted_tokens.append(marginal[1])
-                noted_topics.append(most_probable(gamma, lag))
-                next_note += max(1, next_note // NOTES)
-            first = last
+        tokens_trace, topics_trace = numbers.tokens_trace, numbers.topics_trace
+        is_noted = numbers.n_tokens + len(tokens) == next_note
+        if is_noted:  # room for the note, before anything changes
+            tokens_trace, topics_trace = np.append(tokens_trace, 0.0), np.append(topics_trace, 0)
+        start = self.form.start(state.doc_topic_prior)
+        self._filter(tokens, state.topics, start, alpha, gamma, lag, marginal)
+        if is_noted:
+            tokens_trace[-1], topics_trace[-1] = marginal[1], most_probable(gamma, lag)
+            next_note += max(1, next_note // NOTES)
         numbers = NumberPosterior(
             gamma=gamma,
             lag=lag,
             prior=numbers.prior,
             n_tokens=numbers.n_tokens + len(tokens),
             next_note=next_note,
-            tokens_trace=np.append(numbers.tokens_trace, noted_tokens),
-            topics_trace=np.append(numbers.topics_trace, np.array(noted_topics, dtype=np.int64)),
+            tokens_trace=tokens_trace,
+            topics_trace=topics_trace,
         )
         return replace(
             state,

@@ -116,9 +116,17 @@ class _Call:
         tokens = Tokens.in_order(batch, keys)
         for some, ended in tokens.document_parts(batch.n_documents, alpha.shape[1]):
             with updating(model):
-                model._state = method.absorb(model._state, some, alpha)  # which has changed the topics
+                self._absorb(some, alpha)
                 if ended is not None:
                     model._state = method.end_documents(model._state, alpha[ended], batch.lengths[ended])
+
+    def _absorb(self, tokens, alpha):
+        """Set the state after each call that changes the topics: an error in the next one leaves it whole."""
+        model, method, first = self.model, self.method, 0
+        while first < len(tokens):
+            last = min(len(tokens), first + method.most_tokens(model._state))
+            model._state = method.absorb(model._state, tokens.part(slice(first, last)), alpha)
+            first = last
 
     def filter_mixed(self, X, alpha):
         """The tokens of all documents X in one random order."""
@@ -130,7 +138,7 @@ class _Call:
         tokens = Tokens.mixed(reader.batch(np.arange(n_documents)), key)
         for some in tokens.parts(alpha.shape[1]):
             with updating(model):
-                model._state = method.absorb(model._state, some, alpha)
+                self._absorb(some, alpha)
             self.monitor.after_update(n_documents * len(some) / len(tokens))
         with updating(model):
             model._state = replace(model._state, n_documents=model._state.n_documents + n_documents)
