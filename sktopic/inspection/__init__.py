@@ -1,5 +1,6 @@
 """Looking at topics: in a browser, as tables, over time, in plots, and the hand-over to pyLDAvis."""
 
+from sktopic.inspection._effects import estimate_effect, plot_effects
 from sktopic.inspection._explorer import Explorer, explore
 from sktopic.inspection._names import name_topics
 from sktopic.inspection._plots import plot_n_components, plot_scores, plot_topics
@@ -11,8 +12,10 @@ from sktopic.inspection._topic_table import topic_table
 
 __all__ = [
     "Explorer",
+    "estimate_effect",
     "explore",
     "name_topics",
+    "plot_effects",
     "plot_n_components",
     "plot_scores",
     "plot_topic_dendrogram",

@@ -1,0 +1,169 @@
+"""Effects of covariates on topic proportions: Rubin's rules by hand, coverage, tables and pictures."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sktopic.datasets import make_bars
+from sktopic.inspection import estimate_effect, name_topics, plot_effects
+from sktopic.inspection._effects import pooled_regressions
+from sktopic.lda import OnlineEMLDA, OnlineOPELDA
+
+X = make_bars(60, random_state=0).data
+IS_LATE = np.arange(60) >= 40
+LENGTHS = np.random.default_rng(0).normal(size=60)
+
+
+@pytest.fixture(scope="module")
+def lda():
+    return OnlineEMLDA(n_components=4, random_state=0).fit(X)
+
+
+def by_hand(design, draws):
+    """One coefficient after the other, from the normal equations, with the formulas of the papers."""
+    n, p = design.shape
+    m = draws.shape[1]
+    inverse = np.linalg.inv(design.T @ design)
+    leverage = np.array([row @ inverse @ row for row in design])
+    effects, errors, freedom = (np.empty((p, draws.shape[2])) for _ in range(3))
+    for topic in range(draws.shape[2]):
+        estimates, variances = [], []
+        for i in range(m):
+            estimate = inverse @ design.T @ draws[:, i, topic]
+            meat = np.zeros((p, p))
+            for row, y, h in zip(design, draws[:, i, topic], leverage):
+                meat += np.outer(row, row) * ((y - row @ estimate) / (1 - h)) ** 2
+            estimates.append(estimate)
+            variances.append(np.diag(inverse @ meat @ inverse))
+        for j in range(p):
+            values = [estimate[j] for estimate in estimates]
+            between = sum((value - np.mean(values)) ** 2 for value in values) / (m - 1)
+            total = np.mean([variance[j] for variance in variances]) + (1 + 1 / m) * between
+            share = (1 + 1 / m) * between / total
+            of_draws = (m - 1) / share**2
+            of_documents = (n - p + 1) / (n - p + 3) * (n - p) * (1 - share)
+            effects[j, topic], errors[j, topic] = np.mean(values), math.sqrt(total)
+            freedom[j, topic] = of_draws * of_documents / (of_draws + of_documents)
+    return effects, errors, freedom
+
+
+def test_regressions_are_pooled_by_rubins_rules():
+    rng = np.random.default_rng(0)
+    design = np.column_stack([np.ones(30), rng.normal(size=30), rng.integers(0, 2, 30)])
+    draws = rng.dirichlet(np.ones(3), size=(30, 6))
+    for found, expected in zip(pooled_regressions(design, draws), by_hand(design, draws)):
+        assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_draws_that_agree_leave_the_error_of_the_regression():
+    rng = np.random.default_rng(0)
+    design = np.column_stack([np.ones(30), rng.normal(size=30)])
+    one = rng.dirichlet(np.ones(3), size=(30, 1))
+    effects, errors, freedom = pooled_regressions(design, one.repeat(5, axis=1))
+    line = stats.linregress(design[:, 1], one[:, 0, 0])
+    assert_allclose(effects[:, 0], [line.intercept, line.slope])
+    assert 0.5 < errors[1, 0] / line.stderr < 2.0  # robust, so not the same
+    assert_allclose(freedom, 29 / 31 * 28)
+
+
+def test_intervals_contain_planted_effects():
+    """Of 160 corpora, so many times as the binomial law of 95 percent allows."""
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(100, 0.05), 3)
+    priors = np.array([[1.0, 0.6, 0.4], [0.4, 0.6, 1.0]])
+    truth = priors[1] / 2.0 - priors[0] / 2.0
+
+    def corpus(n):
+        late = rng.integers(0, 2, n)
+        theta = np.array([rng.dirichlet(priors[i]) for i in late])
+        return late, np.array([rng.multinomial(100, row @ topics) for row in theta])
+
+    # The topics are known, and so is the mixture of the priors.
+    model = OnlineEMLDA(
+        3, components_init=topics, doc_topic_prior="auto", transform_sweeps=5, random_state=0
+    ).fit(corpus(1000)[1])
+    order = (topics @ model.components_.T).argmax(axis=1)
+    covered = []
+    for _ in range(160):
+        late, counts = corpus(100)
+        table = estimate_effect(model, counts, late, n_samples=5)
+        rows = table[table["covariate"] == "covariate"].set_index("topic").loc[order]
+        covered.append((rows["low"].to_numpy() <= truth) & (truth <= rows["high"].to_numpy()))
+    low, high = stats.binom.ppf([0.0005, 0.9995], 160, 0.95)
+    assert all(low <= n <= high for n in np.sum(covered, axis=0)), np.mean(covered, axis=0)
+
+
+def test_table_has_a_row_for_each_covariate_and_topic(lda):
+    frame = pd.DataFrame({"late": IS_LATE, "length": LENGTHS, "shelf": list("abc") * 20})
+    table = estimate_effect(lda, X, frame, confidence_level=0.5)
+    names = ["(intercept)", "late", "length", "shelf=b", "shelf=c"]
+    assert_array_equal(table["covariate"], np.repeat(names, 4))
+    assert_array_equal(table["topic"], list(range(4)) * 5)
+    middle = (table["low"] + table["high"]) / 2
+    assert_allclose(table["effect"], middle, rtol=1e-10)
+    # Effects on proportions, which sum to one, sum to zero.
+    sums = table.groupby("covariate", sort=False)["effect"].sum()
+    assert_allclose(sums, [1.0, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
+    wider = estimate_effect(lda, X, frame)
+    assert (wider["high"] > table["high"]).all()
+    pd.testing.assert_series_equal(wider["effect"], table["effect"])  # the same draws
+
+
+def test_covariates_may_be_categories_booleans_and_pipelines_take_texts(lda):
+    by_words = estimate_effect(lda, X, np.where(IS_LATE, "late", "early"))
+    by_numbers = estimate_effect(lda, X, IS_LATE)
+    assert list(by_words["covariate"].unique()) == ["(intercept)", "late"]
+    assert_array_equal(by_words["effect"], by_numbers["effect"])
+    texts = ["one two three", "two three four", "four five", "one five two"] * 5
+    pipeline = make_pipeline(CountVectorizer(), OnlineEMLDA(2, random_state=0)).fit(texts)
+    name_topics(pipeline, {0: "numbers"})
+    table = estimate_effect(pipeline, texts, range(20))
+    assert list(table["name"]) == ["numbers", "Topic 1"] * 2
+
+
+@pytest.mark.parametrize(
+    ("covariates", "error", "message"),
+    [
+        (np.ones(59), ValueError, "covariates has 59 rows, but X has 60 documents"),
+        (np.ones(60), ValueError, "constant or linearly dependent"),
+        (["same"] * 60, ValueError, "no column that varies"),
+        (np.where(IS_LATE, np.nan, 1.0), ValueError, "missing values in covariate"),
+        (np.where(IS_LATE, np.inf, 1.0), ValueError, "infinite values in covariate"),
+        (np.column_stack([IS_LATE, ~IS_LATE]), ValueError, "constant or linearly dependent"),
+        (["one", *["other"] * 59], ValueError, "document 0 alone determines a coefficient"),
+        (np.eye(60), ValueError, "more documents are needed"),
+        ("year", TypeError, "must have one row for each document"),
+    ],
+)
+def test_covariates_that_determine_nothing_are_refused(lda, covariates, error, message):
+    with pytest.raises(error, match=message):
+        estimate_effect(lda, X, covariates)
+
+
+def test_models_without_draws_are_refused():
+    with pytest.raises(TypeError, match="OnlineOPELDA; a fitted topic model with sample_proportions"):
+        estimate_effect(OnlineOPELDA(2, random_state=0).fit(X), X, IS_LATE)
+
+
+def test_plot_sorts_topics_by_their_effect(lda):
+    table = estimate_effect(lda, X, pd.DataFrame({"late": IS_LATE, "length": LENGTHS}))
+    ax = plot_effects(table, "late", topics=[3, 0, 2])
+    rows = table[(table["covariate"] == "late") & table["topic"].isin([0, 2, 3])].sort_values("effect")
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(rows["name"])
+    assert_allclose(ax.containers[0].lines[0].get_xdata(), rows["effect"])
+    assert plot_effects(table, "length", ax=ax) is ax
+    for arguments, message in [((), "must be one of"), (("year",), "covariate='year' is invalid")]:
+        with pytest.raises(ValueError, match=message):
+            plot_effects(table, *arguments)
+    with pytest.raises(ValueError, match="the table has no topic 4"):
+        plot_effects(table, "late", topics=[4])
+    with pytest.raises(TypeError, match="without columns topic"):
+        plot_effects(X)
+    plt.close(ax.figure)
