@@ -50,7 +50,7 @@ def day():
 ROWS = [
     ("Training, 100 topics | | {} s, {} passes | {} s, {} passes | {} s, {} passes |", training_of_peers),
     ("Its score after that, nats per word | | {} | {} | {} |", of_peers, "peer's", "score", "{:.2f}"),
-    ("sktopic has that score after | | {} s | {} s | {} s |", of_peers, "sktopic's", SECONDS, "{:.2f}"),
+    ("sktopic reaches that score after | | {} s | {} s | {} s |", of_peers, "sktopic's", SECONDS, "{:.2f}"),
 ]
 # What both pages say below the table.
 BELOW = [
