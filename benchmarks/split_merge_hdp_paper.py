@@ -56,8 +56,8 @@ from sktopic._inference import VariationalStep
 from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars
 from sktopic.hdp import _direct_assignment_method
+from sktopic.hdp._batch_moves import Moves
 from sktopic.hdp._final_moves import FinalMoves
-from sktopic.hdp._moves import Moves
 from sktopic.hdp._shared_parameters import fit_weights
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)

@@ -21,11 +21,11 @@ from sktopic._topics._word_count_views import posterior_bound, probabilities
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
+from sktopic.hdp._batch_moves import Moves
 from sktopic.hdp._direct_assignment_passes import WholeCorpus
 from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept
 from sktopic.hdp._document_inference import start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
-from sktopic.hdp._moves import Moves
 from sktopic.hdp._shared_parameters import fit_concentration, fit_weights
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,

@@ -36,9 +36,9 @@ from sktopic.hdp import (
     _table_step,
     _variational_split_merge,
 )
+from sktopic.hdp._batch_moves import Moves
 from sktopic.hdp._direct_assignment_method import DirectAssignment
 from sktopic.hdp._hybrid_topics import HybridTopics
-from sktopic.hdp._moves import Moves
 from sktopic.lda import (
     CollapsedGibbsLDA,
     HybridLDA,

@@ -10,6 +10,7 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed, edited
 from sktopic._topics._word_count_views import posterior_bound
 from sktopic._training._minibatch_state import random_words
+from sktopic.hdp._batch_moves import Moves, moves_work
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -21,9 +22,8 @@ from sktopic.hdp._direct_assignment_state import (
 )
 from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._hdp_state import MOVE, hdp_at_start, words_in_use
-from sktopic.hdp._memoized._stored import after_edit, checked, no_summaries
+from sktopic.hdp._memoized._summaries import after_edit, checked, stored
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
-from sktopic.hdp._moves import Moves, moves_work
 from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, SharedParameters, fit_weights
 
 MOVE_KEY = 0x6D6F7665
@@ -83,7 +83,7 @@ class DirectAssignment(HDPMethod):
             births=np.zeros(n, dtype=np.int64),
             trials=np.zeros(n, dtype=TRIALS),
             move_history=np.empty(0, dtype=MOVE),
-            summaries=no_summaries(n) if memoized else None,
+            summaries=stored([], n) if memoized else None,
             training_history=np.empty(0, dtype=PASS) if memoized else None,
         )
         return reported(self.adopted(state))

@@ -10,7 +10,7 @@ from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import merged_topics, of_topics
 from sktopic._topics._word_count_views import expected_counts, expected_tokens
 from sktopic.hdp._hdp_state import MOVE, HDPState, are_in_use, columns_in_use, noted_moves, reporting
-from sktopic.hdp._memoized._stored import StoredSummaries
+from sktopic.hdp._memoized._summaries import StoredSummaries
 
 # Least weight of a topic, and of all that are out of reach.
 SMALLEST_WEIGHT = 1e-10

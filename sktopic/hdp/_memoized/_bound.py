@@ -31,33 +31,27 @@ class DocumentTopics:
 
     Attributes
     ----------
-    topic, tokens, weight : (n_entries,), the last being the weight of the document
+    document, topic, tokens, weight : (n_entries,), the last being the weight of the document
     lengths, sample_weight : (n_documents,)
-    n_topics : of the corpus
     """
 
+    document: np.ndarray
     topic: np.ndarray
     tokens: np.ndarray
     weight: np.ndarray
     lengths: np.ndarray
     sample_weight: np.ndarray
-    n_topics: int
 
     @classmethod
     def of(cls, summaries):
         """Those of all documents of some BatchSummary."""
-        weight = [s.sample_weight[s.document()] for s in summaries]
-        lengths = [
-            np.bincount(s.document(), weights=s.document_tokens, minlength=s.n_documents) for s in summaries
-        ]
-        return cls(
-            np.concatenate([s.document_topic for s in summaries]),
-            np.concatenate([s.document_tokens for s in summaries]),
-            np.concatenate(weight),
-            np.concatenate(lengths),
-            np.concatenate([s.sample_weight for s in summaries]),
-            summaries[0].n_topics,
-        )
+        first = np.cumsum([0, *(s.n_documents for s in summaries)])
+        document = np.concatenate([s.documents.row + n for s, n in zip(summaries, first)])
+        topic = np.concatenate([s.documents.topic for s in summaries])
+        tokens = np.concatenate([s.documents.tokens for s in summaries])
+        sample_weight = np.concatenate([s.sample_weight for s in summaries])
+        lengths = np.bincount(document, weights=tokens, minlength=len(sample_weight))
+        return cls(document, topic, tokens, sample_weight[document], lengths, sample_weight)
 
     def gains(self, prior, order=0):
         """Sums of f(prior + N) - f(prior) of each topic, f being a derivative of log Gamma of this order."""

@@ -1,8 +1,11 @@
-"""Merges of topics, judged on the corpus: candidates before a pass, sums during it, and a decision after it.
+"""Merges and drops of topics, judged on the corpus: plans before a pass, sums during it, decisions after it.
 
 What a merge changes in the bound is known from the summaries but for the mixing of the two in cells, which
 visits sum up. Before that there are limits: x log x is convex, so that the mixing in cells is at most that in
 the sums over words, and at most that in the sums over documents.
+
+Documents that have much of a topic that may be dropped are inferred without it, once. In the others it becomes
+part of one other topic. What batches would then leave behind says what the bound would be.
 """
 
 from dataclasses import dataclass, field
@@ -13,12 +16,14 @@ from scipy.special import gammaln, xlogy
 
 from sktopic._kernels._memoized import mix_pairs
 from sktopic.hdp._memoized._bound import DocumentTopics
+from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
+from sktopic.hdp._moves import LEAST_GAIN, Move
 from sktopic.hdp._variational_split_merge import products
 
 # Topics most similar to each that are looked at, and pairs whose sums are gathered, for each topic.
 NEIGHBOURS, PAIRS_PER_TOPIC = 8, 3
-# Nats, which rounding does not make.
-LEAST_GAIN = 1e-3
+# Tokens of a topic that is dropped from which on a document is inferred without it.
+MANY_TOKENS = 0.5
 
 
 @dataclass
@@ -50,12 +55,13 @@ class TrackedMerges:
             number[tuple(columns)] = np.arange(len(pairs))
         return cls(pairs, number)
 
-    def see(self, b, cells):
-        """Sum up what the CellTopics of a batch say."""
-        self.mixing[b] = np.zeros(len(self.pairs))
+    def see(self, visit):
+        """Sum up what the cells of a Visit say."""
+        cells, found = visit.cells, np.zeros(len(self.pairs))
+        self.mixing[visit.number] = found
         if len(self.pairs):
             weight = cells.batch.cell_weight()
-            mix_pairs(cells.bounds, cells.topic, cells.tokens, weight, self.number, self.mixing[b])
+            mix_pairs(cells.bounds, cells.topic, cells.tokens, weight, self.number, found)
 
     def decided(self, corpus):
         """What each pair would be as one topic: a list of Merge."""
@@ -65,30 +71,31 @@ class TrackedMerges:
         merges = []
         for p, pair in enumerate(self.pairs.tolist()):
             mixing = {b: float(sums[p]) for b, sums in self.mixing.items()}
-            large, small = pair if totals[pair[0]] >= totals[pair[1]] else pair[::-1]
-            merges.append(Merge(large, small, sizes.gain(*pair) - sum(mixing.values()), mixing))
+            pair.sort(key=lambda k: -totals[k])
+            gain = sizes.gain(*sorted(pair)) - sum(mixing.values())
+            merges.append(Merge(topics=tuple(pair), gain=gain, mixing=mixing))
         return merges
 
 
-@dataclass
-class Merge:
-    """Two topics that become one.
+@dataclass(kw_only=True)
+class Merge(Move):
+    """Two topics that become one; the first is kept.
 
     Attributes
     ----------
-    large, small : their numbers; the first is kept
-    gain : of the bound, in nats
     mixing : dict from batches to what their entropy loses
     """
 
-    large: int
-    small: int
-    gain: float
+    kind: str = "merge"
     mixing: dict
 
     @property
-    def topics(self):
-        return self.large, self.small
+    def large(self):
+        return self.topics[0]
+
+    @property
+    def small(self):
+        return self.topics[1]
 
 
 @dataclass
@@ -114,12 +121,8 @@ class PairSizes:
     @classmethod
     def of(cls, corpus):
         documents = DocumentTopics.of(corpus.summaries)
-        document = np.repeat(
-            np.arange(len(documents.lengths)),
-            np.concatenate([np.diff(s.bounds) for s in corpus.summaries]),
-        )
         shape = corpus.n_topics, len(documents.lengths)
-        by_topic = sp.csr_array((documents.tokens, (documents.topic, document)), shape=shape)
+        by_topic = sp.csr_array((documents.tokens, (documents.topic, documents.document)), shape=shape)
         tokens = np.ascontiguousarray(corpus.topics.words.store.T)
         totals = tokens.sum(axis=1)
         prior, eta = corpus.topics.prior, corpus.topics.topic_word_prior
@@ -190,3 +193,60 @@ def similar_pairs(corpus):
     nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
     pairs = {tuple(sorted((i, int(j)))) for i in range(len(free)) for j in nearest[i]}
     return [(int(free[i]), int(free[j])) for i, j in sorted(pairs)]
+
+
+@dataclass
+class Delete:
+    """A topic that goes.
+
+    Attributes
+    ----------
+    topic, into : its number, and that of the topic which gets its weight, and its tokens where they are few
+    found : dict from batches to the BatchSummary that they would leave behind, where that is another
+    """
+
+    topic: int
+    into: int
+    found: dict = field(default_factory=dict)
+
+    @classmethod
+    def planned(cls, sizes, free, topic):
+        """That of a topic, which goes into the one of those in free with which it would be merged best.
+
+        sizes : PairSizes of the corpus
+        """
+        others = [int(k) for k in free if k != topic]
+        gains = [sizes.gains(topic, k)[0] for k in others]
+        return cls(topic, others[int(np.argmax(gains))])
+
+    def see(self, visit):
+        """Note what the batch of a Visit would leave behind."""
+        cells = visit.cells
+        entries = cells.topic == self.topic
+        if not entries.any():
+            return
+        batch = cells.batch
+        document = batch.cell_document()[cells.cell()]
+        tokens = np.bincount(document[entries], weights=cells.tokens[entries], minlength=batch.n_documents)
+        anew = tokens >= MANY_TOKENS
+        summary = BatchSummary.of(self._joined(cells, ~anew[document]))
+        if anew.any():
+            other = BatchSummary.of(visit.without(self.topic, anew))
+            other.documents.row = np.flatnonzero(anew)[other.documents.row]
+            same = np.arange(cells.n_topics)
+            summary = summary.moved(same, summary.entropy + other.entropy, [(other, same)])
+        self.found[visit.number] = summary
+
+    def _joined(self, cells, some):
+        """CellTopics of some entries only, in which the topic is part of another."""
+        topic = np.where(cells.topic == self.topic, self.into, cells.topic)[some]
+        sums = summed(cells.cell()[some], topic, cells.tokens[some], cells.n_topics)
+        bounds = np.searchsorted(sums.row, np.arange(len(cells.bounds)))
+        return CellTopics(cells.batch, bounds, sums.topic, sums.tokens, cells.n_topics)
+
+    def done(self, corpus):
+        """The MemoizedCorpus without the topic."""
+        without = corpus.with_summaries(self.found)
+        mixing = dict.fromkeys(range(len(corpus.summaries)), 0.0)
+        without.move([Merge(topics=(self.into, self.topic), gain=0.0, mixing=mixing)])
+        return without

@@ -12,11 +12,14 @@ from sktopic._training._minibatches import (
 )
 from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
 from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._stored import checked, restored, stored
+from sktopic.hdp._memoized._summaries import checked, restored, stored
 from sktopic.hdp._memoized._training import MemoizedSettings, MemoizedTraining
 
 # Tells the streams of a seed apart.
 MEMOIZED_KEY = 0x6D656D6F
+# Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
+PARAMETERS = ("doc_concentration", "topic_concentration", "topic_word_prior")
+LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
 
 
 def fit_memoized(run, documents, passes, tasks, evaluate):
@@ -67,7 +70,7 @@ class Visits:
             return
         training, memoized, self._begun = self._run.training, self._memoized, False
         memoized.end_pass()
-        summaries = stored(memoized.kept.summaries)
+        summaries = stored(memoized.kept.summaries, memoized.kept.n_topics)
         with training.changing(), training.complete_or_undone(waits=True):
             training.state = state_after(training.state, memoized, summaries)
         memoized.kept.summaries = restored(summaries)
@@ -90,47 +93,25 @@ def memoized_training(run):
 
 def state_after(state, memoized, summaries):
     """The state after a pass; summaries : StoredSummaries of its batches."""
-    (n_seen, n_batches), corpus = memoized.seen(), memoized.kept
+    corpus = memoized.kept
+    n_seen, n_batches = memoized.seen()
+    total_weight = sum(float(s.sample_weight.sum()) for s in corpus.summaries)
     state = changed(
         state,
         n_updates=state.n_updates + n_batches,
         n_samples_seen=state.n_samples_seen + n_seen,
-        corpus_size=corpus.total_weight(),
-        total_samples=corpus.total_weight(),
+        corpus_size=total_weight,
+        total_samples=total_weight,
         summaries=summaries,
     )
     if not corpus.has_tokens:
         return state
-    topics = corpus.topics
     state = changed(
         state,
         n_topic_updates=state.n_topic_updates + n_batches,
-        words=duplicate(topics.words),
-        weights=topics.weights,
-        ids=topics.ids,
-        next_id=topics.next_id,
-        births=topics.births,
-        trials=topics.trials,
-        topic_concentration=topics.topic_concentration,
-        doc_concentration=topics.doc_concentration,
-        topic_word_prior=topics.topic_word_prior,
+        words=duplicate(corpus.topics.words),
+        **{name: getattr(corpus.topics, name) for name in LEARNED},
     )
-    return after_pass(reported(after_moves(state, memoized.made, memoized.bound)), memoized.bound)
-
-
-def after_pass(state, bound):
-    """The state with a row for the pass in its history; bound : of the corpus."""
-    row = np.array(
-        [
-            (
-                state.n_samples_seen,
-                bound,
-                len(state.in_use),
-                state.doc_concentration,
-                state.topic_concentration,
-                state.topic_word_prior,
-            )
-        ],
-        dtype=PASS,
-    )
-    return changed(state, training_history=np.concatenate([state.training_history, row]))
+    state, bound = reported(after_moves(state, memoized.made, memoized.bound)), memoized.bound
+    row = state.n_samples_seen, bound, len(state.in_use), *(getattr(state, name) for name in PARAMETERS)
+    return changed(state, training_history=np.append(state.training_history, np.array([row], dtype=PASS)))

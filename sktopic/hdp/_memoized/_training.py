@@ -7,11 +7,11 @@ import numpy as np
 
 from sktopic._kernels._rng import combine_keys
 from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._deletes import Delete, InferredAgain
-from sktopic.hdp._memoized._merges import LEAST_GAIN, Merge, PairSizes, TrackedMerges
+from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
+from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
+from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
 # Passes that splits are on trial for, at most. Few of those that lose are made up for: there may be one more
 # topic then for so many, or this number more, half as many after each failure, but never fewer than the last.
@@ -71,21 +71,18 @@ class MemoizedTraining:
 
     def _begin_pass(self):
         """Plan what visits are to sum up."""
-        self._refused, self._next = {}, self._first
-        self._merges, self._splits, self._gathered, self._deletes = None, TrackedSplits([]), None, []
-        if self._trial is not None:
-            if self._number >= self._trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES:
-                self._merges = TrackedMerges.planned(self.corpus)
-                self._deletes = self._planned_deletes()
-        elif self._settings.moves and self._number > 0:
-            self._deletes = self._planned_deletes()
-            self._merges = TrackedMerges.planned(self.corpus)
+        self._refused, self._next, trial = {}, self._first, self._trial
+        if trial is None:
+            ready = self._settings.moves and self._number > 0
+        else:
+            ready = self._number >= trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES
+        self._deletes = self._planned_deletes() if ready else []
+        self._merges = TrackedMerges.planned(self.corpus) if ready else None
+        self._splits = self._gathered = None
+        if ready and trial is None:
             number = {identity: k for k, identity in enumerate(self.corpus.topics.ids.tolist())}
-            self._proposals = [
-                replace(proposal, topic=number[proposal.identity])
-                for proposal in self._proposals
-                if proposal.identity in number
-            ]
+            there = [proposal for proposal in self._proposals if proposal.identity in number]
+            self._proposals = [replace(proposal, topic=number[proposal.identity]) for proposal in there]
             self._splits = TrackedSplits(self._proposals)
             self._gathered = GatheredCells(self.corpus, self._tried())
 
@@ -122,25 +119,18 @@ class MemoizedTraining:
         corpus, b, batch = self.corpus, self._next, reader.batch(rows)
         self._next += 1
         before = corpus.summaries[b] if b < len(corpus.summaries) else None
-        cells = CellTopics.of(self._inferred(batch, before), self._workers)
-        summary = BatchSummary.of(cells)
-        if self._merges is not None:
-            self._merges.see(b, cells)
-        self._splits.see(b, cells, corpus.topics, self._workers)
-        if self._gathered is not None:
-            self._gathered.see(b, cells)
-        again = InferredAgain(reader, rows, corpus, self._settings.infer, self._workers)
-        for delete in self._deletes:
-            delete.see(b, cells, again)
+        infer, start = self._settings.infer, self._settings.document_start
+        tokens = None if before is None or start == "cold" else before.dense_documents()
+        counts = infer.started(start, batch, corpus.topics, self._workers, tokens)
+        cells = CellTopics.of(counts, self._workers)
+        summary, visit = BatchSummary.of(cells), Visit(b, reader, rows, cells, corpus, infer, self._workers)
+        for tracked in (self._merges, self._splits, self._gathered, *self._deletes):
+            if tracked is not None:
+                tracked.see(visit)
         if before is not None and corpus.part(summary) < corpus.part(before):
             self._refused[b] = summary
         else:
             corpus.replace(b, summary)
-
-    def _inferred(self, batch, before):
-        infer, start = self._settings.infer, self._settings.document_start
-        tokens = None if before is None or start == "cold" else before.dense_documents()
-        return infer.started(start, batch, self.corpus.topics, self._workers, tokens)
 
     def end_pass(self):
         """Make the moves that raise the bound, and fit the parameters."""
@@ -188,13 +178,13 @@ class MemoizedTraining:
 
     def _merge(self, seen, splits=()):
         """Make the merges, and the splits of a list, that raise the bound; returns the moves."""
-        merges, splits = self._decided([*self._merges.decided(seen), *splits])
-        if not (merges or splits):
+        moves = make_moves(best_first([*self._merges.decided(seen), *splits])).made
+        if not moves:
             return []
         if not self._refused:
-            return self.corpus.move(merges, splits)
+            return self.corpus.move(moves)
         tried = seen.with_summaries({})
-        made = tried.move(merges, splits)
+        made = tried.move(moves)
         if tried.bound() <= self.corpus.bound():
             return []
         self.corpus = tried
@@ -228,16 +218,6 @@ class MemoizedTraining:
                 self._waiting.refuse(int(self.corpus.topics.ids[k]), self._number)
         return [proposal for proposal in found.values() if proposal is not None]
 
-    def _decided(self, found):
-        """Merges and splits that raise the bound, the best first, each topic in one."""
-        merges, splits, taken = [], [], set()
-        for move in sorted(found, key=lambda move: -move.gain):
-            topics = set(move.topics)
-            if move.gain > LEAST_GAIN and taken.isdisjoint(topics):
-                (merges if isinstance(move, Merge) else splits).append(move)
-                taken |= topics
-        return merges, splits
-
     # Trials: documents that are inferred anew, and other parameters, may make up for what a split loses.
 
     def _begin_trial(self, seen, splits):
@@ -249,7 +229,7 @@ class MemoizedTraining:
             if room >= 0:
                 chosen.append(split)
         self.kept, tried = self.corpus, seen.with_summaries({})
-        self._trial = Trial(self.corpus, tried.move([], chosen), self._number + TRIAL_PASSES)
+        self._trial = Trial(self.corpus, tried.move(chosen), self._number + TRIAL_PASSES)
         self.bound = self.corpus.bound()
         self.corpus = tried
 
