@@ -36,7 +36,7 @@ from sktopic.hdp import (
     _table_step,
     _variational_split_merge,
 )
-from sktopic.hdp._batch_moves import Moves
+from sktopic.hdp._batch_moves import BatchMoves
 from sktopic.hdp._direct_assignment_method import DirectAssignment
 from sktopic.hdp._hybrid_topics import HybridTopics
 from sktopic.lda import (
@@ -204,7 +204,7 @@ UPDATES = {
     "sticks": (partial(OnlineVariationalHDP, n_components=5), (WordCounts, "add")),
     "births": (partial(OnlineEMHDP, max_births=3), (_online_em_method, "with_births")),
     "chain": (partial(TruncationFreeHDP, n_components=5), (WordCounts, "add")),
-    "merges": (partial(DirectAssignmentHDP, n_components=5), (Moves, "merge")),
+    "merges": (partial(DirectAssignmentHDP, n_components=5), (BatchMoves, "merge")),
     "moves": (partial(DirectAssignmentHDP, n_components=5), (DirectAssignment, "updated")),
 }
 

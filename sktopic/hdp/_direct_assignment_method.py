@@ -10,7 +10,7 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed, edited
 from sktopic._topics._word_count_views import posterior_bound
 from sktopic._training._minibatch_state import random_words
-from sktopic.hdp._batch_moves import Moves, moves_work
+from sktopic.hdp._batch_moves import BatchMoves, moves_work
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -157,12 +157,12 @@ class DirectAssignment(HDPMethod):
         return after_moves(state, made), tokens
 
     def _moves_by(self, state, batch, scale, update, workers):
-        """The Moves by a batch; None if there are none."""
+        """The BatchMoves by a batch; None if there are none."""
         # Topics are random before, and one document is no sample.
         if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
-        return Moves(self.inference, scale, self.moves.confidence, key, workers)
+        return BatchMoves(self.inference, scale, self.moves.confidence, key, workers)
 
     def work(self, state, counts, update):
         work = self.work_without_moves(state, counts, update)

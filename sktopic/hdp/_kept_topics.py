@@ -73,15 +73,11 @@ class KeptCorpus:
     chain: CorpusChain
     log_joint_before: float = -np.inf
 
-    @classmethod
-    def of(cls, documents):
-        X = documents.matrix()
-        return cls(MatrixDocuments(X), CorpusChain(X))
-
 
 def fit_kept_topics(run, documents, passes, tasks, evaluate):
     """Train on all documents, pass after pass, as `fit_minibatches` does; run : of SplitMergeTopics."""
-    kept, training, method = KeptCorpus.of(documents), run.training, run.method
+    X, training, method = documents.matrix(), run.training, run.method
+    kept = KeptCorpus(MatrixDocuments(X), CorpusChain(X))
     with training.changing(), training.complete_or_undone(waits=True):
         training.state = with_expected_topics(method, training.state, kept.chain.lengths())
     earlier = EarlierPasses()

@@ -18,7 +18,8 @@ A move is made in four steps:
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 # Nats that a gain has to be above, which rounding does not make.
 LEAST_GAIN = 1e-3
@@ -34,20 +35,22 @@ class Move:
     topics : numbers of the topics that it changes
     gain : in nats; nan before it is judged
     least_gain : nats that the gain has to be above
+    proposal : the alternative, as its engine builds it
     """
 
     kind: str
     topics: tuple[int, ...]
     gain: float = math.nan
     least_gain: float = LEAST_GAIN
+    proposal: Any = None
 
 
 @dataclass
 class Outcome:
     """What a round of moves comes to: moves made, and topics that were tried in vain, ascending."""
 
-    made: list = field(default_factory=list)
-    refused: list = field(default_factory=list)
+    made: list
+    refused: list
 
 
 def make_moves(planned, judged=None, carry_out=None, most=math.inf):

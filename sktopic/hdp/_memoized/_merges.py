@@ -4,8 +4,8 @@ What a merge changes in the bound is known from the summaries but for the mixing
 visits sum up. Before that there are limits: x log x is convex, so that the mixing in cells is at most that in
 the sums over words, and at most that in the sums over documents.
 
-Documents that have much of a topic that may be dropped are inferred without it, once. In the others it becomes
-part of one other topic. What batches would then leave behind says what the bound would be.
+Documents that have much of a topic that may be dropped are inferred without it, once. In the others it
+becomes part of one other topic. What batches would then leave behind says what the bound would be.
 """
 
 from dataclasses import dataclass, field
