@@ -216,28 +216,29 @@ class WindowMoves:
 
     def merge(self):
         """Merge pairs of topics that are better as one, in rounds in which each is in one at most."""
-        gains, merges = {}, None
-        while merges is None or merges:
-            merges = make_moves(best_first(self._planned_merges(gains)), carry_out=self._unite).made
-            changed = {k for merge in merges for k in merge.topics}
-            for pair in [pair for pair in gains if not changed.isdisjoint(pair)]:
-                del gains[pair]
+        gains = {}
+        while True:
+            numbers = [k for k in sorted(self._movable) if len(self.topics[k].tokens)]
+            pairs = self._judge.candidates([self.topics[k].tokens for k in numbers])
+            for pair in ((numbers[a], numbers[b]) for a, b in pairs):
+                if pair not in gains:
+                    gains[pair] = -self._gain_of_two(*pair)
+            merges = [
+                Move(kind="merge", topics=pair, gain=gain, least_gain=LEAST_GAIN)
+                for pair, gain in sorted(gains.items())
+            ]
+            made = make_moves(best_first(merges), carry_out=self._unite).made
+            if not made:
+                return
+            changed = {k for move in made for k in move.topics}
+            gains = {pair: gain for pair, gain in gains.items() if changed.isdisjoint(pair)}
 
-    def _planned_merges(self, gains):
-        """Merges of pairs that may be one; gains : dict of what pairs gain as two topics, which grows."""
-        numbers = [k for k in sorted(self._movable) if len(self.topics[k].tokens)]
-        pairs = self._judge.candidates([self.topics[k].tokens for k in numbers])
-        for pair in ((numbers[a], numbers[b]) for a, b in pairs):
-            if pair not in gains:
-                first, second = (self.topics[k] for k in pair)
-                tokens, side = joined([first.tokens, second.tokens])
-                prior = first.prior + second.prior
-                share = first.prior / prior
-                gains[pair], _ = self._judge(tokens, side.astype(np.int8), prior, share, 0, self._key)
-        return [
-            Move(kind="merge", topics=pair, gain=-gain, least_gain=LEAST_GAIN)
-            for pair, gain in sorted(gains.items())
-        ]
+    def _gain_of_two(self, first, second):
+        first, second = self.topics[first], self.topics[second]
+        tokens, side = joined([first.tokens, second.tokens])
+        prior = first.prior + second.prior
+        gain, _ = self._judge(tokens, side.astype(np.int8), prior, first.prior / prior, 0, self._key)
+        return gain
 
     def _unite(self, move):
         large, small = sorted(move.topics, key=lambda k: -len(self.topics[k].tokens))

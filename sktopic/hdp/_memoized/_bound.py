@@ -115,9 +115,7 @@ def best_topic_word_prior(topics, eta):
         first, second = (topics.derivative(e, order) for order in (1, 2))
         return e * first, e * first + e * e * second
 
-    limits = math.log(SMALLEST_LEARNED), math.log(LARGEST_LEARNED)
-    found = ascend(lambda x: topics.bounds(math.exp(x)).sum(), derivatives, math.log(eta), limits)
-    return math.exp(found)
+    return ascend(lambda x: topics.bounds(math.exp(x)).sum(), derivatives, eta)
 
 
 def best_concentration(documents, weights, alpha, prior):
@@ -140,29 +138,33 @@ def best_concentration(documents, weights, alpha, prior):
         )
         return a * first + shape - a * rate, a * first + a * a * second - a * rate
 
-    limits = math.log(SMALLEST_LEARNED), math.log(LARGEST_LEARNED)
-    return math.exp(ascend(objective, derivatives, math.log(alpha), limits))
+    return ascend(objective, derivatives, alpha)
 
 
-def ascend(objective, derivatives, x, limits):
-    """A maximum of a function of one number by Newton's method, with steps that never lower it.
+def ascend(objective, derivatives, start):
+    """A maximum of a function of log y by Newton's method, with steps that never lower it; returns y.
 
+    Parameters
+    ----------
+    objective : the function
     derivatives : function that returns the first and the second
+    start : y
     """
+    x, lower, upper = (math.log(y) for y in (start, SMALLEST_LEARNED, LARGEST_LEARNED))
     value = objective(x)
     for _ in range(NEWTON_ITERATIONS):
         slope, curvature = derivatives(x)
         step = -slope / curvature if curvature < 0 else math.copysign(LARGEST_STEP, slope)
         step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
         for _ in range(HALVINGS):
-            moved = min(max(x + step, limits[0]), limits[1])
+            moved = min(max(x + step, lower), upper)
             reached = objective(moved)
             if reached >= value:
                 break
             step /= 2
         else:
-            return x
+            break
         x, value = moved, reached
         if abs(step) < NEWTON_TOL:
             break
-    return x
+    return math.exp(x)

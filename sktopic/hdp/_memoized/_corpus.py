@@ -76,10 +76,10 @@ class MemoizedCorpus:
         bound = self._bound_of_topics() + sum(float(s.entropy.sum()) for s in self.summaries)
         bound += DocumentTopics.of(self.summaries).bound(topics.doc_concentration, self._weights())
         bound += weights_bound(topics)
-        if parameters.learns("doc_concentration"):
-            bound += log_density(topics.doc_concentration, parameters.doc_concentration_prior)
-        if parameters.learns("topic_concentration"):
-            bound += log_density(topics.topic_concentration, parameters.topic_concentration_prior)
+        for name in ("doc_concentration", "topic_concentration"):
+            if parameters.learns(name):
+                value, (shape, rate) = getattr(topics, name), getattr(parameters, f"{name}_prior")
+                bound += shape * math.log(value) - rate * value
         return bound
 
     def _bound_of_topics(self):
@@ -243,12 +243,6 @@ class MemoizedCorpus:
             identity, gain = int(topics.ids[split.topic]), split.gain / (len(number) - 1)
             made += [("split", identity, int(new), gain) for new in ids[np.sort(number)[1:]]]
         return made
-
-
-def log_density(value, prior):
-    """That of the logarithm of a concentration under a Gamma prior (shape, rate), but for a constant."""
-    shape, rate = prior
-    return shape * math.log(value) - rate * value
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The trainer of learning_method='memoized': the state changes after a pass, or a call of partial_fit."""
 
+from functools import partial
+
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
@@ -11,12 +13,9 @@ from sktopic._training._minibatches import (
     visit_batches,
 )
 from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
-from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._summaries import checked, restored, stored
-from sktopic.hdp._memoized._training import MemoizedSettings, MemoizedTraining
+from sktopic.hdp._memoized._summaries import restored, stored
+from sktopic.hdp._memoized._training import MemoizedTraining
 
-# Tells the streams of a seed apart.
-MEMOIZED_KEY = 0x6D656D6F
 # Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
 PARAMETERS = ("doc_concentration", "topic_concentration", "topic_word_prior")
 LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
@@ -25,12 +24,13 @@ LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
 def fit_memoized(run, documents, passes, tasks, evaluate):
     """Pass over the batches of all documents; evaluate : function that returns a held-out score, or None."""
     begin_passes(run, documents, passes, evaluate)
-    visits = Visits(run)
+    memoized = MemoizedTraining(run.method, run.training.state, run.workers)
     for epoch in range(passes.max_iter):
         # Batches are the same in all passes, since what they leave behind is replaced.
         order_key = combine_keys(run.training.state.seed, SHUFFLE_KEY, 0) if passes.shuffle else None
-        visit_batches(run, documents.batches(passes.size, order_key), tasks, visits.visit)
-        visits.end_pass()
+        batches = documents.batches(passes.size, order_key)
+        visit_batches(run, batches, tasks, partial(visit, run, memoized))
+        end_visits(run, memoized)
         stop = end_pass(run, epoch)
         if tasks.end_epoch() or stop:
             break
@@ -40,68 +40,41 @@ def fit_memoized(run, documents, passes, tasks, evaluate):
 def add_memoized(run, documents, size):
     """Visit the batches of more documents once, and add them to the corpus."""
     run.monitor.begin(documents.n_documents)
-    visits = Visits(run)
+    memoized = MemoizedTraining(run.method, run.training.state, run.workers)
     for reader, rows in documents.batches(size):
-        visits.visit(reader, rows)
-    visits.end_pass()
+        visit(run, memoized, reader, rows)
+    end_visits(run, memoized)
 
 
-class Visits:
-    """Visits of the batches that one call of fit or partial_fit trains with.
-
-    Parameters
-    ----------
-    run : Run, whose method is a DirectAssignment
-    """
-
-    def __init__(self, run):
-        self._run, self._memoized, self._begun = run, memoized_training(run), False
-
-    def visit(self, reader, rows):
-        """Visit a batch, the numbers of whose documents are given."""
-        self._run.training.check_undisturbed()
-        self._memoized.visit(reader, rows)
-        self._begun = True
-        self._run.monitor.after_update(len(rows))
-
-    def end_pass(self):
-        """Let the state be the best one after the pass, if there were batches."""
-        if not self._begun:
-            return
-        training, memoized, self._begun = self._run.training, self._memoized, False
-        memoized.end_pass()
-        summaries = stored(memoized.kept.summaries, memoized.kept.n_topics)
-        with training.changing(), training.complete_or_undone(waits=True):
-            training.state = state_after(training.state, memoized, summaries)
-        memoized.kept.summaries = restored(summaries)
+def visit(run, memoized, reader, rows):
+    """Let MemoizedTraining visit a batch, the numbers of whose documents are given."""
+    run.training.check_undisturbed()
+    memoized.visit(reader, rows)
+    run.monitor.after_update(len(rows))
 
 
-def memoized_training(run):
-    """What goes on from the present state, and leaves it as it is."""
-    method, state = run.method, run.training.state
-    summaries = restored(checked(state.summaries, state.words.n_features))
-    topics = changed(state, words=duplicate(state.words), summaries=None)
-    settings = MemoizedSettings(
-        infer=method.inference.with_bound(),
-        document_start=method.document_start,
-        moves=method.moves is not None,
-        splits=method.moves is not None and method.moves.max_splits > 0,
-    )
-    key = combine_keys(state.seed, MEMOIZED_KEY, state.n_updates)
-    return MemoizedTraining(MemoizedCorpus(topics, summaries, method.parameters), settings, key, run.workers)
+def end_visits(run, memoized):
+    """Let the state be the best one after the pass, if there were batches."""
+    if not memoized.is_within_a_pass:
+        return
+    training = run.training
+    memoized.end_pass()
+    summaries = stored(memoized.kept.summaries, memoized.kept.n_topics)
+    with training.changing(), training.complete_or_undone(waits=True):
+        training.state = state_after(training.state, memoized, summaries)
+    memoized.kept.summaries = restored(summaries)
 
 
 def state_after(state, memoized, summaries):
     """The state after a pass; summaries : StoredSummaries of its batches."""
-    corpus = memoized.kept
-    n_seen, n_batches = memoized.seen()
-    total_weight = sum(float(s.sample_weight.sum()) for s in corpus.summaries)
+    corpus, n_batches = memoized.kept, len(memoized.kept.summaries) - memoized.first
+    weights = [float(s.sample_weight.sum()) for s in corpus.summaries]
     state = changed(
         state,
         n_updates=state.n_updates + n_batches,
-        n_samples_seen=state.n_samples_seen + n_seen,
-        corpus_size=total_weight,
-        total_samples=total_weight,
+        n_samples_seen=state.n_samples_seen + sum(weights[memoized.first :]),
+        corpus_size=sum(weights),
+        total_samples=sum(weights),
         summaries=summaries,
     )
     if not corpus.has_tokens:

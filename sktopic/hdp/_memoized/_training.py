@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
-from sktopic.hdp._document_inference import DocumentInference
+from sktopic._state._fields import changed, duplicate
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
-from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
+from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored
 from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
 # Passes that splits are on trial for, at most. Few of those that lose are made up for: there may be one more
@@ -22,58 +22,46 @@ PASSES_WITHOUT_MERGES = 2
 PATIENCE = 2
 # Topics that a pass tries to do without.
 DELETES_TRIED = 3
-
-
-@dataclass(frozen=True)
-class MemoizedSettings:
-    """What visits and moves do.
-
-    Attributes
-    ----------
-    infer : DocumentInference
-    document_start : 'cold', 'warm' or 'better', where inference of a document starts that was visited before
-    moves : whether topics are merged, split and dropped
-    splits : whether they are split then
-    """
-
-    infer: DocumentInference
-    document_start: str
-    moves: bool
-    splits: bool
+# Tells the streams of a seed apart.
+MEMOIZED_KEY = 0x6D656D6F
 
 
 class MemoizedTraining:
-    """One call of fit or partial_fit.
+    """One call of fit or partial_fit: it goes on from a state, and leaves that as it is.
 
     Parameters
     ----------
-    corpus : MemoizedCorpus, which visits and moves change
-    settings : MemoizedSettings
-    key : of the streams of random numbers
+    method : DirectAssignment
+    state : DirectAssignmentState
     workers : Workers
 
     Attributes
     ----------
+    corpus : MemoizedCorpus, which visits and moves change
+    first : number of the first batch that the call visits
     made : list of tuples (kind, topic, other, gain): moves that the last pass has led to
     kept : the MemoizedCorpus that is the best so far, while ``corpus`` may be on trial
     bound : its bound
     """
 
-    def __init__(self, corpus, settings, key, workers):
-        self.corpus, self.made = corpus, []
-        self._settings, self._key, self._workers = settings, key, workers
+    def __init__(self, method, state, workers):
+        self._infer, self._start = method.inference.with_bound(), method.document_start
+        self._moves, self._workers = method.moves, workers
+        self._key = combine_keys(state.seed, MEMOIZED_KEY, state.n_updates)
+        summaries = restored(checked(state.summaries, state.words.n_features))
+        topics = changed(state, words=duplicate(state.words), summaries=None)
+        self.corpus = self.kept = MemoizedCorpus(topics, summaries, method.parameters)
+        self.first, self.made, self.bound = len(summaries), [], -np.inf
         self._waiting, self._waiting_to_drop = Waiting(), Waiting()
         self._proposals, self._number = [], 0
-        self._first = len(corpus.summaries)
         self._next = self._trial = None
         self._refusals, self._next_trial, self._idle = 0, 0, 0
-        self.kept, self.bound = corpus, -np.inf
 
     def _begin_pass(self):
         """Plan what visits are to sum up."""
-        self._refused, self._next, trial = {}, self._first, self._trial
+        self._refused, self._next, trial = {}, self.first, self._trial
         if trial is None:
-            ready = self._settings.moves and self._number > 0
+            ready = self._moves is not None and self._number > 0
         else:
             ready = self._number >= trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES
         self._deletes = self._planned_deletes() if ready else []
@@ -89,17 +77,12 @@ class MemoizedTraining:
     def _tried(self):
         """Topics that parts are proposed of."""
         topics = self.corpus.topics
-        if not self._settings.splits:
+        if not self._moves.max_splits:
             return []
         free = ~topics.are_frozen & self._waiting.are_over(topics.ids, self._number)
         free[[proposal.topic for proposal in self._proposals]] = False
         order = np.argsort(-topics.weights, kind="stable")
         return order[free[order]][:TRIED].tolist()
-
-    def seen(self):
-        """Documents, by weight, and batches of a pass."""
-        summaries = self.kept.summaries[self._first :]
-        return sum(float(summary.sample_weight.sum()) for summary in summaries), len(summaries)
 
     def _planned_deletes(self):
         """What is tried after a pass without merges and splits: small topics that do not wait."""
@@ -112,6 +95,11 @@ class MemoizedTraining:
         sizes = PairSizes.of(self.corpus)
         return [Delete.planned(sizes, free, int(k)) for k in order[tried[order]][:DELETES_TRIED]]
 
+    @property
+    def is_within_a_pass(self):
+        """Whether a batch has been visited since the last pass ended."""
+        return self._next is not None
+
     def visit(self, reader, rows):
         """Infer the documents of the next batch, and keep that if it is not worse than what was left."""
         if self._next is None:
@@ -119,11 +107,13 @@ class MemoizedTraining:
         corpus, b, batch = self.corpus, self._next, reader.batch(rows)
         self._next += 1
         before = corpus.summaries[b] if b < len(corpus.summaries) else None
-        infer, start = self._settings.infer, self._settings.document_start
-        tokens = None if before is None or start == "cold" else before.dense_documents()
-        counts = infer.started(start, batch, corpus.topics, self._workers, tokens)
+        tokens = None if before is None or self._start == "cold" else before.dense_documents()
+        counts = self._infer.started(self._start, batch, corpus.topics, self._workers, tokens)
         cells = CellTopics.of(counts, self._workers)
-        summary, visit = BatchSummary.of(cells), Visit(b, reader, rows, cells, corpus, infer, self._workers)
+        summary, visit = (
+            BatchSummary.of(cells),
+            Visit(b, reader, rows, cells, corpus, self._infer, self._workers),
+        )
         for tracked in (self._merges, self._splits, self._gathered, *self._deletes):
             if tracked is not None:
                 tracked.see(visit)
@@ -146,7 +136,7 @@ class MemoizedTraining:
             self._trial.made += merges
             if not merges:
                 self._drop(seen)
-        if self._settings.moves:
+        if self._moves is not None:
             self.corpus = self.corpus.without_empty()
         self.corpus.fit()
         bound = self.corpus.bound()
