@@ -437,7 +437,7 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
         state = model._state
         one, other = (topic_of(topics, k, state.weights[k], column_of(state, k)) for k in (0, 1))
         for topic in (one, other):  # as if no document had it
-            topic.part.documents[:] = topic.part.words[:] = topic.cells.tokens[:] = 0.0
+            topic.part.documents[:] = topic.part.words[:] = 0.0
         gain, unseen, error = merge_gain(topics, one, other, np.zeros(3))
         assert gain > 0
         assert (gain + unseen > 0) == is_gain
@@ -527,9 +527,7 @@ def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
     original = BatchMoves.split
 
     def split(self, state, splits, counts):
-        parts = [
-            (s.topics[0], s.proposal.first.column.sum(), s.proposal.second.column.sum()) for s in splits
-        ]
+        parts = [(s.topics[0], s.proposal.first.column.sum(), s.proposal.second.column.sum()) for s in splits]
         after, tokens, made = original(self, state, splits, counts)
         for i, (k, first, second) in enumerate(parts):
             new = state.n_topics + i

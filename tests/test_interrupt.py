@@ -325,7 +325,7 @@ def test_merge_pass_stops_soon(monkeypatch):
 def test_products_in_parts_are_the_same(monkeypatch):
     x = np.random.default_rng(0).normal(size=(20, 50))
     monkeypatch.setattr(_variational_split_merge, "PRODUCT_WORK", 7000)
-    assert_allclose(np.triu(_variational_split_merge.products(x)), np.triu(x.T @ x), rtol=1e-12)
+    assert_allclose(_variational_split_merge.products(x), x.T @ x, rtol=1e-12)
 
 
 def test_arrays_that_are_gone_over_in_blocks_become_the_same(monkeypatch):

@@ -199,10 +199,10 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
         word = part.batch.words[some.word]
         parts[first + some.document, word] = phi[first + some.document, word, 2, None] * share
     merged = phi[..., [1, 3]].sum(axis=2)
-    largest = found[0].totals.argmax()
+    largest = found[0].proposal.totals.argmax()
     rest = np.delete(parts, largest, axis=2)
     place = sorted(
-        [(0, phi[..., 0]), (merges[0].large, merged), (2, parts[..., largest])], key=lambda x: x[0]
+        [(0, phi[..., 0]), (merges[0].topics[0], merged), (2, parts[..., largest])], key=lambda x: x[0]
     )
     after = np.concatenate([np.stack([values for _, values in place], axis=2), rest], axis=2)
     assert corpus.bound() == pytest.approx(twin_of_bound(corpus, after, X.toarray(), np.ones(60)), rel=1e-9)
@@ -244,7 +244,7 @@ def test_limits_of_a_merge_hold(corpus_and_phi):
             tracked.see(visit)
     sizes = PairSizes.of(corpus)
     for merge in tracked.decided(corpus):
-        least, most = sizes.gains(merge.large, merge.small)
+        least, most = sizes.gains(*merge.topics)
         assert least <= merge.gain + 1e-9
         assert merge.gain <= most
 

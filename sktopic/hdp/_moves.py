@@ -21,6 +21,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 # Nats that a gain has to be above, which rounding does not make.
 LEAST_GAIN = 1e-3
 
@@ -85,3 +87,21 @@ def make_moves(planned, judged=None, carry_out=None, most=math.inf):
 def best_first(moves):
     """Judged moves in the order of their gains."""
     return sorted(moves, key=lambda move: -move.gain)
+
+
+def nearest_pairs(similarity, n, rows=None):
+    """Pairs of topics (first < second), ascending, one of which is among the n most similar to the other.
+
+    Parameters
+    ----------
+    similarity : (n_topics, n_topics), -inf for pairs that cannot be; the diagonal is overwritten
+    n : partners of each topic
+    rows : topics that partners are sought for; None: all
+    """
+    np.fill_diagonal(similarity, -np.inf)
+    pairs = set()
+    for k in range(len(similarity)) if rows is None else rows:
+        nearest = np.argsort(-similarity[k], kind="stable")[:n]
+        nearest = nearest[np.isfinite(similarity[k, nearest])]
+        pairs |= {(min(k, other), max(k, other)) for other in nearest.tolist()}
+    return sorted(pairs)

@@ -14,7 +14,7 @@ from scipy.special import digamma, gammaln, xlogy
 from sktopic._kernels._groups import DocumentCells, WholeTopic
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from sktopic._runtime._parallel import one_blas_thread
-from sktopic.hdp._moves import LEAST_GAIN
+from sktopic.hdp._moves import LEAST_GAIN, nearest_pairs
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
 # Tokens of a topic in a document below which there is nothing to look at.
@@ -57,13 +57,6 @@ class Cells:
     document: np.ndarray
     word: np.ndarray
     tokens: np.ndarray
-
-    def sums(self, tokens, batch):
-        """Sums of tokens by document, and by word of the batch with the documents' weights."""
-        by_document = np.bincount(self.document, weights=tokens, minlength=batch.n_documents)
-        if batch.sample_weight is not None:
-            tokens = tokens * batch.sample_weight[self.document]
-        return by_document, np.bincount(self.word, weights=tokens, minlength=batch.n_words)
 
 
 @dataclass
@@ -152,7 +145,11 @@ class BatchTopics:
 
     def part(self, cells, weight, column, tokens=None):
         """The Part of all tokens of some cells, or of given ones."""
-        documents, words = cells.sums(cells.tokens if tokens is None else tokens, self.batch)
+        batch, tokens = self.batch, cells.tokens if tokens is None else tokens
+        documents = np.bincount(cells.document, weights=tokens, minlength=batch.n_documents)
+        if batch.sample_weight is not None:
+            tokens = tokens * batch.sample_weight[cells.document]
+        words = np.bincount(cells.word, weights=tokens, minlength=batch.n_words)
         return Part(weight, documents, words, column)
 
 
@@ -176,9 +173,8 @@ class Split:
 
 @dataclass
 class Topic:
-    """A topic of the batch: its cells, the sums over them, and the terms of its posterior."""
+    """A topic of the batch: the sums over its cells, and the terms of its posterior."""
 
-    cells: Cells
     part: Part
     bound: float
     log_words: np.ndarray
@@ -186,8 +182,7 @@ class Topic:
 
 
 def topic_of(topics, k, weight, column):
-    cells = topics.cells(k)
-    return Topic(cells, topics.part(cells, weight, column), *topics.posterior(column))
+    return Topic(topics.part(topics.cells(k), weight, column), *topics.posterior(column))
 
 
 def merge_gain(topics, one, other, mixing):
@@ -249,14 +244,9 @@ def candidate_pairs(topics, sizes, free, due, partners):
     """
     estimates = merge_estimates(topics, sizes)
     estimates[:, ~free] = estimates[~free] = -np.inf
-    np.fill_diagonal(estimates, -np.inf)
-    chosen = np.zeros(estimates.shape, dtype=bool)
-    for k in np.flatnonzero(free & due):
-        best = np.argsort(-estimates[k], kind="stable")[:partners]
-        chosen[k, best[np.isfinite(estimates[k, best])]] = True
-    first, second = np.nonzero(np.triu(chosen | chosen.T))
-    order = np.argsort(-estimates[first, second], kind="stable")
-    return np.column_stack([first, second])[order]
+    pairs = nearest_pairs(estimates, partners, np.flatnonzero(free & due).tolist())
+    pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return pairs[np.argsort(-estimates[tuple(pairs.T)], kind="stable")]
 
 
 def merge_estimates(topics, sizes):
@@ -282,14 +272,13 @@ def overlaps(x):
     """Cosines of the columns of x; zero for columns of zeros."""
     with np.errstate(under="ignore"):  # of what both columns have next to nothing of
         inner = products(x).astype(np.float64)
-    inner += np.triu(inner, 1).T
     norms = np.sqrt(inner.diagonal())
     norms = np.outer(norms, norms)
     return np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0.0)
 
 
 def products(x):
-    """The upper triangle of x.T @ x.
+    """x.T @ x, which is symmetric to the last bit.
 
     A large one in parts, since NumPy does not look for Ctrl-C in a product of matrices.
     """
@@ -300,7 +289,7 @@ def products(x):
         columns = slice(first, first + width)
         with one_blas_thread():
             out[columns, first:] = x[:, columns].T @ x[:, first:]
-    return np.triu(out)
+    return np.triu(out) + np.triu(out, 1).T
 
 
 def divide(topics, k, weight, column, rho, key):

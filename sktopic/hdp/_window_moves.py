@@ -20,7 +20,7 @@ from scipy.special import gammaln
 from sktopic._estimators._editing import TopicEdit
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
-from sktopic.hdp._moves import Move, best_first, make_moves
+from sktopic.hdp._moves import Move, best_first, make_moves, nearest_pairs
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
 
 # What a move gains at least, in nats: one draw of the topics of tokens is not more precise.
@@ -172,12 +172,7 @@ class Judge:
         counts = word_counts(topics, self.n_features)
         log_phi = counts.toarray() + self.topic_word_prior
         log_phi = np.log(log_phi / log_phi.sum(axis=1, keepdims=True))
-        explained = counts @ log_phi.T  # of row's words by column
-        np.fill_diagonal(explained, -np.inf)
-        n = min(MERGE_CANDIDATES, len(topics) - 1)
-        nearest = np.argsort(-explained, axis=1, kind="stable")[:, :n]
-        pairs = {(min(a, b), max(a, b)) for a, row in enumerate(nearest.tolist()) for b in row}
-        return sorted(pairs)
+        return nearest_pairs(counts @ log_phi.T, MERGE_CANDIDATES)  # of row's words by column
 
 
 def _drawn(u, weights):

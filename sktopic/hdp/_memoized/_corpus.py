@@ -198,27 +198,30 @@ class MemoizedCorpus:
         return corpus
 
     def move(self, moves):
-        """Carry out moves, a Merge or a Split each, of which no two are of the same topic.
+        """Carry out moves, of which no two are of the same topic.
 
-        Returns tuples (kind, topic, other, gain) of identities and nats.
+        A merge keeps its first topic. Its proposal is a dict from batches to what their entropy loses. The
+        proposal of a split is a Split. Returns tuples (kind, topic, other, gain) of identities and nats.
         """
         merges = [move for move in moves if move.kind == "merge"]
-        splits = [move for move in moves if move.kind == "split"]
-        topics, kept, into = self.topics, np.ones(self.n_topics, dtype=bool), np.arange(self.n_topics)
+        divided = [move.topics[0] for move in moves if move.kind == "split"]
+        splits = [move.proposal for move in moves if move.kind == "split"]
+        topics, into = self.topics, np.arange(self.n_topics)
         for merge in merges:
-            into[merge.small], kept[merge.small] = merge.large, False
-        n_kept = int(kept.sum())
-        columns, n_new, numbers = (np.cumsum(kept) - 1)[into], n_kept, []
-        for split in splits:  # the largest part keeps the place and the identity
+            into[merge.topics[1]] = merge.topics[0]
+        kept = into == np.arange(self.n_topics)
+        n_kept = n_new = int(kept.sum())
+        columns, numbers = (np.cumsum(kept) - 1)[into], []
+        for k, split in zip(divided, splits):  # the largest part keeps the place and the identity
             others = n_new + np.arange(len(split.weights) - 1)
-            numbers.append(np.insert(others, split.totals.argmax(), columns[split.topic]))
+            numbers.append(np.insert(others, split.totals.argmax(), columns[k]))
             n_new += len(others)
         moved = columns.copy()
-        moved[[split.topic for split in splits]] = -1
+        moved[divided] = -1
         for b, summary in enumerate(self.summaries):
             entropy = np.bincount(columns, weights=summary.entropy, minlength=n_new)
             for merge in merges:
-                entropy[columns[merge.large]] -= merge.mixing[b]
+                entropy[columns[merge.topics[0]]] -= merge.proposal[b]
             parts = [(split.found[b], number) for split, number in zip(splits, numbers)]
             for part, number in parts:
                 entropy[number] = part.entropy
@@ -238,10 +241,11 @@ class MemoizedCorpus:
             next_id=topics.next_id + n_more,
         )
         self.recount()
-        made = [("merge", int(topics.ids[m.large]), int(topics.ids[m.small]), m.gain) for m in merges]
-        for split, number in zip(splits, numbers):
-            identity, gain = int(topics.ids[split.topic]), split.gain / (len(number) - 1)
-            made += [("split", identity, int(new), gain) for new in ids[np.sort(number)[1:]]]
+        names = topics.ids.tolist()
+        made = [("merge", *(names[k] for k in merge.topics), merge.gain) for merge in merges]
+        for split, number in zip((move for move in moves if move.kind == "split"), numbers):
+            gain = split.gain / (len(number) - 1)
+            made += [("split", names[split.topics[0]], int(new), gain) for new in ids[np.sort(number)[1:]]]
         return made
 
 

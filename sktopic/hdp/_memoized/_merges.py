@@ -17,7 +17,7 @@ from scipy.special import gammaln, xlogy
 from sktopic._kernels._memoized import mix_pairs
 from sktopic.hdp._memoized._bound import DocumentTopics
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
-from sktopic.hdp._moves import LEAST_GAIN, Move
+from sktopic.hdp._moves import LEAST_GAIN, Move, nearest_pairs
 from sktopic.hdp._variational_split_merge import products
 
 # Topics most similar to each that are looked at, and pairs whose sums are gathered, for each topic.
@@ -64,7 +64,7 @@ class TrackedMerges:
             mix_pairs(cells.bounds, cells.topic, cells.tokens, weight, self.number, found)
 
     def decided(self, corpus):
-        """What each pair would be as one topic: a list of Merge."""
+        """Merges of all pairs, the larger topic first; the proposal is what each batch's entropy loses."""
         if not len(self.pairs):
             return []
         sizes, totals = PairSizes.of(corpus), corpus.topics.words.totals
@@ -73,29 +73,8 @@ class TrackedMerges:
             mixing = {b: float(sums[p]) for b, sums in self.mixing.items()}
             pair.sort(key=lambda k: -totals[k])
             gain = sizes.gain(*sorted(pair)) - sum(mixing.values())
-            merges.append(Merge(topics=tuple(pair), gain=gain, mixing=mixing))
+            merges.append(Move(kind="merge", topics=tuple(pair), gain=gain, proposal=mixing))
         return merges
-
-
-@dataclass(kw_only=True)
-class Merge(Move):
-    """Two topics that become one; the first is kept.
-
-    Attributes
-    ----------
-    mixing : dict from batches to what their entropy loses
-    """
-
-    kind: str = "merge"
-    mixing: dict
-
-    @property
-    def large(self):
-        return self.topics[0]
-
-    @property
-    def small(self):
-        return self.topics[1]
 
 
 @dataclass
@@ -183,16 +162,9 @@ def mixing(first, second):
 def similar_pairs(corpus):
     """Pairs (i, j), i < j, of topics that may change, where one is among the most similar to the other."""
     free = corpus.free()
-    if len(free) < 2:
-        return []
     tokens = corpus.topics.words.store[:, free]
     similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
-    similarity += np.triu(similarity, 1).T
-    np.fill_diagonal(similarity, -1.0)
-    n = min(NEIGHBOURS, len(free) - 1)
-    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
-    pairs = {tuple(sorted((i, int(j)))) for i in range(len(free)) for j in nearest[i]}
-    return [(int(free[i]), int(free[j])) for i, j in sorted(pairs)]
+    return [(int(free[i]), int(free[j])) for i, j in nearest_pairs(similarity, NEIGHBOURS)]
 
 
 @dataclass
@@ -248,5 +220,5 @@ class Delete:
         """The MemoizedCorpus without the topic."""
         without = corpus.with_summaries(self.found)
         mixing = dict.fromkeys(range(len(corpus.summaries)), 0.0)
-        without.move([Merge(topics=(self.into, self.topic), gain=0.0, mixing=mixing)])
+        without.move([Move(kind="merge", topics=(self.into, self.topic), gain=0.0, proposal=mixing)])
         return without

@@ -96,10 +96,10 @@ class GatheredCells:
     def proposed(self, corpus, waiting, key, workers):
         """A Proposal for each topic that was gathered, or None where it has too few tokens."""
         arguments = []
-        for k, targets in self._targets.items():
+        for k in self._targets:
             tried = waiting.refusals.get(int(corpus.topics.ids[k]), 0)
             n_parts = PART_NUMBERS[tried % len(PART_NUMBERS)]
-            arguments.append((corpus, k, self._parts[k], len(targets), n_parts, combine_keys(key, k)))
+            arguments.append((corpus, k, self._parts[k], n_parts, combine_keys(key, k)))
         return dict(zip(self._targets, workers.map_here(propose, arguments)))
 
 
@@ -131,9 +131,9 @@ class Proposal:
     shares: np.ndarray
 
 
-@dataclass(kw_only=True)
-class Split(Move):
-    """A topic that becomes several.
+@dataclass
+class Split:
+    """What a topic is to be divided into.
 
     Attributes
     ----------
@@ -141,18 +141,13 @@ class Split(Move):
     found : dict from batches to the BatchSummary of its parts
     """
 
-    kind: str = "split"
     weights: np.ndarray
     totals: np.ndarray
     found: dict
 
-    @property
-    def topic(self):
-        return self.topics[0]
 
-
-def propose(corpus, k, found, n_documents, n_parts, key):
-    """n_parts parts of topic k according to its cells in some documents, or None."""
+def propose(corpus, k, found, n_parts, key):
+    """n_parts parts of topic k according to pairs of its Cells and weights of their documents, or None."""
     topics = corpus.topics
     cells = [part for part, _ in found]
     if not sum(len(part.tokens) for part in cells):
@@ -220,7 +215,7 @@ class TrackedSplits:
             found[visit.number] = summary
 
     def decided(self, corpus):
-        """What each proposal comes to: a list of Split."""
+        """What each proposal comes to: a list of Move, whose proposals are Split."""
         if not self.proposals:
             return []
         gains = DocumentTopics.of(corpus.summaries).gains(corpus.topics.prior)
@@ -228,7 +223,7 @@ class TrackedSplits:
 
 
 def decided_split(proposal, found, corpus, document_gains):
-    """The Split of a Proposal; document_gains : (n_topics,) what the bound has of topics in documents."""
+    """What a Proposal comes to; document_gains : (n_topics,) what the bound has of topics in documents."""
     topics, k, sums, n_parts = corpus.topics, proposal.topic, list(found.values()), len(proposal.shares)
     alpha, eta = topics.doc_concentration, topics.topic_word_prior
     tokens = np.zeros((topics.words.n_features, n_parts))
@@ -241,7 +236,8 @@ def decided_split(proposal, found, corpus, document_gains):
     weights = best_shares(parts, topics.weights[k] * proposal.shares, alpha)
     gain += parts.gains(np.maximum(alpha * weights, SMALLEST)).sum()
     gain -= document_gains[k]
-    return Split(topics=(k,), weights=weights, totals=tokens.sum(axis=0), gain=float(gain), found=found)
+    split = Split(weights, tokens.sum(axis=0), found)
+    return Move(kind="split", topics=(k,), gain=float(gain), proposal=split)
 
 
 def best_shares(documents, weights, alpha):

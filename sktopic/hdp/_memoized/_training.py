@@ -1,16 +1,19 @@
-"""Passes over the batches of a corpus, and the moves that follow from them."""
+"""Passes over the batches of a corpus, and the moves that follow from them: learning_method='memoized'."""
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed, duplicate
+from sktopic._training._minibatches import SHUFFLE_KEY, begin_passes, end_pass, visit_batches
+from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
 from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
-from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored
+from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored, stored
 from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
 # Passes that splits are on trial for, at most. Few of those that lose are made up for: there may be one more
@@ -24,6 +27,78 @@ PATIENCE = 2
 DELETES_TRIED = 3
 # Tells the streams of a seed apart.
 MEMOIZED_KEY = 0x6D656D6F
+# Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
+PARAMETERS = ("doc_concentration", "topic_concentration", "topic_word_prior")
+LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
+
+
+def fit_memoized(run, documents, passes, tasks, evaluate):
+    """Pass over the batches of all documents; evaluate : function that returns a held-out score, or None."""
+    begin_passes(run, documents, passes, evaluate)
+    memoized = MemoizedTraining(run.method, run.training.state, run.workers)
+    for epoch in range(passes.max_iter):
+        # Batches are the same in all passes, since what they leave behind is replaced.
+        order_key = combine_keys(run.training.state.seed, SHUFFLE_KEY, 0) if passes.shuffle else None
+        batches = documents.batches(passes.size, order_key)
+        visit_batches(run, batches, tasks, partial(visit, run, memoized))
+        end_visits(run, memoized)
+        stop = end_pass(run, epoch)
+        if tasks.end_epoch() or stop:
+            break
+    tasks.end()
+
+
+def add_memoized(run, documents, size):
+    """Visit the batches of more documents once, and add them to the corpus."""
+    run.monitor.begin(documents.n_documents)
+    memoized = MemoizedTraining(run.method, run.training.state, run.workers)
+    for reader, rows in documents.batches(size):
+        visit(run, memoized, reader, rows)
+    end_visits(run, memoized)
+
+
+def visit(run, memoized, reader, rows):
+    """Let MemoizedTraining visit a batch, the numbers of whose documents are given."""
+    run.training.check_undisturbed()
+    memoized.visit(reader, rows)
+    run.monitor.after_update(len(rows))
+
+
+def end_visits(run, memoized):
+    """Let the state be the best one after the pass, if there were batches."""
+    if memoized.next is None:
+        return
+    training = run.training
+    memoized.end_pass()
+    summaries = stored(memoized.kept.summaries, memoized.kept.n_topics)
+    with training.changing(), training.complete_or_undone(waits=True):
+        training.state = state_after(training.state, memoized, summaries)
+    memoized.kept.summaries = restored(summaries)
+
+
+def state_after(state, memoized, summaries):
+    """The state after a pass; summaries : StoredSummaries of its batches."""
+    corpus, n_batches = memoized.kept, len(memoized.kept.summaries) - memoized.first
+    weights = [float(s.sample_weight.sum()) for s in corpus.summaries]
+    state = changed(
+        state,
+        n_updates=state.n_updates + n_batches,
+        n_samples_seen=state.n_samples_seen + sum(weights[memoized.first :]),
+        corpus_size=sum(weights),
+        total_samples=sum(weights),
+        summaries=summaries,
+    )
+    if not corpus.has_tokens:
+        return state
+    state = changed(
+        state,
+        n_topic_updates=state.n_topic_updates + n_batches,
+        words=duplicate(corpus.topics.words),
+        **{name: getattr(corpus.topics, name) for name in LEARNED},
+    )
+    state, bound = reported(after_moves(state, memoized.made, memoized.bound)), memoized.bound
+    row = state.n_samples_seen, bound, len(state.in_use), *(getattr(state, name) for name in PARAMETERS)
+    return changed(state, training_history=np.append(state.training_history, np.array([row], dtype=PASS)))
 
 
 class MemoizedTraining:
@@ -38,7 +113,7 @@ class MemoizedTraining:
     Attributes
     ----------
     corpus : MemoizedCorpus, which visits and moves change
-    first : number of the first batch that the call visits
+    first, next : numbers of the first batch that the call visits, and of the next; None between passes
     made : list of tuples (kind, topic, other, gain): moves that the last pass has led to
     kept : the MemoizedCorpus that is the best so far, while ``corpus`` may be on trial
     bound : its bound
@@ -54,12 +129,12 @@ class MemoizedTraining:
         self.first, self.made, self.bound = len(summaries), [], -np.inf
         self._waiting, self._waiting_to_drop = Waiting(), Waiting()
         self._proposals, self._number = [], 0
-        self._next = self._trial = None
+        self.next = self._trial = None
         self._refusals, self._next_trial, self._idle = 0, 0, 0
 
     def _begin_pass(self):
         """Plan what visits are to sum up."""
-        self._refused, self._next, trial = {}, self.first, self._trial
+        self._refused, self.next, trial = {}, self.first, self._trial
         if trial is None:
             ready = self._moves is not None and self._number > 0
         else:
@@ -95,17 +170,12 @@ class MemoizedTraining:
         sizes = PairSizes.of(self.corpus)
         return [Delete.planned(sizes, free, int(k)) for k in order[tried[order]][:DELETES_TRIED]]
 
-    @property
-    def is_within_a_pass(self):
-        """Whether a batch has been visited since the last pass ended."""
-        return self._next is not None
-
     def visit(self, reader, rows):
         """Infer the documents of the next batch, and keep that if it is not worse than what was left."""
-        if self._next is None:
+        if self.next is None:
             self._begin_pass()
-        corpus, b, batch = self.corpus, self._next, reader.batch(rows)
-        self._next += 1
+        corpus, b, batch = self.corpus, self.next, reader.batch(rows)
+        self.next += 1
         before = corpus.summaries[b] if b < len(corpus.summaries) else None
         tokens = None if before is None or self._start == "cold" else before.dense_documents()
         counts = self._infer.started(self._start, batch, corpus.topics, self._workers, tokens)
@@ -124,7 +194,7 @@ class MemoizedTraining:
 
     def end_pass(self):
         """Make the moves that raise the bound, and fit the parameters."""
-        self.made, self._number, self._next = [], self._number + 1, None
+        self.made, self._number, self.next = [], self._number + 1, None
         if not self.corpus.has_tokens:
             return
         self.corpus.recount()
@@ -182,10 +252,8 @@ class MemoizedTraining:
 
     def _drop(self, seen):
         """Drop the topic of those tried without which the bound is highest, if any; returns whether."""
-        before = self.corpus.bound() - math.log(
-            seen.topics.topic_concentration
-        )  # without the density of their number
-        best = None
+        # Without the density of the number of topics.
+        before, best = self.corpus.bound() - math.log(seen.topics.topic_concentration), None
         for delete in self._deletes:
             without, identity = delete.done(seen), int(seen.topics.ids[delete.topic])
             gain = without.bound() - before
@@ -214,8 +282,8 @@ class MemoizedTraining:
         """Split topics whatever the bound says, fewer after each failure, and go on from there."""
         room, chosen = max(seen.n_topics // TOPICS_PER_PART, FIRST_PARTS), []
         room = max(room // 2**self._refusals, LAST_PARTS)
-        for split in sorted(splits, key=lambda split: -split.gain / split.totals.sum()):
-            room -= len(split.weights) - 1
+        for split in sorted(splits, key=lambda split: -split.gain / split.proposal.totals.sum()):
+            room -= len(split.proposal.weights) - 1
             if room >= 0:
                 chosen.append(split)
         self.kept, tried = self.corpus, seen.with_summaries({})
