@@ -24,19 +24,19 @@ from sktopic.hdp._final_moves import FinalMoves, final_work, make_all
 from sktopic.hdp._minibatch_method import HDPUpdates, of_corpus
 
 
-def fit_online(run, documents, passes, tasks, evaluate):
-    """Train on mini-batches; evaluate : function that returns a held-out score, or None."""
-    if passes.may_repeat:
-        fit_to_the_end(run, documents, passes, tasks, evaluate, FinalPass)
-    else:
-        fit_minibatches(run, documents, passes, tasks, evaluate)
-
-
 def fit_batch(run, documents, passes, tasks, evaluate):
-    """Train on batches of all documents, likewise."""
+    """Train on batches of all documents; evaluate : function that returns a held-out score, or None."""
     run = replace(run, method=WholeCorpus(run.method))
+    fit_online(run, documents, passes, tasks, evaluate, partial(replace, is_last=True))
+
+
+def fit_online(run, documents, passes, tasks, evaluate, last_pass=None):
+    """Train on mini-batches, likewise.
+
+    last_pass : function of the method that returns that of the last pass; None: FinalPass
+    """
     if passes.may_repeat:
-        fit_to_the_end(run, documents, passes, tasks, evaluate, partial(replace, is_last=True))
+        fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass or FinalPass)
     else:
         fit_minibatches(run, documents, passes, tasks, evaluate)
 

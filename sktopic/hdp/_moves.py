@@ -55,10 +55,8 @@ class Outcome:
     refused: list
 
 
-def make_moves(planned, judged=None, carry_out=None, most=math.inf):
+def make_moves(planned, judged=None, carry_out=None, *, most=math.inf, once=True):
     """Carry out those of the planned moves that gain, and return the Outcome.
-
-    Each topic is in one of these moves at most.
 
     Parameters
     ----------
@@ -66,10 +64,11 @@ def make_moves(planned, judged=None, carry_out=None, most=math.inf):
     judged : function that returns the Move with its gain; None: the moves are judged
     carry_out : function that carries out a Move; None: the caller does it afterwards
     most : moves to carry out at most
+    once : whether each topic is in one of these moves at most
     """
     made, tried, changed = [], set(), set()
     for move in planned:
-        if not changed.isdisjoint(move.topics):
+        if once and not changed.isdisjoint(move.topics):
             continue
         if judged is not None:
             move = judged(move)

@@ -278,14 +278,20 @@ class WindowMoves:
         """Split topics that are better as two, by so many nats, and the parts again."""
         waiting = [(k, combine_keys(self._key, k)) for k in sorted(self._movable)]
 
+        def planned():
+            while waiting:
+                k, key = waiting.pop()
+                yield Move(kind="split", topics=(k,), least_gain=least_gain, proposal=key)
+
         def judged(move):
-            (k,) = move.topics
+            (k,), key = move.topics, move.proposal
             tokens = self.topics[k].tokens.times(min(self._times, MOST_TIMES) / self._times)
-            move.gain, *move.proposal = self._judge.find_sides(tokens, self.topics[k].prior, key)
+            move.gain, side, share = self._judge.find_sides(tokens, self.topics[k].prior, key)
+            move.proposal = key, side, share
             return move
 
         def carry_out(move):
-            (k,), (side, share) = move.topics, move.proposal
+            (k,), (key, side, share) = move.topics, move.proposal
             topic, new = self.topics[k], self.n_numbers
             parts = [(topic.tokens.part(side == s), share if s == 0 else 1.0 - share) for s in (0, 1)]
             parts.sort(key=lambda part: -len(part[0]))
@@ -295,9 +301,7 @@ class WindowMoves:
                 waiting.append((number, combine_keys(key, number)))
             self.n_numbers += 1
 
-        while waiting:
-            k, key = waiting.pop()
-            make_moves([Move(kind="split", topics=(k,), least_gain=least_gain)], judged, carry_out)
+        make_moves(planned(), judged, carry_out, once=False)
 
     def assigned(self, n_tokens):
         """The number of the topic of each token of the window; those of dropped ones are in the nearest."""

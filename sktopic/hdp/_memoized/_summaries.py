@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from sktopic._inference._pieces import document_pieces, joined
+from sktopic._inference._pieces import document_pieces
 from sktopic._kernels._memoized import keep_shares
 from sktopic._state._fields import State, array
 
@@ -18,6 +18,8 @@ from sktopic._state._fields import State, array
 # some 1e-6 nats a token, and ten times as many would be kept at 1e-12.
 SMALLEST_SHARE = 1e-6
 INDEX = np.dtype(np.int32)
+# What the kernel returns of no documents: sizes, topics and tokens.
+_NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=INDEX), np.empty(0)
 
 
 @dataclass
@@ -85,9 +87,9 @@ class CellTopics:
             (*batch.cells(first, last), rows, counts.expectation[first:last], smallest)
             for first, last in document_pieces(batch, workers)
         ]
-        parts = [_Kept(*part) for part in workers.map(keep_shares, pieces)] or [_NOTHING]
-        bounds = np.concatenate([[0], np.cumsum(joined(parts, "size"))])
-        return cls(batch, bounds, joined(parts, "topic"), joined(parts, "tokens"), rows.shape[1])
+        parts = workers.map(keep_shares, pieces) or [_NOTHING]
+        size, topic, tokens = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts))
+        return cls(batch, np.concatenate([[0], np.cumsum(size)]), topic, tokens, rows.shape[1])
 
     def cell(self):
         """The cell of each entry."""
@@ -118,16 +120,6 @@ class CellTopics:
         sums.sort_indices()
         row = np.repeat(np.arange(n_rows) if rows is None else rows, np.diff(sums.indptr))
         return Sums(row.astype(INDEX), sums.indices.astype(INDEX), sums.data)
-
-
-@dataclass
-class _Kept:
-    size: np.ndarray
-    topic: np.ndarray
-    tokens: np.ndarray
-
-
-_NOTHING = _Kept(np.empty(0, dtype=np.int64), np.empty(0, dtype=INDEX), np.empty(0))
 
 
 @dataclass
