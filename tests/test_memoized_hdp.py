@@ -172,7 +172,7 @@ def corpus_and_phi():
 
 def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_phi):
     corpus, cells, phi = corpus_and_phi
-    before, tracked = corpus.bound(), TrackedMerges.planned(corpus)
+    before, tracked = corpus.bound(), TrackedMerges(corpus)
     tracked.pairs, tracked.number[:] = np.array([[1, 3]]), -1
     tracked.number[1, 3] = tracked.number[3, 1] = 0
     halves, split = [], np.random.default_rng(0)
@@ -238,11 +238,11 @@ def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
 def test_limits_of_a_merge_hold(corpus_and_phi):
     """Whatever cells are: the mixing in them is between none and that of sums over words or documents."""
     corpus, cells, _ = corpus_and_phi
-    tracked = TrackedMerges.planned(corpus)
+    tracked = TrackedMerges(corpus)
     with Workers(1) as workers:
         for visit in visits_of(corpus, cells, workers):
             tracked.see(visit)
-    sizes = PairSizes.of(corpus)
+    sizes = PairSizes(corpus)
     for merge in tracked.decided(corpus):
         least, most = sizes.gains(*merge.topics)
         assert least <= merge.gain + 1e-9

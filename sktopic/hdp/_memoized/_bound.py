@@ -11,7 +11,6 @@ and the density of beta. Each is a sum over topics, too.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln, polygamma
@@ -25,9 +24,8 @@ NEWTON_ITERATIONS, NEWTON_TOL = 20, 1e-6
 LARGEST_STEP, HALVINGS = 1.0, 20
 
 
-@dataclass
 class DocumentTopics:
-    """Tokens of topics in documents.
+    """Tokens of topics in all documents of some BatchSummary.
 
     Attributes
     ----------
@@ -35,23 +33,15 @@ class DocumentTopics:
     lengths, sample_weight : (n_documents,)
     """
 
-    document: np.ndarray
-    topic: np.ndarray
-    tokens: np.ndarray
-    weight: np.ndarray
-    lengths: np.ndarray
-    sample_weight: np.ndarray
-
-    @classmethod
-    def of(cls, summaries):
-        """Those of all documents of some BatchSummary."""
+    def __init__(self, summaries):
         first = np.cumsum([0, *(s.n_documents for s in summaries)])
-        document = np.concatenate([s.documents.row + n for s, n in zip(summaries, first)])
-        topic = np.concatenate([s.documents.topic for s in summaries])
-        tokens = np.concatenate([s.documents.tokens for s in summaries])
-        sample_weight = np.concatenate([s.sample_weight for s in summaries])
-        lengths = np.bincount(document, weights=tokens, minlength=len(sample_weight))
-        return cls(document, topic, tokens, sample_weight[document], lengths, sample_weight)
+        self.document = np.concatenate([s.documents.row + n for s, n in zip(summaries, first)])
+        self.topic = np.concatenate([s.documents.topic for s in summaries])
+        self.tokens = np.concatenate([s.documents.tokens for s in summaries])
+        self.sample_weight = np.concatenate([s.sample_weight for s in summaries])
+        self.weight = self.sample_weight[self.document]
+        n_documents = len(self.sample_weight)
+        self.lengths = np.bincount(self.document, weights=self.tokens, minlength=n_documents)
 
     def gains(self, prior, order=0):
         """Sums of f(prior + N) - f(prior) of each topic, f being a derivative of log Gamma of this order."""
@@ -67,9 +57,8 @@ class DocumentTopics:
         return prior * np.maximum(self.gains(prior, 1), 0.0)  # rounding
 
 
-@dataclass
-class TopicTokens:
-    """Tokens of words in topics, those that there are.
+class TopicWords:
+    """Tokens of words in topics, those that there are in an array (n_features, n_topics).
 
     Attributes
     ----------
@@ -78,18 +67,12 @@ class TopicTokens:
     n_features : words of the vocabulary
     """
 
-    topic: np.ndarray
-    tokens: np.ndarray
-    totals: np.ndarray
-    n_features: int
-
-    @classmethod
-    def of(cls, tokens):
-        """Those of an array (n_features, n_topics)."""
+    def __init__(self, tokens):
         found = [np.nonzero(tokens[rows]) for rows in row_blocks(tokens)]
-        topic = np.concatenate([k for _, k in found]).astype(np.int32)
-        entries = np.concatenate([tokens[rows][place] for rows, place in zip(row_blocks(tokens), found)])
-        return cls(topic, entries, tokens.sum(axis=0), len(tokens))
+        self.topic = np.concatenate([k for _, k in found]).astype(np.int32)
+        entries = [tokens[rows][place] for rows, place in zip(row_blocks(tokens), found)]
+        self.tokens = np.concatenate(entries)
+        self.totals, self.n_features = tokens.sum(axis=0), len(tokens)
 
     def bounds(self, eta):
         """What the bound has of each topic under a prior of parameter eta, (n_topics,)."""
@@ -108,7 +91,7 @@ class TopicTokens:
 
 
 def best_topic_word_prior(topics, eta):
-    """eta at which the bounds of TopicTokens are highest, by Newton's method for its logarithm."""
+    """eta at which the bounds of TopicWords are highest, by Newton's method for its logarithm."""
 
     def derivatives(x):
         e = math.exp(x)

@@ -17,7 +17,7 @@ from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT, weights_bound,
 from sktopic.hdp._document_inference import DocumentInference, start_without
 from sktopic.hdp._memoized._bound import (
     DocumentTopics,
-    TopicTokens,
+    TopicWords,
     best_concentration,
     best_topic_word_prior,
 )
@@ -74,7 +74,7 @@ class MemoizedCorpus:
         """
         topics, parameters = self.topics, self._parameters
         bound = self._bound_of_topics() + sum(float(s.entropy.sum()) for s in self.summaries)
-        bound += DocumentTopics.of(self.summaries).bound(topics.doc_concentration, self._weights())
+        bound += DocumentTopics(self.summaries).bound(topics.doc_concentration, self._weights())
         bound += weights_bound(topics)
         for name in ("doc_concentration", "topic_concentration"):
             if parameters.learns(name):
@@ -84,7 +84,7 @@ class MemoizedCorpus:
 
     def _bound_of_topics(self):
         words, eta, free = self.topics.words, self.topics.topic_word_prior, self.free()
-        bound = float(TopicTokens.of(words.store[:, free]).bounds(eta).sum())
+        bound = float(TopicWords(words.store[:, free]).bounds(eta).sum())
         if len(free) < self.n_topics:
             frozen = self.topics.are_frozen
             bound += posterior_bound(of_topics(words, frozen), 1.0, eta)
@@ -109,7 +109,7 @@ class MemoizedCorpus:
 
     def part(self, summary):
         """What the bound has of a batch under the present topics, but for terms of the lengths alone."""
-        documents = DocumentTopics.of([summary])
+        documents = DocumentTopics([summary])
         data = float((self._log_words(summary) * summary.words.tokens).sum())
         return data + float(summary.entropy.sum() + documents.gains(self.topics.prior).sum())
 
@@ -144,13 +144,13 @@ class MemoizedCorpus:
         self.fit_weights()
         topics, free = self.topics, self.free()
         if self._parameters.learns("topic_word_prior") and len(free):
-            tokens = TopicTokens.of(topics.words.store[:, free])
+            tokens = TopicWords(topics.words.store[:, free])
             best = best_topic_word_prior(tokens, topics.topic_word_prior)
             self.topics = changed(topics, topic_word_prior=best)
 
     def fit_weights(self):
         """The same for the weights of topics and the concentrations."""
-        topics, documents = self.topics, DocumentTopics.of(self.summaries)
+        topics, documents = self.topics, DocumentTopics(self.summaries)
         alpha, gamma, parameters = topics.doc_concentration, topics.topic_concentration, self._parameters
         self._unfitted = 0.0
 
@@ -204,17 +204,17 @@ class MemoizedCorpus:
         proposal of a split is a Split. Returns tuples (kind, topic, other, gain) of identities and nats.
         """
         merges = [move for move in moves if move.kind == "merge"]
-        divided = [move.topics[0] for move in moves if move.kind == "split"]
-        splits = [move.proposal for move in moves if move.kind == "split"]
+        splits = [move for move in moves if move.kind == "split"]
+        divided, all_parts = [split.topics[0] for split in splits], [split.proposal for split in splits]
         topics, into = self.topics, np.arange(self.n_topics)
         for merge in merges:
             into[merge.topics[1]] = merge.topics[0]
         kept = into == np.arange(self.n_topics)
         n_kept = n_new = int(kept.sum())
         columns, numbers = (np.cumsum(kept) - 1)[into], []
-        for k, split in zip(divided, splits):  # the largest part keeps the place and the identity
-            others = n_new + np.arange(len(split.weights) - 1)
-            numbers.append(np.insert(others, split.totals.argmax(), columns[k]))
+        for k, parts in zip(divided, all_parts):  # the largest part keeps the place and the identity
+            others = n_new + np.arange(len(parts.weights) - 1)
+            numbers.append(np.insert(others, parts.totals.argmax(), columns[k]))
             n_new += len(others)
         moved = columns.copy()
         moved[divided] = -1
@@ -222,13 +222,13 @@ class MemoizedCorpus:
             entropy = np.bincount(columns, weights=summary.entropy, minlength=n_new)
             for merge in merges:
                 entropy[columns[merge.topics[0]]] -= merge.proposal[b]
-            parts = [(split.found[b], number) for split, number in zip(splits, numbers)]
-            for part, number in parts:
+            found = [(parts.found[b], number) for parts, number in zip(all_parts, numbers)]
+            for part, number in found:
                 entropy[number] = part.entropy
-            self.summaries[b] = summary.moved(moved, entropy, parts)
+            self.summaries[b] = summary.moved(moved, entropy, found)
         weights = np.bincount(columns, weights=topics.weights, minlength=n_new)
-        for split, number in zip(splits, numbers):
-            weights[number] = split.weights
+        for parts, number in zip(all_parts, numbers):
+            weights[number] = parts.weights
         n_more = n_new - n_kept
         ids = np.append(topics.ids[kept], topics.next_id + np.arange(n_more))
         self.topics = changed(
@@ -243,7 +243,7 @@ class MemoizedCorpus:
         self.recount()
         names = topics.ids.tolist()
         made = [("merge", *(names[k] for k in merge.topics), merge.gain) for merge in merges]
-        for split, number in zip((move for move in moves if move.kind == "split"), numbers):
+        for split, number in zip(splits, numbers):
             gain = split.gain / (len(number) - 1)
             made += [("split", names[split.topics[0]], int(new), gain) for new in ids[np.sort(number)[1:]]]
         return made

@@ -26,9 +26,8 @@ NEIGHBOURS, PAIRS_PER_TOPIC = 8, 3
 MANY_TOKENS = 0.5
 
 
-@dataclass
 class TrackedMerges:
-    """Pairs of topics that may become one, and what visits find of them.
+    """The most promising pairs of topics of a MemoizedCorpus, and what visits find of them.
 
     Attributes
     ----------
@@ -37,23 +36,16 @@ class TrackedMerges:
     mixing : dict from batches to (n_pairs,) what the entropy of the batch would lose
     """
 
-    pairs: np.ndarray
-    number: np.ndarray
-    mixing: dict = field(default_factory=dict)
-
-    @classmethod
-    def planned(cls, corpus):
-        """The most promising pairs of a MemoizedCorpus."""
-        pairs, sizes = similar_pairs(corpus), PairSizes.of(corpus)
-        certain = np.array([sizes.gains(*pair) for pair in pairs]).reshape(-1, 2)
-        least, most = certain.T
+    def __init__(self, corpus):
+        pairs, sizes = similar_pairs(corpus), PairSizes(corpus)
+        least, most = np.array([sizes.gains(*pair) for pair in pairs]).reshape(-1, 2).T
         order = np.argsort(-least, kind="stable")
         order = order[most[order] > LEAST_GAIN][: PAIRS_PER_TOPIC * corpus.n_topics]
-        pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)[order]
-        number = np.full((corpus.n_topics, corpus.n_topics), -1, dtype=np.int32)
-        for columns in (pairs.T, pairs.T[::-1]):
-            number[tuple(columns)] = np.arange(len(pairs))
-        return cls(pairs, number)
+        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)[order]
+        self.number = np.full((corpus.n_topics, corpus.n_topics), -1, dtype=np.int32)
+        for columns in (self.pairs.T, self.pairs.T[::-1]):
+            self.number[tuple(columns)] = np.arange(len(self.pairs))
+        self.mixing = {}
 
     def see(self, visit):
         """Sum up what the cells of a Visit say."""
@@ -67,7 +59,7 @@ class TrackedMerges:
         """Merges of all pairs, the larger topic first; the proposal is what each batch's entropy loses."""
         if not len(self.pairs):
             return []
-        sizes, totals = PairSizes.of(corpus), corpus.topics.words.totals
+        sizes, totals = PairSizes(corpus), corpus.topics.words.totals
         merges = []
         for p, pair in enumerate(self.pairs.tolist()):
             mixing = {b: float(sums[p]) for b, sums in self.mixing.items()}
@@ -77,9 +69,8 @@ class TrackedMerges:
         return merges
 
 
-@dataclass
 class PairSizes:
-    """The topics of a corpus, by topic: what two of them have in common.
+    """The topics of a MemoizedCorpus, by topic: what two of them have in common.
 
     Attributes
     ----------
@@ -90,22 +81,13 @@ class PairSizes:
     eta : parameter of the topics' prior
     """
 
-    tokens: np.ndarray
-    totals: np.ndarray
-    documents: sp.csr_array
-    sample_weight: np.ndarray
-    prior: np.ndarray
-    eta: float
-
-    @classmethod
-    def of(cls, corpus):
-        documents = DocumentTopics.of(corpus.summaries)
-        shape = corpus.n_topics, len(documents.lengths)
-        by_topic = sp.csr_array((documents.tokens, (documents.topic, documents.document)), shape=shape)
-        tokens = np.ascontiguousarray(corpus.topics.words.store.T)
-        totals = tokens.sum(axis=1)
-        prior, eta = corpus.topics.prior, corpus.topics.topic_word_prior
-        return cls(tokens, totals, by_topic, documents.sample_weight, prior, eta)
+    def __init__(self, corpus):
+        documents, topics = DocumentTopics(corpus.summaries), corpus.topics
+        place, shape = (documents.topic, documents.document), (corpus.n_topics, len(documents.lengths))
+        self.documents = sp.csr_array((documents.tokens, place), shape=shape)
+        self.tokens = np.ascontiguousarray(topics.words.store.T)
+        self.totals, self.sample_weight = self.tokens.sum(axis=1), documents.sample_weight
+        self.prior, self.eta = topics.prior, topics.topic_word_prior
 
     def gain(self, i, j):
         """What the bound gains when i and j become one, if no cell has both."""

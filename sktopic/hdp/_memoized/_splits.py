@@ -13,7 +13,7 @@ from scipy.special import digamma, xlogy
 from sktopic._kernels._groups import WholeTopic
 from sktopic._kernels._rng import combine_keys
 from sktopic._topics._prior import SMALLEST
-from sktopic.hdp._memoized._bound import DocumentTopics, TopicTokens
+from sktopic.hdp._memoized._bound import DocumentTopics, TopicWords
 from sktopic.hdp._memoized._summaries import SMALLEST_SHARE, BatchSummary, summed, weights_of
 from sktopic.hdp._moves import Move
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
@@ -70,7 +70,7 @@ class GatheredCells:
     """
 
     def __init__(self, corpus, topics):
-        documents = DocumentTopics.of(corpus.summaries)
+        documents = DocumentTopics(corpus.summaries)
         self._first = np.cumsum([0, *(s.n_documents for s in corpus.summaries)])
         self._targets, self._parts = {}, {k: [] for k in topics}
         for k in topics:
@@ -218,7 +218,7 @@ class TrackedSplits:
         """What each proposal comes to: a list of Move, whose proposals are Split."""
         if not self.proposals:
             return []
-        gains = DocumentTopics.of(corpus.summaries).gains(corpus.topics.prior)
+        gains = DocumentTopics(corpus.summaries).gains(corpus.topics.prior)
         return [decided_split(*pair, corpus, gains) for pair in zip(self.proposals, self.found)]
 
 
@@ -230,9 +230,9 @@ def decided_split(proposal, found, corpus, document_gains):
     for s in sums:
         tokens[s.words.row, s.words.topic] += s.words.tokens
     whole = tokens.sum(axis=1, keepdims=True)
-    gain = sum(TopicTokens.of(tokens).bounds(eta)) - sum(TopicTokens.of(whole).bounds(eta))
+    gain = sum(TopicWords(tokens).bounds(eta)) - sum(TopicWords(whole).bounds(eta))
     gain += sum(s.entropy.sum() for s in sums) - sum(s.entropy[k] for s in corpus.summaries)
-    parts = DocumentTopics.of(sums)
+    parts = DocumentTopics(sums)
     weights = best_shares(parts, topics.weights[k] * proposal.shares, alpha)
     gain += parts.gains(np.maximum(alpha * weights, SMALLEST)).sum()
     gain -= document_gains[k]

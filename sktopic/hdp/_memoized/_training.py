@@ -140,7 +140,7 @@ class MemoizedTraining:
         else:
             ready = self._number >= trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES
         self._deletes = self._planned_deletes() if ready else []
-        self._merges = TrackedMerges.planned(self.corpus) if ready else None
+        self._merges = TrackedMerges(self.corpus) if ready else None
         self._splits = self._gathered = None
         if ready and trial is None:
             number = {identity: k for k, identity in enumerate(self.corpus.topics.ids.tolist())}
@@ -167,7 +167,7 @@ class MemoizedTraining:
         totals = topics.words.totals
         tried = self._waiting_to_drop.are_over(topics.ids, self._number) & (totals < totals[free].mean())
         order = free[np.argsort(totals[free], kind="stable")]
-        sizes = PairSizes.of(self.corpus)
+        sizes = PairSizes(self.corpus)
         return [Delete.planned(sizes, free, int(k)) for k in order[tried[order]][:DELETES_TRIED]]
 
     def visit(self, reader, rows):
