@@ -56,8 +56,8 @@ from sktopic._inference import VariationalStep
 from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars
 from sktopic.hdp import _direct_assignment_method
+from sktopic.hdp._batch_moves import BatchMoves
 from sktopic.hdp._final_moves import FinalMoves
-from sktopic.hdp._moves import Moves
 from sktopic.hdp._shared_parameters import fit_weights
 
 BARS_STARTS = (2, 5, 10, 20, 40, 50, 80, 100)
@@ -248,7 +248,7 @@ def measure_moves(short, n_components, max_iter):
 
 # What moves topics and their weights; none of it calls another.
 MOVING = (
-    *((Moves, name) for name in ("merge", "propose_splits", "split")),
+    *((BatchMoves, name) for name in ("merge", "propose_splits", "split")),
     *((FinalMoves, name) for name in ("add", "make")),
     (_direct_assignment_method, "fit_weights"),
 )

@@ -20,12 +20,12 @@ from sktopic._topics import _word_count_edits
 from sktopic._topics._word_count_views import posterior_bound, probabilities
 from sktopic._training._statistics_updates import BatchCounts
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import DirectAssignmentHDP, _variational_split_merge
+from sktopic.hdp import DirectAssignmentHDP, _batch_moves
+from sktopic.hdp._batch_moves import BatchMoves
 from sktopic.hdp._direct_assignment_passes import WholeCorpus
 from sktopic.hdp._direct_assignment_state import column_of, postponed, weights_bound, with_kept
 from sktopic.hdp._document_inference import start_without
 from sktopic.hdp._final_moves import FinalMoves, documents_change, words_change
-from sktopic.hdp._moves import Moves
 from sktopic.hdp._shared_parameters import fit_concentration, fit_weights
 from sktopic.hdp._variational_split_merge import (
     BatchTopics,
@@ -221,7 +221,7 @@ def batch_topics(model, documents=X, scale=3.0):
     with Workers(None) as workers:
         batch = DocumentReader(as_documents(documents)).batch(np.arange(documents.shape[0]))
         counts = model._method().inference(batch, model._state, workers)
-        moves = Moves(model._method().inference, scale, 2.0, 0, workers)
+        moves = BatchMoves(model._method().inference, scale, 2.0, 0, workers)
         return moves.batch_topics(model._state, counts)
 
 
@@ -437,7 +437,7 @@ def test_a_topic_that_the_batch_lacks_is_needed_all_the_same():
         state = model._state
         one, other = (topic_of(topics, k, state.weights[k], column_of(state, k)) for k in (0, 1))
         for topic in (one, other):  # as if no document had it
-            topic.part.documents[:] = topic.part.words[:] = topic.cells.tokens[:] = 0.0
+            topic.part.documents[:] = topic.part.words[:] = 0.0
         gain, unseen, error = merge_gain(topics, one, other, np.zeros(3))
         assert gain > 0
         assert (gain + unseen > 0) == is_gain
@@ -524,10 +524,10 @@ def test_small_batches_and_remainders_do_no_harm(batch_size):
 
 def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
     sizes = []
-    original = Moves.split
+    original = BatchMoves.split
 
     def split(self, state, splits, counts):
-        parts = [(s.topic, s.first.column.sum(), s.second.column.sum()) for s in splits]
+        parts = [(s.topics[0], s.proposal.first.column.sum(), s.proposal.second.column.sum()) for s in splits]
         after, tokens, made = original(self, state, splits, counts)
         for i, (k, first, second) in enumerate(parts):
             new = state.n_topics + i
@@ -535,7 +535,7 @@ def test_larger_part_of_a_split_keeps_its_identity(monkeypatch):
             sizes.append(first >= second)
         return after, tokens, made
 
-    monkeypatch.setattr(Moves, "split", split)
+    monkeypatch.setattr(BatchMoves, "split", split)
     make_model(2, learning_method="batch", max_iter=20).fit(make_bars(300, random_state=0).data)
     assert len(sizes) > 5
 
@@ -556,7 +556,7 @@ def test_merge_that_runs_out_of_memory_leaves_no_trace(monkeypatch):
     bars = make_bars(400, random_state=0).data
     model = make_model(40, batch_size=100).partial_fit(bars)
     model._state.births[:] -= 1000
-    monkeypatch.setattr(_variational_split_merge, "TRIED", 200)
+    monkeypatch.setattr(_batch_moves, "TRIED", 200)
     before = pickle.dumps(model)
     # What follows when all has been computed.
     tried = []

@@ -11,9 +11,8 @@ from sktopic._runtime._parallel import Workers
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import DirectAssignmentHDP
 from sktopic.hdp._memoized import _splits
-from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._deletes import Delete, InferredAgain
-from sktopic.hdp._memoized._merges import PairSizes, TrackedMerges
+from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
+from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import Proposal, TrackedSplits
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
 from sktopic.hdp._shared_parameters import SharedParameters
@@ -54,6 +53,13 @@ def cells_of(monkeypatch):
 
     monkeypatch.setattr(BatchSummary, "of", classmethod(of))
     return found
+
+
+def visits_of(corpus, cells, workers):
+    """A Visit of each of two batches of 30 documents, of which there are CellTopics."""
+    reader, infer = DocumentReader(as_documents(X)), make_model()._method().inference
+    for b, part in enumerate(cells):
+        yield Visit(b, reader, np.arange(30 * b, 30 * b + 30), part, corpus, infer, workers)
 
 
 def prior_terms(topics):
@@ -105,9 +111,9 @@ def test_gains_of_moves_are_those_of_the_bound(monkeypatch):
     compared = []
     original = MemoizedCorpus.move
 
-    def move(self, merges, splits):
+    def move(self, moves):
         before = self.bound() - self.n_topics * np.log(self.topics.topic_concentration)
-        made = original(self, merges, splits)
+        made = original(self, moves)
         after = self.bound() - self.n_topics * np.log(self.topics.topic_concentration)
         if sum(gain for *_, gain in made) != 0.0:  # but for that which is part of a drop
             compared.append((after - before, sum(gain for *_, gain in made)))
@@ -166,7 +172,7 @@ def corpus_and_phi():
 
 def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_phi):
     corpus, cells, phi = corpus_and_phi
-    before, tracked = corpus.bound(), TrackedMerges.planned(corpus)
+    before, tracked = corpus.bound(), TrackedMerges(corpus)
     tracked.pairs, tracked.number[:] = np.array([[1, 3]]), -1
     tracked.number[1, 3] = tracked.number[3, 1] = 0
     halves, split = [], np.random.default_rng(0)
@@ -180,12 +186,12 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
     proposal = Proposal(2, 2, np.zeros((3, 25)), np.array([0.2, 0.5, 0.3]))
     splits = TrackedSplits([proposal])
     with Workers(1) as workers:
-        for b, part in enumerate(cells):
-            tracked.see(b, part)
-            splits.see(b, part, corpus.topics, workers)
+        for visit in visits_of(corpus, cells, workers):
+            tracked.see(visit)
+            splits.see(visit)
     merges, found = tracked.decided(corpus), splits.decided(corpus)
     log_gamma = np.log(corpus.topics.topic_concentration)
-    corpus.move(merges, found)
+    corpus.move([*merges, *found])
     assert corpus.bound() == pytest.approx(before + merges[0].gain + found[0].gain + log_gamma, rel=1e-12)
     # The same from the documents: the merged topics, the largest of three parts, and the others behind.
     parts = np.zeros((*phi.shape[:2], 3))
@@ -193,10 +199,10 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
         word = part.batch.words[some.word]
         parts[first + some.document, word] = phi[first + some.document, word, 2, None] * share
     merged = phi[..., [1, 3]].sum(axis=2)
-    largest = found[0].totals.argmax()
+    largest = found[0].proposal.totals.argmax()
     rest = np.delete(parts, largest, axis=2)
     place = sorted(
-        [(0, phi[..., 0]), (merges[0].large, merged), (2, parts[..., largest])], key=lambda x: x[0]
+        [(0, phi[..., 0]), (merges[0].topics[0], merged), (2, parts[..., largest])], key=lambda x: x[0]
     )
     after = np.concatenate([np.stack([values for _, values in place], axis=2), rest], axis=2)
     assert corpus.bound() == pytest.approx(twin_of_bound(corpus, after, X.toarray(), np.ones(60)), rel=1e-9)
@@ -204,7 +210,6 @@ def test_merges_and_splits_equal_a_full_recomputation(monkeypatch, corpus_and_ph
 
 def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
     corpus, cells, phi = corpus_and_phi
-    reader, infer = DocumentReader(as_documents(X)), make_model()._method().inference
     delete = Delete(1, 3)
     made = []
     original = BatchSummary.of.__func__
@@ -216,10 +221,9 @@ def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
     monkeypatch.setattr(BatchSummary, "of", classmethod(of))
     after = []
     with Workers(1) as workers:
-        for b, part in enumerate(cells):
+        for visit in visits_of(corpus, cells, workers):
             made.clear()
-            rows = np.arange(30 * b, 30 * b + 30)
-            delete.see(b, part, InferredAgain(reader, rows, corpus, infer, workers))
+            delete.see(visit)
             joined, anew = map(dense_phi, made)
             assert 0 < len(anew) < 30
             joined[np.flatnonzero(joined.sum(axis=(1, 2)) == 0)] = anew
@@ -234,12 +238,13 @@ def test_drop_equals_a_full_recomputation(monkeypatch, corpus_and_phi):
 def test_limits_of_a_merge_hold(corpus_and_phi):
     """Whatever cells are: the mixing in them is between none and that of sums over words or documents."""
     corpus, cells, _ = corpus_and_phi
-    tracked = TrackedMerges.planned(corpus)
-    for b, part in enumerate(cells):
-        tracked.see(b, part)
-    sizes = PairSizes.of(corpus)
+    tracked = TrackedMerges(corpus)
+    with Workers(1) as workers:
+        for visit in visits_of(corpus, cells, workers):
+            tracked.see(visit)
+    sizes = PairSizes(corpus)
     for merge in tracked.decided(corpus):
-        least, most = sizes.gains(merge.large, merge.small)
+        least, most = sizes.gains(*merge.topics)
         assert least <= merge.gain + 1e-9
         assert merge.gain <= most
 

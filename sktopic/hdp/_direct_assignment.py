@@ -20,7 +20,7 @@ from sktopic.hdp._direct_assignment_passes import fit_batch, fit_online
 from sktopic.hdp._direct_assignment_state import DirectAssignmentState
 from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._estimator import MinibatchHDPEstimator
-from sktopic.hdp._memoized._passes import add_memoized, fit_memoized
+from sktopic.hdp._memoized._training import add_memoized, fit_memoized
 from sktopic.hdp._shared_parameters import SharedParameters
 
 # Standard errors by which the gain of a move has to be above zero.

@@ -10,6 +10,7 @@ from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed, edited
 from sktopic._topics._word_count_views import posterior_bound
 from sktopic._training._minibatch_state import random_words
+from sktopic.hdp._batch_moves import BatchMoves, moves_work
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -21,9 +22,8 @@ from sktopic.hdp._direct_assignment_state import (
 )
 from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._hdp_state import MOVE, hdp_at_start, words_in_use
-from sktopic.hdp._memoized._stored import after_edit, checked, no_summaries
+from sktopic.hdp._memoized._summaries import after_edit, checked, stored
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
-from sktopic.hdp._moves import Moves, moves_work
 from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, SharedParameters, fit_weights
 
 MOVE_KEY = 0x6D6F7665
@@ -83,7 +83,7 @@ class DirectAssignment(HDPMethod):
             births=np.zeros(n, dtype=np.int64),
             trials=np.zeros(n, dtype=TRIALS),
             move_history=np.empty(0, dtype=MOVE),
-            summaries=no_summaries(n) if memoized else None,
+            summaries=stored([], n) if memoized else None,
             training_history=np.empty(0, dtype=PASS) if memoized else None,
         )
         return reported(self.adopted(state))
@@ -157,12 +157,12 @@ class DirectAssignment(HDPMethod):
         return after_moves(state, made), tokens
 
     def _moves_by(self, state, batch, scale, update, workers):
-        """The Moves by a batch; None if there are none."""
+        """The BatchMoves by a batch; None if there are none."""
         # Topics are random before, and one document is no sample.
         if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
-        return Moves(self.inference, scale, self.moves.confidence, key, workers)
+        return BatchMoves(self.inference, scale, self.moves.confidence, key, workers)
 
     def work(self, state, counts, update):
         work = self.work_without_moves(state, counts, update)

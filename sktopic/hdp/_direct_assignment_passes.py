@@ -5,14 +5,14 @@ would gain is summed up over the corpus, and then these moves are made.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from sktopic._training._minibatches import (
     EarlierPasses,
-    MinibatchMethod,
     begin_passes,
     end_pass,
     fit_minibatches,
@@ -24,35 +24,19 @@ from sktopic.hdp._final_moves import FinalMoves, final_work, make_all
 from sktopic.hdp._minibatch_method import HDPUpdates, of_corpus
 
 
-class PassUpdates(HDPUpdates):
-    """Base class of the methods of a pass."""
-
-    averages: ClassVar[bool] = False
-
-    def reported(self, state):
-        return reported(state)
-
-
-class LastPass(MinibatchMethod, Protocol):
-    """The method of a last pass."""
-
-    def finished(self, state, workers):
-        """Return the state after the pass, and whether the pass is to be repeated."""
-
-
-def fit_online(run, documents, passes, tasks, evaluate):
-    """Train on mini-batches; evaluate : function that returns a held-out score, or None."""
-    if passes.may_repeat:
-        fit_to_the_end(run, documents, passes, tasks, evaluate, FinalPass)
-    else:
-        fit_minibatches(run, documents, passes, tasks, evaluate)
-
-
 def fit_batch(run, documents, passes, tasks, evaluate):
-    """Train on batches of all documents, likewise."""
+    """Train on batches of all documents; evaluate : function that returns a held-out score, or None."""
     run = replace(run, method=WholeCorpus(run.method))
+    fit_online(run, documents, passes, tasks, evaluate, partial(replace, is_last=True))
+
+
+def fit_online(run, documents, passes, tasks, evaluate, last_pass=None):
+    """Train on mini-batches, likewise.
+
+    last_pass : function of the method that returns that of the last pass; None: FinalPass
+    """
     if passes.may_repeat:
-        fit_to_the_end(run, documents, passes, tasks, evaluate, FinalPassOfWholeCorpus)
+        fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass or FinalPass)
     else:
         fit_minibatches(run, documents, passes, tasks, evaluate)
 
@@ -62,7 +46,7 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
 
     It comes after an early stop, too.
 
-    last_pass : function of the method that returns a LastPass
+    last_pass : function of the method that returns that of the last pass, a PassMethod
     """
     begin_passes(run, documents, passes, evaluate)
     stop = False
@@ -70,10 +54,10 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
         ends, again, earlier = stop or epoch >= passes.max_iter - 1, False, EarlierPasses()
         if ends and epoch > 0:
             last = last_pass(run.method)
-            is_complete = pass_minibatches(
-                replace(run, method=last), documents, passes, tasks, epoch, earlier
-            )
-            again = is_complete and finish(run, last)
+            run_last = replace(run, method=last)
+            if pass_minibatches(run_last, documents, passes, tasks, epoch, earlier):
+                with run.training.changing(), run.training.complete_or_undone(waits=False):
+                    run.training.state, again = last.finished(run.training.state, run.workers)
         else:
             pass_minibatches(run, documents, passes, tasks, epoch, earlier)
         stop = end_pass(run, epoch) or stop
@@ -82,15 +66,28 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
     tasks.end()
 
 
-def finish(run, last):
-    """Let the state be that after a LastPass; return whether it is to be repeated."""
-    with run.training.changing(), run.training.complete_or_undone(waits=False):
-        run.training.state, again = last.finished(run.training.state, run.workers)
-    return again
+class PassMethod(HDPUpdates):
+    """Base class of the methods of a pass.
+
+    A subclass has a DirectAssignment, `method`, and defines the share of the statistics that an update leaves
+    (`kept`).
+    """
+
+    averages: ClassVar[bool] = False
+
+    def reported(self, state):
+        return reported(state)
+
+    def work(self, state, counts, update):
+        return self.method.work_without_moves(state, counts, update) + final_work(counts.expected)
+
+    def finished(self, state, workers):
+        """Return the state after the last pass, and whether the pass is to be repeated."""
+        return state, False
 
 
 @dataclass
-class FinalPass(PassUpdates):
+class FinalPass(PassMethod):
     """The last pass in mini-batches: topics are held fixed until it ends.
 
     Attributes
@@ -110,9 +107,6 @@ class FinalPass(PassUpdates):
         self.moves.add(counts, workers)
         return state
 
-    def work(self, state, counts, update):
-        return self.method.work_without_moves(state, counts, update) + final_work(counts.expected)
-
     def kept(self, state, update):
         return 1.0
 
@@ -124,57 +118,34 @@ class FinalPass(PassUpdates):
 
 
 @dataclass
-class WholeCorpus(PassUpdates):
+class WholeCorpus(PassMethod):
     """The method for batches of all documents, which start from where they ended in the pass before.
 
     Attributes
     ----------
     method : DirectAssignment
     tokens : (n_documents, n_topics) where documents have ended, if they have had words
+    is_last : whether moves are made until none raises the bound, and nothing else is learned
     """
 
     method: DirectAssignment
     tokens: np.ndarray | None = None
+    is_last: bool = False
 
     def infer(self, state, batch, keys, update, workers):
         method, state = self.method, of_corpus(state, update)
         return method.inference.started(method.document_start, batch, state, workers, self.tokens)
 
     def learned(self, state, counts, update, workers):
+        if self.is_last:
+            return after_moves(*make_all(state, self.method.inference, counts, workers))
         state, self.tokens = self.method.updated(state, counts, update, workers)
         return state
 
     def work(self, state, counts, update):
-        return self.method.work(state, counts, update)
+        return (
+            super().work(state, counts, update) if self.is_last else self.method.work(state, counts, update)
+        )
 
     def kept(self, state, update):
         return 0.0
-
-
-@dataclass
-class FinalPassOfWholeCorpus(PassUpdates):
-    """The last pass, which ends when no move raises the bound.
-
-    Attributes
-    ----------
-    corpus : WholeCorpus
-    """
-
-    corpus: WholeCorpus
-
-    def infer(self, state, batch, keys, update, workers):
-        return self.corpus.infer(state, batch, keys, update, workers)
-
-    def learned(self, state, counts, update, workers):
-        state, made = make_all(state, self.corpus.method.inference, counts, workers)
-        return after_moves(state, made)
-
-    def work(self, state, counts, update):
-        method = self.corpus.method
-        return method.work_without_moves(state, counts, update) + final_work(counts.expected)
-
-    def kept(self, state, update):
-        return 0.0
-
-    def finished(self, state, workers):
-        return state, False

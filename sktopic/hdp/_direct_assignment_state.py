@@ -10,7 +10,7 @@ from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import merged_topics, of_topics
 from sktopic._topics._word_count_views import expected_counts, expected_tokens
 from sktopic.hdp._hdp_state import MOVE, HDPState, are_in_use, columns_in_use, noted_moves, reporting
-from sktopic.hdp._memoized._stored import StoredSummaries
+from sktopic.hdp._memoized._summaries import StoredSummaries
 
 # Least weight of a topic, and of all that are out of reach.
 SMALLEST_WEIGHT = 1e-10
@@ -146,7 +146,7 @@ def with_merged(state, merges):
 
     Parameters
     ----------
-    merges : list of (first, second, gain); the larger keeps its identity
+    merges : list of Move; the larger topic keeps its identity
 
     Returns
     -------
@@ -157,12 +157,13 @@ def with_merged(state, merges):
     """
     totals, weights = state.words.totals.copy(), state.weights.copy()
     kept, into, made = np.ones(len(totals), dtype=bool), np.arange(len(totals)), []
-    for first, second, gain in merges:
+    for move in merges:
+        first, second = move.topics
         large, small = (first, second) if totals[first] >= totals[second] else (second, first)
         totals[large] += totals[small]
         weights[large] += weights[small]
         kept[small], into[small] = False, large
-        made.append(("merge", state.ids[large], state.ids[small], gain))
+        made.append(("merge", state.ids[large], state.ids[small], move.gain))
     kept &= are_in_use(expected_tokens(state.words, state.unit, totals))
     if kept.all():
         return state, kept, into, made

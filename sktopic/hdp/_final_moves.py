@@ -15,12 +15,8 @@ from sktopic._topics._word_count_views import posterior_bound
 from sktopic._topics._word_counts import WordCounts
 from sktopic.hdp._direct_assignment_state import column_of, with_kept, with_merged
 from sktopic.hdp._document_inference import merged, start_without
-from sktopic.hdp._variational_split_merge import (
-    LEAST_GAIN,
-    BatchTopics,
-    candidate_pairs,
-    documents_mixing,
-)
+from sktopic.hdp._moves import LEAST_GAIN, Move, best_first, make_moves
+from sktopic.hdp._variational_split_merge import BatchTopics, candidate_pairs, documents_mixing
 
 # Pairs for each topic that the last pass looks at.
 PARTNERS = 6
@@ -118,14 +114,11 @@ class FinalMoves:
         drops = scale * self._dropped + [self._topics_change(n) for n in self._numbers]
         state = changed(state, words=changed(self._sums, scale=1.0 / self._n_documents))
         gains = scale * self._merged + words_change(state, self._pairs, workers)
-        merges, taken = [], set()
-        for i in np.argsort(-gains, kind="stable"):
-            pair = self._pairs[i].tolist()
-            if gains[i] > LEAST_GAIN and taken.isdisjoint(pair):
-                merges.append((*pair, float(gains[i])))
-                taken.update(pair)
+        pairs = zip(self._pairs.tolist(), gains.tolist())
+        merges = best_first(Move(kind="merge", topics=tuple(pair), gain=gain) for pair, gain in pairs)
+        merges = make_moves(merges).made
         best = int(drops.argmax()) if len(drops) else None
-        if best is None or drops[best] <= max(LEAST_GAIN, sum(gain for *_, gain in merges)):
+        if best is None or drops[best] <= max(LEAST_GAIN, sum(merge.gain for merge in merges)):
             return with_merged(state, merges)
         n, kept = self._numbers[best], self._left(self._numbers[best])
         made = [("drop", state.ids[k], -1, float(drops[best]) / n) for k in self._by_size[:n]]

@@ -73,24 +73,18 @@ class KeptCorpus:
     chain: CorpusChain
     log_joint_before: float = -np.inf
 
-    @classmethod
-    def of(cls, documents):
-        X = documents.matrix()
-        return cls(MatrixDocuments(X), CorpusChain(X))
-
 
 def fit_kept_topics(run, documents, passes, tasks, evaluate):
     """Train on all documents, pass after pass, as `fit_minibatches` does; run : of SplitMergeTopics."""
-    kept, training, method = KeptCorpus.of(documents), run.training, run.method
+    X, training, method = documents.matrix(), run.training, run.method
+    kept = KeptCorpus(MatrixDocuments(X), CorpusChain(X))
     with training.changing(), training.complete_or_undone(waits=True):
         training.state = with_expected_topics(method, training.state, kept.chain.lengths())
     earlier = EarlierPasses()
     begin_passes(run, kept.documents, passes, evaluate)
     for epoch in range(passes.max_iter):
-        if epoch == 0:
-            assign_all(run, kept, passes, tasks)
-        elif kept.chain.is_complete:
-            sample_all(run, kept, passes, tasks, epoch)
+        if epoch == 0 or kept.chain.is_complete:
+            visit_all(run, kept, passes, tasks, epoch)
         else:  # a callback has ended the first pass
             earlier.share = 1.0
             pass_minibatches(run, kept.documents, passes, tasks, epoch, earlier)
@@ -103,29 +97,26 @@ def fit_kept_topics(run, documents, passes, tasks, evaluate):
     tasks.end()
 
 
-def assign_all(run, kept, passes, tasks):
-    """The first pass: online, where tokens keep the topics that they are drawn to last."""
-    method = replace(run.method, inference=run.method.kept_inference, has_window=False)
-    online = replace(run, method=method)
-
-    def assign(reader, rows):
-        counts = train_on_batch(online, reader, rows, next_update(run, passes, epoch=0))
-        kept.chain.assign(rows, counts.expected.topic)
-
-    order_key = passes.order_key(run.training.state.seed, epoch=0)
-    visit_batches(run, kept.documents.batches(passes.size, order_key), tasks, assign)
-
-
-def sample_all(run, kept, passes, tasks, epoch):
-    """A later pass: the topics of tokens are sampled, in batches that are not small."""
+def visit_all(run, kept, passes, tasks, epoch):
+    """A pass: the first is online, and the later ones sample tokens in batches that are not small."""
     chain = kept.chain
+    if epoch == 0:
+        method = replace(run.method, inference=run.method.kept_inference, has_window=False)
+        run, visit, size = replace(run, method=method), assign_batch, passes.size
+    else:
+        visit, size = sample_batch, max(passes.size, SAMPLED_TOGETHER * chain.n_documents // len(chain.z))
 
-    def sample(reader, rows):
-        sample_batch(run, chain, reader, rows, next_update(run, passes, epoch))
+    def train(reader, rows):
+        visit(run, chain, reader, rows, next_update(run, passes, epoch))
 
-    size = max(passes.size, SAMPLED_TOGETHER * chain.n_documents // len(chain.z))
     order_key = passes.order_key(run.training.state.seed, epoch)
-    visit_batches(run, kept.documents.batches(size, order_key), tasks, sample)
+    visit_batches(run, kept.documents.batches(size, order_key), tasks, train)
+
+
+def assign_batch(run, chain, reader, rows, update):
+    """One update of the first pass: tokens keep the topics that they are drawn to last."""
+    counts = train_on_batch(run, reader, rows, update)
+    chain.assign(rows, counts.expected.topic)
 
 
 def with_expected_topics(method, state, lengths):

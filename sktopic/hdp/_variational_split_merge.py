@@ -1,4 +1,4 @@
-"""Splits and merges of topics, by what they change in the evidence lower bound of a batch.
+"""Splits and merges of topics: what they change in the evidence lower bound of a batch.
 
 All formulas are those of one topic against two whose tokens, weights and posteriors add up to its own: a
 merge gains what they say, a split loses it.
@@ -12,22 +12,15 @@ import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
 from sktopic._kernels._groups import DocumentCells, WholeTopic
-from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from sktopic._runtime._parallel import one_blas_thread
-from sktopic.hdp._direct_assignment_state import column_of
+from sktopic.hdp._moves import LEAST_GAIN, nearest_pairs
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 
 # Tokens of a topic in a document below which there is nothing to look at.
 FEWEST_TOKENS = 1e-12
-# Nats that a gain has to be above, which rounding does not make.
-LEAST_GAIN = 1e-3
-# Topics that a batch tries to split, and pairs that it tries to merge, at most; and pairs for each topic.
-TRIED, PARTNERS = 30, 2
 # Multiplications of one product of matrices: some tenths of a second.
 PRODUCT_WORK = 4_000_000_000
-# Topics that workers divide at a time; those behind the last that is accepted are divided in vain.
-SIDE_BY_SIDE = 6
 
 
 @dataclass
@@ -64,13 +57,6 @@ class Cells:
     document: np.ndarray
     word: np.ndarray
     tokens: np.ndarray
-
-    def sums(self, tokens, batch):
-        """Sums of tokens by document, and by word of the batch with the documents' weights."""
-        by_document = np.bincount(self.document, weights=tokens, minlength=batch.n_documents)
-        if batch.sample_weight is not None:
-            tokens = tokens * batch.sample_weight[self.document]
-        return by_document, np.bincount(self.word, weights=tokens, minlength=batch.n_words)
 
 
 @dataclass
@@ -153,29 +139,31 @@ class BatchTopics:
         squares = batch.sum((change - gain / total * tokens) ** 2)
         return gain, factor * math.sqrt(n * (squares / (n - 1)) * (1.0 - 1.0 / self.scale))
 
-    def is_gain(self, gain, error):
-        """Whether a gain with this standard error is taken for one."""
-        return math.isfinite(error) and gain > LEAST_GAIN + self.confidence * error
+    def least_gain(self, error):
+        """What a gain with this standard error has to be above."""
+        return LEAST_GAIN + self.confidence * error if math.isfinite(error) else math.inf
 
     def part(self, cells, weight, column, tokens=None):
         """The Part of all tokens of some cells, or of given ones."""
-        documents, words = cells.sums(cells.tokens if tokens is None else tokens, self.batch)
+        batch, tokens = self.batch, cells.tokens if tokens is None else tokens
+        documents = np.bincount(cells.document, weights=tokens, minlength=batch.n_documents)
+        if batch.sample_weight is not None:
+            tokens = tokens * batch.sample_weight[cells.document]
+        words = np.bincount(cells.word, weights=tokens, minlength=batch.n_words)
         return Part(weight, documents, words, column)
 
 
 @dataclass
 class Split:
-    """A topic and what it is to be divided into.
+    """What a topic is to be divided into.
 
     Attributes
     ----------
-    topic : its number
     tokens : (n_cells, 2) those of the parts in the topic's cells
     first, second : the parts
     gain, error : what the bound gains, and the standard error of that
     """
 
-    topic: int
     tokens: np.ndarray
     first: Part
     second: Part
@@ -185,9 +173,8 @@ class Split:
 
 @dataclass
 class Topic:
-    """A topic of the batch: its cells, the sums over them, and the terms of its posterior."""
+    """A topic of the batch: the sums over its cells, and the terms of its posterior."""
 
-    cells: Cells
     part: Part
     bound: float
     log_words: np.ndarray
@@ -195,8 +182,7 @@ class Topic:
 
 
 def topic_of(topics, k, weight, column):
-    cells = topics.cells(k)
-    return Topic(cells, topics.part(cells, weight, column), *topics.posterior(column))
+    return Topic(topics.part(topics.cells(k), weight, column), *topics.posterior(column))
 
 
 def merge_gain(topics, one, other, mixing):
@@ -245,58 +231,22 @@ def documents_mixing(topics, pairs, first, last):
     )
 
 
-def propose_merges(topics, state, free, due):
-    """Disjoint pairs of topics whose union raises the bound, and the topics that were tried in vain.
-
-    Parameters
-    ----------
-    topics : BatchTopics
-    state : DirectAssignmentState
-    free : (n_topics,) bool, topics that may be merged
-    due : (n_topics,) bool, those for which partners are sought
-
-    Returns
-    -------
-    merges : list of (first, second, gain)
-    refused : numbers of topics
-    """
-    known, merges, taken, tried = {}, [], set(), set()
-    if not (free & due).any():
-        return merges, []
-    pairs = candidate_pairs(topics, state.tokens, free, due, PARTNERS)[:TRIED]
-    mixing = documents_mixing(topics, pairs, 0, topics.batch.n_documents)
-    for i, pair in enumerate(pairs.tolist()):
-        if taken.isdisjoint(pair):
-            for k in pair:
-                if k not in known:
-                    known[k] = topic_of(topics, k, float(state.weights[k]), column_of(state, k))
-            gain, unseen, error = merge_gain(topics, *(known[k] for k in pair), mixing[:, i])
-            tried.update(pair)
-            if topics.is_gain(gain + unseen, error):
-                merges.append((*pair, gain + unseen))
-                taken.update(pair)
-    return merges, sorted(tried - taken)
-
-
 def candidate_pairs(topics, sizes, free, due, partners):
     """Pairs of topics by what their union might gain, the most promising first, (n_pairs, 2).
 
     Parameters
     ----------
-    topics, free, due : as in propose_merges
+    topics : BatchTopics
     sizes : (n_topics,) expected tokens in the corpus
+    free : (n_topics,) bool, topics that may be merged
+    due : (n_topics,) bool, those for which partners are sought
     partners : pairs for each topic that is due
     """
     estimates = merge_estimates(topics, sizes)
     estimates[:, ~free] = estimates[~free] = -np.inf
-    np.fill_diagonal(estimates, -np.inf)
-    chosen = np.zeros(estimates.shape, dtype=bool)
-    for k in np.flatnonzero(free & due):
-        best = np.argsort(-estimates[k], kind="stable")[:partners]
-        chosen[k, best[np.isfinite(estimates[k, best])]] = True
-    first, second = np.nonzero(np.triu(chosen | chosen.T))
-    order = np.argsort(-estimates[first, second], kind="stable")
-    return np.column_stack([first, second])[order]
+    pairs = nearest_pairs(estimates, partners, np.flatnonzero(free & due).tolist())
+    pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return pairs[np.argsort(-estimates[tuple(pairs.T)], kind="stable")]
 
 
 def merge_estimates(topics, sizes):
@@ -322,14 +272,13 @@ def overlaps(x):
     """Cosines of the columns of x; zero for columns of zeros."""
     with np.errstate(under="ignore"):  # of what both columns have next to nothing of
         inner = products(x).astype(np.float64)
-    inner += np.triu(inner, 1).T
     norms = np.sqrt(inner.diagonal())
     norms = np.outer(norms, norms)
     return np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0.0)
 
 
 def products(x):
-    """The upper triangle of x.T @ x.
+    """x.T @ x, which is symmetric to the last bit.
 
     A large one in parts, since NumPy does not look for Ctrl-C in a product of matrices.
     """
@@ -340,58 +289,22 @@ def products(x):
         columns = slice(first, first + width)
         with one_blas_thread():
             out[columns, first:] = x[:, columns].T @ x[:, first:]
-    return np.triu(out)
-
-
-def propose_splits(topics, state, due, rho, most, key, workers):
-    """Topics whose division raises the bound, and those that were tried in vain.
-
-    Parameters
-    ----------
-    topics : BatchTopics, before the update by the batch
-    state : DirectAssignmentState, with the weights after it, and all else before it
-    due : (n_topics,) bool, topics to try; of more than TRIED the largest
-    rho : step size of the update
-    most : splits to return, > 0
-    key : of the random numbers of the update
-    workers : Workers
-
-    Returns
-    -------
-    splits : list of Split
-    refused : numbers of topics
-    """
-    splits, refused = [], []
-    order = np.argsort(-state.weights, kind="stable")
-    tried = order[due[order]][:TRIED].tolist()
-
-    def divided(k):
-        weight, column = float(state.weights[k]), column_of(state, k)
-        return divide(topics, k, weight, column, rho, combine_keys(key, int(state.ids[k])))
-
-    for first in range(0, len(tried), SIDE_BY_SIDE):
-        some = tried[first : first + SIDE_BY_SIDE]
-        for k, split in zip(some, workers.map_here(divided, [(k,) for k in some])):
-            if split is not None and topics.is_gain(split.gain, split.error):
-                splits.append(split)
-                if len(splits) == most:
-                    return splits, refused
-            else:
-                refused.append(k)
-    return splits, refused
+    return np.triu(out) + np.triu(out, 1).T
 
 
 def divide(topics, k, weight, column, rho, key):
-    """Divide topic k; None if the batch lacks it.
+    """The Split of topic k; None if the batch lacks it.
 
     The column after the update is divided word by word, what the corpus had before the batch as what the
     batch has of it: as the parts' means would share a token of the word.
 
     Parameters
     ----------
-    topics, rho : as in propose_splits
+    topics : BatchTopics, before the update by the batch
+    k : number of the topic
     weight : of the topic after the update
     column : (n_features,) its expected tokens before it
+    rho : step size of the update
     key : of the random numbers for the topic
     """
     batch, alpha, eta = topics.batch, topics.concentration, topics.topic_word_prior
@@ -414,7 +327,7 @@ def divide(topics, k, weight, column, rho, key):
     change += np.bincount(cells.document, weights=gains, minlength=n)
     gain, error = topics.estimate(change, whole.documents, whole.column.sum())
     gain += posteriors[0][0] + posteriors[1][0] - bound
-    return Split(k, tokens, first, second, gain, error)
+    return Split(tokens, first, second, gain, error)
 
 
 def divided_columns(column, words, parts, topic_word_prior):

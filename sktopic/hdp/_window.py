@@ -8,11 +8,13 @@ import scipy.sparse as sp
 
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import TokensByDocument
-from sktopic._state._fields import State, array, changed, count, number
+from sktopic._state._fields import State, array, array_fields, changed, count, number
 
 # Documents of the first window; each is twice as large as the one before it, up to the whole corpus or so
 # many tokens.
 FIRST_WINDOW, MOST_TOKENS = 250, 1 << 22
+# Arrays of TopicTokens that have an entry for each token.
+OF_TOKENS = ("word", "size", "document", "place")
 
 
 @dataclass(frozen=True)
@@ -53,44 +55,38 @@ class TopicTokens:
         return replace(self, document_weight=factor * self.document_weight)
 
     def part(self, chosen):
-        return replace(
-            self,
-            word=self.word[chosen],
-            size=self.size[chosen],
-            document=self.document[chosen],
-            place=self.place[chosen],
-        )
+        return replace(self, **{name: getattr(self, name)[chosen] for name in OF_TOKENS})
+
+
+def concatenated(topics, name):
+    """The arrays of a name, of all of a list of TopicTokens."""
+    return np.concatenate([getattr(tokens, name) for tokens in topics])
+
+
+def numbers(topics):
+    """The number in a list of TopicTokens of the topic of each of their tokens."""
+    return np.repeat(np.arange(len(topics)), [len(tokens) for tokens in topics])
 
 
 def joined(topics):
     """The tokens of several topics (list of TopicTokens), and the number in the list of each token's."""
-    order = np.argsort(np.concatenate([tokens.document for tokens in topics]), kind="stable")
-    number = np.repeat(np.arange(len(topics)), [len(tokens) for tokens in topics])[order]
-    of_all = replace(
-        topics[0],
-        word=np.concatenate([tokens.word for tokens in topics])[order],
-        size=np.concatenate([tokens.size for tokens in topics])[order],
-        document=np.concatenate([tokens.document for tokens in topics])[order],
-        place=np.concatenate([tokens.place for tokens in topics])[order],
-    )
-    return of_all, number
+    order = np.argsort(concatenated(topics, "document"), kind="stable")
+    of_all = replace(topics[0], **{name: concatenated(topics, name)[order] for name in OF_TOKENS})
+    return of_all, numbers(topics)[order]
 
 
 def word_counts(topics, n_features):
     """Tokens of words in topics (list of TopicTokens): csr_array of shape (n_topics, n_features)."""
-    row = np.repeat(np.arange(len(topics)), [len(tokens) for tokens in topics])
-    word = np.concatenate([tokens.word for tokens in topics])
     weight = np.concatenate([tokens.weights() for tokens in topics])
-    return sp.csr_array((weight, (row, word)), shape=(len(topics), n_features))
+    place = numbers(topics), concatenated(topics, "word")
+    return sp.csr_array((weight, place), shape=(len(topics), n_features))
 
 
 def document_counts(topics):
     """Tokens of topics (list of TopicTokens) in documents: csr_array of shape (n_documents, n_topics)."""
-    column = np.repeat(np.arange(len(topics)), [len(tokens) for tokens in topics])
-    document = np.concatenate([tokens.document for tokens in topics])
-    size = np.concatenate([tokens.size for tokens in topics])
+    place = concatenated(topics, "document"), numbers(topics)
     shape = len(topics[0].document_weight), len(topics)
-    return sp.csr_array((size, (document, column)), shape=shape)
+    return sp.csr_array((concatenated(topics, "size"), place), shape=shape)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,16 +114,8 @@ class Window(State):
 
     @classmethod
     def empty(cls, target):
-        return cls(
-            word=np.empty(0, dtype=np.int32),
-            topic=np.empty(0, dtype=np.int32),
-            size=np.empty(0),
-            length=np.empty(0, dtype=np.int64),
-            document_weight=np.empty(0),
-            n_tokens=0,
-            n_documents=0,
-            target=float(target),
-        )
+        arrays = {name: np.empty(0, declared.dtype) for name, declared in array_fields(cls).items()}
+        return cls(**arrays, n_tokens=0, n_documents=0, target=float(target))
 
     def with_batch(self, batch, topic):
         """With the documents of a batch, and the topic of each of its clumps."""

@@ -20,6 +20,7 @@ from scipy.special import gammaln
 from sktopic._estimators._editing import TopicEdit
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
+from sktopic.hdp._moves import Move, best_first, make_moves, nearest_pairs
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
 
 # What a move gains at least, in nats: one draw of the topics of tokens is not more precise.
@@ -171,12 +172,7 @@ class Judge:
         counts = word_counts(topics, self.n_features)
         log_phi = counts.toarray() + self.topic_word_prior
         log_phi = np.log(log_phi / log_phi.sum(axis=1, keepdims=True))
-        explained = counts @ log_phi.T  # of row's words by column
-        np.fill_diagonal(explained, -np.inf)
-        n = min(MERGE_CANDIDATES, len(topics) - 1)
-        nearest = np.argsort(-explained, axis=1, kind="stable")[:, :n]
-        pairs = {(min(a, b), max(a, b)) for a, row in enumerate(nearest.tolist()) for b in row}
-        return sorted(pairs)
+        return nearest_pairs(counts @ log_phi.T, MERGE_CANDIDATES)  # of row's words by column
 
 
 def _drawn(u, weights):
@@ -202,15 +198,16 @@ class WindowMoves:
     ----------
     topics : dict of WindowTopic by their numbers
     made : list of tuples (kind, number, other number, gain)
+    n_numbers : how many numbers topics have had, those that are gone included
     """
 
     def __init__(self, topics, prior, movable, judge, key, times=1.0):
         self._judge, self._key, self._times = judge, key, times
-        self._n = self._next = len(topics)
+        self._n = self.n_numbers = len(topics)
         counted = (tokens.times(times) for tokens in topics)
         self.topics = {k: WindowTopic(k, 1.0, float(prior[k]), tokens) for k, tokens in enumerate(counted)}
         self._movable = set(np.flatnonzero(movable).tolist())
-        self.made, self._dropped = [], []
+        self._into, self.made, self._dropped = np.arange(self._n), [], []
 
     def merge(self):
         """Merge pairs of topics that are better as one, in rounds in which each is in one at most."""
@@ -220,79 +217,91 @@ class WindowMoves:
             pairs = self._judge.candidates([self.topics[k].tokens for k in numbers])
             for pair in ((numbers[a], numbers[b]) for a, b in pairs):
                 if pair not in gains:
-                    gains[pair] = self._gain_of_two(*pair)
-            merged = set()
-            for gain, pair in sorted((gain, pair) for pair, gain in gains.items()):
-                if gain < -LEAST_GAIN and not merged & set(pair):
-                    merged |= set(pair)
-                    self._unite(*pair, -gain)
-            if not merged:
+                    gains[pair] = -self._gain_of_two(*pair)
+            merges = [
+                Move(kind="merge", topics=pair, gain=gain, least_gain=LEAST_GAIN)
+                for pair, gain in sorted(gains.items())
+            ]
+            made = make_moves(best_first(merges), carry_out=self._unite).made
+            if not made:
                 return
-            gains = {pair: gain for pair, gain in gains.items() if not merged & set(pair)}
+            changed = {k for move in made for k in move.topics}
+            gains = {pair: gain for pair, gain in gains.items() if changed.isdisjoint(pair)}
 
     def _gain_of_two(self, first, second):
         first, second = self.topics[first], self.topics[second]
         tokens, side = joined([first.tokens, second.tokens])
-        side = side.astype(np.int8)
         prior = first.prior + second.prior
-        gain, _ = self._judge(tokens, side, prior, first.prior / prior, 0, self._key)
+        gain, _ = self._judge(tokens, side.astype(np.int8), prior, first.prior / prior, 0, self._key)
         return gain
 
-    def _unite(self, first, second, gain):
-        large, small = sorted((first, second), key=lambda k: -len(self.topics[k].tokens))
-        self.made.append(("merge", large, small, gain))
+    def _unite(self, move):
+        large, small = sorted(move.topics, key=lambda k: -len(self.topics[k].tokens))
+        self.made.append(("merge", large, small, move.gain))
         kept, gone = self.topics[large], self.topics.pop(small)
         tokens, _ = joined([kept.tokens, gone.tokens])
         self.topics[large] = WindowTopic(large, 1.0, kept.prior + gone.prior, tokens)
         self._movable.remove(small)
+        self._into[self._into == small] = large
 
     def drop(self):
         """Drop topics without tokens, and those whose tokens are better in the others; the smallest first."""
-        others = Others(self.topics, self._judge)
+        others = self._others = Others(self.topics, self._judge)
         sizes = {k: len(topic.tokens) for k, topic in self.topics.items()}
-        for k in sorted(self._movable, key=lambda k: (sizes[k], k)):
-            if sizes[k] > LARGEST_DROPPED or others.only(k):
-                break
-            gain = others.gain_of(k) if sizes[k] else 0.0
-            if gain < -LEAST_GAIN or not sizes[k]:
-                self.made.append(("drop", k, -1, 0.0 - gain))
-                others.drop(k)
-                self._dropped.append(self.topics.pop(k).tokens)
-                self._movable.remove(k)
-        self._others = others
+
+        def planned():
+            for k in sorted(self._movable, key=lambda k: (sizes[k], k)):
+                if sizes[k] > LARGEST_DROPPED or others.only(k):
+                    return
+                yield Move(kind="drop", topics=(k,), least_gain=LEAST_GAIN if sizes[k] else -math.inf)
+
+        def judged(move):
+            (k,) = move.topics
+            move.gain = 0.0 - others.gain_of(k) if sizes[k] else 0.0
+            return move
+
+        def carry_out(move):
+            (k,) = move.topics
+            self.made.append(("drop", k, -1, move.gain))
+            others.drop(k)
+            self._dropped.append(self.topics.pop(k).tokens)
+            self._movable.remove(k)
+            self._into[self._into == k] = -1
+
+        make_moves(planned(), judged, carry_out)
 
     def edit(self):
         """The TopicEdit of merges and drops."""
-        into = np.arange(self._n)
-        for kind, number, other, _ in self.made:
-            if kind == "drop":
-                into[into == number] = -1
-            elif kind == "merge":
-                into[into == other] = number
-        return TopicEdit(into)
+        return TopicEdit(self._into)
 
     def split(self, least_gain=LEAST_GAIN):
         """Split topics that are better as two, by so many nats, and the parts again."""
         waiting = [(k, combine_keys(self._key, k)) for k in sorted(self._movable)]
-        while waiting:
-            number, key = waiting.pop()
-            topic = self.topics[number]
-            own = topic.tokens.times(min(self._times, MOST_TIMES) / self._times)
-            gain, side, share = self._judge.find_sides(own, topic.prior, key)
-            if gain <= least_gain:
-                continue
+
+        def planned():
+            while waiting:
+                k, key = waiting.pop()
+                yield Move(kind="split", topics=(k,), least_gain=least_gain, proposal=key)
+
+        def judged(move):
+            (k,), key = move.topics, move.proposal
+            tokens = self.topics[k].tokens.times(min(self._times, MOST_TIMES) / self._times)
+            move.gain, side, share = self._judge.find_sides(tokens, self.topics[k].prior, key)
+            move.proposal = key, side, share
+            return move
+
+        def carry_out(move):
+            (k,), (key, side, share) = move.topics, move.proposal
+            topic, new = self.topics[k], self.n_numbers
             parts = [(topic.tokens.part(side == s), share if s == 0 else 1.0 - share) for s in (0, 1)]
             parts.sort(key=lambda part: -len(part[0]))
-            self.made.append(("split", number, self._next, gain))
-            for k, part in zip((number, self._next), parts):
-                self.topics[k] = topic.part(*part)
-                waiting.append((k, combine_keys(key, k)))
-            self._next += 1
+            self.made.append(("split", k, new, move.gain))
+            for number, part in zip((k, new), parts):
+                self.topics[number] = topic.part(*part)
+                waiting.append((number, combine_keys(key, number)))
+            self.n_numbers += 1
 
-    @property
-    def n_numbers(self):
-        """How many numbers topics have had, those that are gone included."""
-        return self._next
+        make_moves(planned(), judged, carry_out, once=False)
 
     def assigned(self, n_tokens):
         """The number of the topic of each token of the window; those of dropped ones are in the nearest."""
@@ -309,7 +318,7 @@ class WindowMoves:
         A word's share is that of its tokens in the window, to which the topic's share is added as a token, so
         that the window says nothing of words that it does not have.
         """
-        new = [self.topics[k] for k in range(self._n, self._next)]
+        new = [self.topics[k] for k in range(self._n, self.n_numbers)]
         root = np.array([topic.root for topic in new], dtype=np.int64)
         of_words = np.empty((self._judge.n_features, len(new)))
         for k in np.unique(root).tolist():

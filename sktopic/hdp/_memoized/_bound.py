@@ -11,7 +11,6 @@ and the density of beta. Each is a sum over topics, too.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln, polygamma
@@ -25,39 +24,24 @@ NEWTON_ITERATIONS, NEWTON_TOL = 20, 1e-6
 LARGEST_STEP, HALVINGS = 1.0, 20
 
 
-@dataclass
 class DocumentTopics:
-    """Tokens of topics in documents.
+    """Tokens of topics in all documents of some BatchSummary.
 
     Attributes
     ----------
-    topic, tokens, weight : (n_entries,), the last being the weight of the document
+    document, topic, tokens, weight : (n_entries,), the last being the weight of the document
     lengths, sample_weight : (n_documents,)
-    n_topics : of the corpus
     """
 
-    topic: np.ndarray
-    tokens: np.ndarray
-    weight: np.ndarray
-    lengths: np.ndarray
-    sample_weight: np.ndarray
-    n_topics: int
-
-    @classmethod
-    def of(cls, summaries):
-        """Those of all documents of some BatchSummary."""
-        weight = [s.sample_weight[s.document()] for s in summaries]
-        lengths = [
-            np.bincount(s.document(), weights=s.document_tokens, minlength=s.n_documents) for s in summaries
-        ]
-        return cls(
-            np.concatenate([s.document_topic for s in summaries]),
-            np.concatenate([s.document_tokens for s in summaries]),
-            np.concatenate(weight),
-            np.concatenate(lengths),
-            np.concatenate([s.sample_weight for s in summaries]),
-            summaries[0].n_topics,
-        )
+    def __init__(self, summaries):
+        first = np.cumsum([0, *(s.n_documents for s in summaries)])
+        self.document = np.concatenate([s.documents.row + n for s, n in zip(summaries, first)])
+        self.topic = np.concatenate([s.documents.topic for s in summaries])
+        self.tokens = np.concatenate([s.documents.tokens for s in summaries])
+        self.sample_weight = np.concatenate([s.sample_weight for s in summaries])
+        self.weight = self.sample_weight[self.document]
+        n_documents = len(self.sample_weight)
+        self.lengths = np.bincount(self.document, weights=self.tokens, minlength=n_documents)
 
     def gains(self, prior, order=0):
         """Sums of f(prior + N) - f(prior) of each topic, f being a derivative of log Gamma of this order."""
@@ -73,9 +57,8 @@ class DocumentTopics:
         return prior * np.maximum(self.gains(prior, 1), 0.0)  # rounding
 
 
-@dataclass
-class TopicTokens:
-    """Tokens of words in topics, those that there are.
+class TopicWords:
+    """Tokens of words in topics, those that there are in an array (n_features, n_topics).
 
     Attributes
     ----------
@@ -84,18 +67,12 @@ class TopicTokens:
     n_features : words of the vocabulary
     """
 
-    topic: np.ndarray
-    tokens: np.ndarray
-    totals: np.ndarray
-    n_features: int
-
-    @classmethod
-    def of(cls, tokens):
-        """Those of an array (n_features, n_topics)."""
+    def __init__(self, tokens):
         found = [np.nonzero(tokens[rows]) for rows in row_blocks(tokens)]
-        topic = np.concatenate([k for _, k in found]).astype(np.int32)
-        entries = np.concatenate([tokens[rows][place] for rows, place in zip(row_blocks(tokens), found)])
-        return cls(topic, entries, tokens.sum(axis=0), len(tokens))
+        self.topic = np.concatenate([k for _, k in found]).astype(np.int32)
+        entries = [tokens[rows][place] for rows, place in zip(row_blocks(tokens), found)]
+        self.tokens = np.concatenate(entries)
+        self.totals, self.n_features = tokens.sum(axis=0), len(tokens)
 
     def bounds(self, eta):
         """What the bound has of each topic under a prior of parameter eta, (n_topics,)."""
@@ -114,16 +91,14 @@ class TopicTokens:
 
 
 def best_topic_word_prior(topics, eta):
-    """eta at which the bounds of TopicTokens are highest, by Newton's method for its logarithm."""
+    """eta at which the bounds of TopicWords are highest, by Newton's method for its logarithm."""
 
     def derivatives(x):
         e = math.exp(x)
         first, second = (topics.derivative(e, order) for order in (1, 2))
         return e * first, e * first + e * e * second
 
-    limits = math.log(SMALLEST_LEARNED), math.log(LARGEST_LEARNED)
-    found = ascend(lambda x: topics.bounds(math.exp(x)).sum(), derivatives, math.log(eta), limits)
-    return math.exp(found)
+    return ascend(lambda x: topics.bounds(math.exp(x)).sum(), derivatives, eta)
 
 
 def best_concentration(documents, weights, alpha, prior):
@@ -146,29 +121,33 @@ def best_concentration(documents, weights, alpha, prior):
         )
         return a * first + shape - a * rate, a * first + a * a * second - a * rate
 
-    limits = math.log(SMALLEST_LEARNED), math.log(LARGEST_LEARNED)
-    return math.exp(ascend(objective, derivatives, math.log(alpha), limits))
+    return ascend(objective, derivatives, alpha)
 
 
-def ascend(objective, derivatives, x, limits):
-    """A maximum of a function of one number by Newton's method, with steps that never lower it.
+def ascend(objective, derivatives, start):
+    """A maximum of a function of log y by Newton's method, with steps that never lower it; returns y.
 
+    Parameters
+    ----------
+    objective : the function
     derivatives : function that returns the first and the second
+    start : y
     """
+    x, lower, upper = (math.log(y) for y in (start, SMALLEST_LEARNED, LARGEST_LEARNED))
     value = objective(x)
     for _ in range(NEWTON_ITERATIONS):
         slope, curvature = derivatives(x)
         step = -slope / curvature if curvature < 0 else math.copysign(LARGEST_STEP, slope)
         step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
         for _ in range(HALVINGS):
-            moved = min(max(x + step, limits[0]), limits[1])
+            moved = min(max(x + step, lower), upper)
             reached = objective(moved)
             if reached >= value:
                 break
             step /= 2
         else:
-            return x
+            break
         x, value = moved, reached
         if abs(step) < NEWTON_TOL:
             break
-    return x
+    return math.exp(x)

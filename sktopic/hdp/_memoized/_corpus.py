@@ -1,21 +1,27 @@
 """A corpus as its batches have left it: topics, parameters and summaries, and what visits do with them."""
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma
 
+from sktopic._documents._matrices import DocumentReader
+from sktopic._runtime._arrays import columns_of
+from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed, duplicate
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import geometric, posterior_bound
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT, weights_bound, with_kept
+from sktopic.hdp._document_inference import DocumentInference, start_without
 from sktopic.hdp._memoized._bound import (
     DocumentTopics,
-    TopicTokens,
+    TopicWords,
     best_concentration,
     best_topic_word_prior,
 )
+from sktopic.hdp._memoized._summaries import CellTopics
 from sktopic.hdp._shared_parameters import fixed_point_weights
 
 # Times a pass that weights and concentrations are fitted to all documents.
@@ -37,35 +43,22 @@ class MemoizedCorpus:
     def __init__(self, topics, summaries, parameters):
         self.topics, self.summaries, self._parameters = topics, summaries, parameters
         self._unfitted = 0.0
-        self.has_tokens = any(len(s.tokens) for s in summaries)
+        self.has_tokens = any(len(s.words.tokens) for s in summaries)
 
     @property
     def n_topics(self):
         return self.topics.n_topics
 
-    @property
-    def n_documents(self):
-        return sum(s.n_documents for s in self.summaries)
-
-    def total_weight(self):
-        """As how many documents all of them count."""
-        return sum(float(s.sample_weight.sum()) for s in self.summaries)
-
     def free(self):
         """The columns of topics that are not frozen."""
         return np.flatnonzero(~self.topics.are_frozen)
 
-    def tokens(self):
-        """Expected tokens of words in topics, (n_features, n_topics): sums over the batches."""
-        tokens = np.zeros_like(self.topics.words.store)
-        for summary in self.summaries:
-            summary.add_to(tokens)
-        return tokens
-
     def recount(self):
         """Let the statistics be the sums over the batches; visits leave rounding errors in them."""
         words, free = self.topics.words, self.free()
-        tokens = self.tokens()
+        tokens = np.zeros_like(words.store)
+        for summary in self.summaries:
+            tokens[summary.words.row, summary.words.topic] += summary.words.tokens
         if len(free) == self.n_topics:
             self.topics = changed(self.topics, words=changed(words, store=tokens))
         else:
@@ -81,22 +74,23 @@ class MemoizedCorpus:
         """
         topics, parameters = self.topics, self._parameters
         bound = self._bound_of_topics() + sum(float(s.entropy.sum()) for s in self.summaries)
-        bound += DocumentTopics.of(self.summaries).bound(topics.doc_concentration, self._weights())
+        bound += DocumentTopics(self.summaries).bound(topics.doc_concentration, self._weights())
         bound += weights_bound(topics)
-        if parameters.learns("doc_concentration"):
-            bound += log_density(topics.doc_concentration, parameters.doc_concentration_prior)
-        if parameters.learns("topic_concentration"):
-            bound += log_density(topics.topic_concentration, parameters.topic_concentration_prior)
+        for name in ("doc_concentration", "topic_concentration"):
+            if parameters.learns(name):
+                value, (shape, rate) = getattr(topics, name), getattr(parameters, f"{name}_prior")
+                bound += shape * math.log(value) - rate * value
         return bound
 
     def _bound_of_topics(self):
         words, eta, free = self.topics.words, self.topics.topic_word_prior, self.free()
-        bound = float(TopicTokens.of(words.store[:, free]).bounds(eta).sum())
+        bound = float(TopicWords(words.store[:, free]).bounds(eta).sum())
         if len(free) < self.n_topics:
             frozen = self.topics.are_frozen
             bound += posterior_bound(of_topics(words, frozen), 1.0, eta)
             for summary in self.summaries:
-                bound += float((self._log_words(summary) * summary.tokens)[frozen[summary.topic]].sum())
+                data = self._log_words(summary) * summary.words.tokens
+                bound += float(data[frozen[summary.words.topic]].sum())
         return bound
 
     def _weights(self):
@@ -109,39 +103,36 @@ class MemoizedCorpus:
 
     def _log_words(self, summary):
         """E[log phi] of the entries of a summary."""
-        topics, k = self.geometric_topics(), summary.topic
-        lambda_ = topics.store[summary.word, k] * topics.scale[k] + topics.offset[k]
+        topics, k = self.geometric_topics(), summary.words.topic
+        lambda_ = topics.store[summary.words.row, k] * topics.scale[k] + topics.offset[k]
         return digamma(lambda_) - topics.norm[k]
 
     def part(self, summary):
         """What the bound has of a batch under the present topics, but for terms of the lengths alone."""
-        documents = DocumentTopics.of([summary])
-        data = float((self._log_words(summary) * summary.tokens).sum())
+        documents = DocumentTopics([summary])
+        data = float((self._log_words(summary) * summary.words.tokens).sum())
         return data + float(summary.entropy.sum() + documents.gains(self.topics.prior).sum())
 
     # Visits
 
     def replace(self, b, summary):
         """Let a batch leave another summary behind, or be the next that there is."""
-        if not self.has_tokens and len(summary.tokens):
+        if not self.has_tokens and len(summary.words.tokens):
             self.topics.words.clear(self.free())  # they are random
             self.has_tokens = True
-        if b == len(self.summaries):
-            self.summaries.append(summary)
-            self._change(summary, 1.0)
-        else:
-            self._change(self.summaries[b], -1.0)
-            self._change(summary, 1.0)
-            self.summaries[b] = summary
+        if b < len(self.summaries):
+            self._change(self.summaries[b].words, -1.0)
+        self.summaries[b : b + 1] = [summary]
+        self._change(summary.words, 1.0)
         self._unfitted += summary.n_documents
-        if self.has_tokens and self._unfitted * FITS >= self.n_documents:
+        if self.has_tokens and self._unfitted * FITS >= sum(s.n_documents for s in self.summaries):
             self.fit_weights()
 
-    def _change(self, summary, sign):
-        """Add the tokens of a summary to the statistics of topics that may change, or take them out."""
+    def _change(self, sums, sign):
+        """Add the Sums of words to the statistics of topics that may change, or take them out."""
         words, free = self.topics.words, ~self.topics.are_frozen
-        some = free[summary.topic]
-        word, topic, tokens = summary.word[some], summary.topic[some], sign * summary.tokens[some]
+        some = free[sums.topic]
+        word, topic, tokens = sums.row[some], sums.topic[some], sign * sums.tokens[some]
         words.store[word, topic] = np.maximum(words.store[word, topic] + tokens, 0.0)
         changes = np.bincount(topic, weights=tokens, minlength=self.n_topics)
         words.totals[free] = np.maximum(words.totals + changes, 0.0)[free]
@@ -153,13 +144,13 @@ class MemoizedCorpus:
         self.fit_weights()
         topics, free = self.topics, self.free()
         if self._parameters.learns("topic_word_prior") and len(free):
-            tokens = TopicTokens.of(topics.words.store[:, free])
+            tokens = TopicWords(topics.words.store[:, free])
             best = best_topic_word_prior(tokens, topics.topic_word_prior)
             self.topics = changed(topics, topic_word_prior=best)
 
     def fit_weights(self):
         """The same for the weights of topics and the concentrations."""
-        topics, documents = self.topics, DocumentTopics.of(self.summaries)
+        topics, documents = self.topics, DocumentTopics(self.summaries)
         alpha, gamma, parameters = topics.doc_concentration, topics.topic_concentration, self._parameters
         self._unfitted = 0.0
 
@@ -181,14 +172,6 @@ class MemoizedCorpus:
             best = parameters.best_topic_concentration(self.topics)
             self.topics = changed(self.topics, topic_concentration=best)
 
-    def documents_of_topic(self, k):
-        """The DocumentTopics of one topic alone, without what is not of topics."""
-        documents = DocumentTopics.of(self.summaries)
-        some = documents.topic == k
-        none = np.empty(0)
-        topic = np.zeros(np.count_nonzero(some), dtype=np.int32)
-        return DocumentTopics(topic, documents.tokens[some], documents.weight[some], none, none, 1)
-
     # Moves
 
     def with_summaries(self, others):
@@ -201,11 +184,11 @@ class MemoizedCorpus:
         kept = self.topics.are_frozen
         kept[self.topics.weights.argmax()] = True
         for summary in self.summaries:
-            kept[summary.topic] = True
+            kept[summary.words.topic] = True
         if kept.all():
             return self
         columns = np.where(kept, np.cumsum(kept) - 1, -1)
-        moved = [s.moved(columns, s.entropy[kept], []) for s in self.summaries]
+        moved = [s.moved(columns, s.entropy[kept]) for s in self.summaries]
         return self._replaced(with_kept(self.topics, kept), moved)
 
     def _replaced(self, topics, summaries):
@@ -214,53 +197,90 @@ class MemoizedCorpus:
         corpus.recount()
         return corpus
 
-    def move(self, merges, splits):
-        """Carry out moves, a Merge or a Split each, of which no two are of the same topic.
+    def move(self, moves):
+        """Carry out moves, of which no two are of the same topic.
 
-        Returns tuples (kind, topic, other, gain) of identities and nats.
+        A merge keeps its first topic. Its proposal is a dict from batches to what their entropy loses. The
+        proposal of a split is a Split. Returns tuples (kind, topic, other, gain) of identities and nats.
         """
-        topics, kept, into = self.topics, np.ones(self.n_topics, dtype=bool), np.arange(self.n_topics)
-        ids, made = topics.ids, []
+        merges = [move for move in moves if move.kind == "merge"]
+        splits = [move for move in moves if move.kind == "split"]
+        divided, all_parts = [split.topics[0] for split in splits], [split.proposal for split in splits]
+        topics, into = self.topics, np.arange(self.n_topics)
         for merge in merges:
-            into[merge.small], kept[merge.small] = merge.large, False
-            made.append(("merge", int(ids[merge.large]), int(ids[merge.small]), merge.gain))
-        columns, n_new = (np.cumsum(kept) - 1)[into], int(kept.sum())
-        numbers = []
-        for split in splits:  # the largest part keeps the place and the identity
-            others = n_new + np.arange(len(split.weights) - 1)
-            numbers.append(np.insert(others, split.totals.argmax(), columns[split.topic]))
-            new = topics.next_id + others - kept.sum()
-            gain = split.gain / len(new)
-            made += [("split", int(ids[split.topic]), int(identity), gain) for identity in new]
+            into[merge.topics[1]] = merge.topics[0]
+        kept = into == np.arange(self.n_topics)
+        n_kept = n_new = int(kept.sum())
+        columns, numbers = (np.cumsum(kept) - 1)[into], []
+        for k, parts in zip(divided, all_parts):  # the largest part keeps the place and the identity
+            others = n_new + np.arange(len(parts.weights) - 1)
+            numbers.append(np.insert(others, parts.totals.argmax(), columns[k]))
             n_new += len(others)
         moved = columns.copy()
-        moved[[split.topic for split in splits]] = -1
+        moved[divided] = -1
         for b, summary in enumerate(self.summaries):
             entropy = np.bincount(columns, weights=summary.entropy, minlength=n_new)
             for merge in merges:
-                entropy[columns[merge.large]] -= merge.mixing[b]
-            parts = [(split.found[b], number) for split, number in zip(splits, numbers)]
-            for sums, number in parts:
-                entropy[number] = sums.entropy
-            self.summaries[b] = summary.moved(moved, entropy, parts)
+                entropy[columns[merge.topics[0]]] -= merge.proposal[b]
+            found = [(parts.found[b], number) for parts, number in zip(all_parts, numbers)]
+            for part, number in found:
+                entropy[number] = part.entropy
+            self.summaries[b] = summary.moved(moved, entropy, found)
         weights = np.bincount(columns, weights=topics.weights, minlength=n_new)
-        for split, number in zip(splits, numbers):
-            weights[number] = split.weights
-        n_more = n_new - int(kept.sum())
+        for parts, number in zip(all_parts, numbers):
+            weights[number] = parts.weights
+        n_more = n_new - n_kept
+        ids = np.append(topics.ids[kept], topics.next_id + np.arange(n_more))
         self.topics = changed(
             topics,
             words=of_topics(topics.words, kept, n_more),
             weights=weights,
-            ids=np.append(ids[kept], topics.next_id + np.arange(n_more)),
+            ids=ids,
             births=np.append(topics.births[kept], np.zeros(n_more, dtype=np.int64)),
             trials=np.append(topics.trials[kept], np.zeros(n_more, dtype=topics.trials.dtype)),
             next_id=topics.next_id + n_more,
         )
         self.recount()
+        names = topics.ids.tolist()
+        made = [("merge", *(names[k] for k in merge.topics), merge.gain) for merge in merges]
+        for split, number in zip(splits, numbers):
+            gain = split.gain / (len(number) - 1)
+            made += [("split", names[split.topics[0]], int(new), gain) for new in ids[np.sort(number)[1:]]]
         return made
 
 
-def log_density(value, prior):
-    """That of the logarithm of a concentration under a Gamma prior (shape, rate), but for a constant."""
-    shape, rate = prior
-    return shape * math.log(value) - rate * value
+@dataclass(frozen=True)
+class Visit:
+    """A batch that has been inferred in a pass.
+
+    Attributes
+    ----------
+    number : of the batch
+    reader, rows : DocumentReader, and the numbers of its documents
+    cells : CellTopics
+    corpus : MemoizedCorpus, as the documents have read it
+    infer : DocumentInference
+    workers : Workers
+    """
+
+    number: int
+    reader: DocumentReader
+    rows: np.ndarray
+    cells: CellTopics
+    corpus: MemoizedCorpus
+    infer: DocumentInference
+    workers: Workers
+
+    def without(self, topic, anew):
+        """CellTopics of some of the documents (n_documents,), inferred without a topic."""
+        state, cells = self.corpus.topics, self.cells
+        kept = np.arange(cells.n_topics) != topic
+        batch, prior = self.reader.batch(self.rows[anew]), state.prior
+        gathered = self.corpus.geometric_topics().gather(batch.words, prior, self.workers)
+        gathered = replace(gathered, rows=columns_of(gathered.rows, kept))
+        tokens = cells.by_document().dense(cells.batch.n_documents, cells.n_topics)[anew]
+        start = prior[kept] + start_without(batch, tokens, kept)
+        step = self.infer.step(state.rest + prior[topic])
+        counts = step(batch, gathered, prior[kept], None, self.workers, gamma=start)
+        found = CellTopics.of(counts, self.workers)
+        return replace(found, topic=np.flatnonzero(kept)[found.topic], n_topics=len(kept))

@@ -1,8 +1,11 @@
-"""Merges of topics, judged on the corpus: candidates before a pass, sums during it, and a decision after it.
+"""Merges and drops of topics, judged on the corpus: plans before a pass, sums during it, decisions after it.
 
 What a merge changes in the bound is known from the summaries but for the mixing of the two in cells, which
 visits sum up. Before that there are limits: x log x is convex, so that the mixing in cells is at most that in
 the sums over words, and at most that in the sums over documents.
+
+Documents that have much of a topic that may be dropped are inferred without it, once. In the others it
+becomes part of one other topic. What batches would then leave behind says what the bound would be.
 """
 
 from dataclasses import dataclass, field
@@ -13,17 +16,18 @@ from scipy.special import gammaln, xlogy
 
 from sktopic._kernels._memoized import mix_pairs
 from sktopic.hdp._memoized._bound import DocumentTopics
+from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
+from sktopic.hdp._moves import LEAST_GAIN, Move, nearest_pairs
 from sktopic.hdp._variational_split_merge import products
 
 # Topics most similar to each that are looked at, and pairs whose sums are gathered, for each topic.
 NEIGHBOURS, PAIRS_PER_TOPIC = 8, 3
-# Nats, which rounding does not make.
-LEAST_GAIN = 1e-3
+# Tokens of a topic that is dropped from which on a document is inferred without it.
+MANY_TOKENS = 0.5
 
 
-@dataclass
 class TrackedMerges:
-    """Pairs of topics that may become one, and what visits find of them.
+    """The most promising pairs of topics of a MemoizedCorpus, and what visits find of them.
 
     Attributes
     ----------
@@ -32,68 +36,41 @@ class TrackedMerges:
     mixing : dict from batches to (n_pairs,) what the entropy of the batch would lose
     """
 
-    pairs: np.ndarray
-    number: np.ndarray
-    mixing: dict = field(default_factory=dict)
-
-    @classmethod
-    def planned(cls, corpus):
-        """The most promising pairs of a MemoizedCorpus."""
-        pairs, sizes = similar_pairs(corpus), PairSizes.of(corpus)
-        certain = np.array([sizes.gains(*pair) for pair in pairs]).reshape(-1, 2)
-        least, most = certain.T
+    def __init__(self, corpus):
+        pairs, sizes = similar_pairs(corpus), PairSizes(corpus)
+        least, most = np.array([sizes.gains(*pair) for pair in pairs]).reshape(-1, 2).T
         order = np.argsort(-least, kind="stable")
         order = order[most[order] > LEAST_GAIN][: PAIRS_PER_TOPIC * corpus.n_topics]
-        pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)[order]
-        number = np.full((corpus.n_topics, corpus.n_topics), -1, dtype=np.int32)
-        for columns in (pairs.T, pairs.T[::-1]):
-            number[tuple(columns)] = np.arange(len(pairs))
-        return cls(pairs, number)
+        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)[order]
+        self.number = np.full((corpus.n_topics, corpus.n_topics), -1, dtype=np.int32)
+        for columns in (self.pairs.T, self.pairs.T[::-1]):
+            self.number[tuple(columns)] = np.arange(len(self.pairs))
+        self.mixing = {}
 
-    def see(self, b, cells):
-        """Sum up what the CellTopics of a batch say."""
-        self.mixing[b] = np.zeros(len(self.pairs))
+    def see(self, visit):
+        """Sum up what the cells of a Visit say."""
+        cells, found = visit.cells, np.zeros(len(self.pairs))
+        self.mixing[visit.number] = found
         if len(self.pairs):
             weight = cells.batch.cell_weight()
-            mix_pairs(cells.bounds, cells.topic, cells.tokens, weight, self.number, self.mixing[b])
+            mix_pairs(cells.bounds, cells.topic, cells.tokens, weight, self.number, found)
 
     def decided(self, corpus):
-        """What each pair would be as one topic: a list of Merge."""
+        """Merges of all pairs, the larger topic first; the proposal is what each batch's entropy loses."""
         if not len(self.pairs):
             return []
-        sizes, totals = PairSizes.of(corpus), corpus.topics.words.totals
+        sizes, totals = PairSizes(corpus), corpus.topics.words.totals
         merges = []
         for p, pair in enumerate(self.pairs.tolist()):
             mixing = {b: float(sums[p]) for b, sums in self.mixing.items()}
-            large, small = pair if totals[pair[0]] >= totals[pair[1]] else pair[::-1]
-            merges.append(Merge(large, small, sizes.gain(*pair) - sum(mixing.values()), mixing))
+            pair.sort(key=lambda k: -totals[k])
+            gain = sizes.gain(*sorted(pair)) - sum(mixing.values())
+            merges.append(Move(kind="merge", topics=tuple(pair), gain=gain, proposal=mixing))
         return merges
 
 
-@dataclass
-class Merge:
-    """Two topics that become one.
-
-    Attributes
-    ----------
-    large, small : their numbers; the first is kept
-    gain : of the bound, in nats
-    mixing : dict from batches to what their entropy loses
-    """
-
-    large: int
-    small: int
-    gain: float
-    mixing: dict
-
-    @property
-    def topics(self):
-        return self.large, self.small
-
-
-@dataclass
 class PairSizes:
-    """The topics of a corpus, by topic: what two of them have in common.
+    """The topics of a MemoizedCorpus, by topic: what two of them have in common.
 
     Attributes
     ----------
@@ -104,26 +81,13 @@ class PairSizes:
     eta : parameter of the topics' prior
     """
 
-    tokens: np.ndarray
-    totals: np.ndarray
-    documents: sp.csr_array
-    sample_weight: np.ndarray
-    prior: np.ndarray
-    eta: float
-
-    @classmethod
-    def of(cls, corpus):
-        documents = DocumentTopics.of(corpus.summaries)
-        document = np.repeat(
-            np.arange(len(documents.lengths)),
-            np.concatenate([np.diff(s.bounds) for s in corpus.summaries]),
-        )
-        shape = corpus.n_topics, len(documents.lengths)
-        by_topic = sp.csr_array((documents.tokens, (documents.topic, document)), shape=shape)
-        tokens = np.ascontiguousarray(corpus.topics.words.store.T)
-        totals = tokens.sum(axis=1)
-        prior, eta = corpus.topics.prior, corpus.topics.topic_word_prior
-        return cls(tokens, totals, by_topic, documents.sample_weight, prior, eta)
+    def __init__(self, corpus):
+        documents, topics = DocumentTopics(corpus.summaries), corpus.topics
+        place, shape = (documents.topic, documents.document), (corpus.n_topics, len(documents.lengths))
+        self.documents = sp.csr_array((documents.tokens, place), shape=shape)
+        self.tokens = np.ascontiguousarray(topics.words.store.T)
+        self.totals, self.sample_weight = self.tokens.sum(axis=1), documents.sample_weight
+        self.prior, self.eta = topics.prior, topics.topic_word_prior
 
     def gain(self, i, j):
         """What the bound gains when i and j become one, if no cell has both."""
@@ -180,13 +144,63 @@ def mixing(first, second):
 def similar_pairs(corpus):
     """Pairs (i, j), i < j, of topics that may change, where one is among the most similar to the other."""
     free = corpus.free()
-    if len(free) < 2:
-        return []
     tokens = corpus.topics.words.store[:, free]
     similarity = products(np.sqrt(tokens / np.maximum(tokens.sum(axis=0), 1e-300)))
-    similarity += np.triu(similarity, 1).T
-    np.fill_diagonal(similarity, -1.0)
-    n = min(NEIGHBOURS, len(free) - 1)
-    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
-    pairs = {tuple(sorted((i, int(j)))) for i in range(len(free)) for j in nearest[i]}
-    return [(int(free[i]), int(free[j])) for i, j in sorted(pairs)]
+    return [(int(free[i]), int(free[j])) for i, j in nearest_pairs(similarity, NEIGHBOURS)]
+
+
+@dataclass
+class Delete:
+    """A topic that goes.
+
+    Attributes
+    ----------
+    topic, into : its number, and that of the topic which gets its weight, and its tokens where they are few
+    found : dict from batches to the BatchSummary that they would leave behind, where that is another
+    """
+
+    topic: int
+    into: int
+    found: dict = field(default_factory=dict)
+
+    @classmethod
+    def planned(cls, sizes, free, topic):
+        """That of a topic, which goes into the one of those in free with which it would be merged best.
+
+        sizes : PairSizes of the corpus
+        """
+        others = [int(k) for k in free if k != topic]
+        gains = [sizes.gains(topic, k)[0] for k in others]
+        return cls(topic, others[int(np.argmax(gains))])
+
+    def see(self, visit):
+        """Note what the batch of a Visit would leave behind."""
+        cells = visit.cells
+        entries = cells.topic == self.topic
+        if not entries.any():
+            return
+        batch = cells.batch
+        document = batch.cell_document()[cells.cell()]
+        tokens = np.bincount(document[entries], weights=cells.tokens[entries], minlength=batch.n_documents)
+        anew = tokens >= MANY_TOKENS
+        summary = BatchSummary.of(self._joined(cells, ~anew[document]))
+        if anew.any():
+            other = BatchSummary.of(visit.without(self.topic, anew))
+            other.documents.row = np.flatnonzero(anew)[other.documents.row]
+            same = np.arange(cells.n_topics)
+            summary = summary.moved(same, summary.entropy + other.entropy, [(other, same)])
+        self.found[visit.number] = summary
+
+    def _joined(self, cells, some):
+        """CellTopics of some entries only, in which the topic is part of another."""
+        topic = np.where(cells.topic == self.topic, self.into, cells.topic)[some]
+        sums = summed(cells.cell()[some], topic, cells.tokens[some], cells.n_topics)
+        bounds = np.searchsorted(sums.row, np.arange(len(cells.bounds)))
+        return CellTopics(cells.batch, bounds, sums.topic, sums.tokens, cells.n_topics)
+
+    def done(self, corpus):
+        """The MemoizedCorpus without the topic."""
+        without = corpus.with_summaries(self.found)
+        mixing = dict.fromkeys(range(len(corpus.summaries)), 0.0)
+        without.move([Move(kind="merge", topics=(self.into, self.topic), gain=0.0, proposal=mixing)])
+        return without

@@ -13,8 +13,9 @@ from scipy.special import digamma, xlogy
 from sktopic._kernels._groups import WholeTopic
 from sktopic._kernels._rng import combine_keys
 from sktopic._topics._prior import SMALLEST
-from sktopic.hdp._memoized._bound import DocumentTopics, TopicTokens
-from sktopic.hdp._memoized._summaries import SMALLEST_SHARE, summed
+from sktopic.hdp._memoized._bound import DocumentTopics, TopicWords
+from sktopic.hdp._memoized._summaries import SMALLEST_SHARE, BatchSummary, summed, weights_of
+from sktopic.hdp._moves import Move
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 from sktopic.hdp._variational_split_merge import Cells
 
@@ -69,12 +70,8 @@ class GatheredCells:
     """
 
     def __init__(self, corpus, topics):
-        documents = DocumentTopics.of(corpus.summaries)
-        sizes = [s.n_documents for s in corpus.summaries]
-        self._first = np.concatenate([[0], np.cumsum(sizes)])
-        document = np.repeat(
-            np.arange(len(documents.lengths)), np.concatenate([np.diff(s.bounds) for s in corpus.summaries])
-        )
+        documents = DocumentTopics(corpus.summaries)
+        self._first = np.cumsum([0, *(s.n_documents for s in corpus.summaries)])
         self._targets, self._parts = {}, {k: [] for k in topics}
         for k in topics:
             has = documents.topic == k
@@ -82,11 +79,11 @@ class GatheredCells:
             largest = np.argsort(-tokens, kind="stable")[:TARGETS]
             enough = int(np.searchsorted(np.cumsum(tokens[largest]), TARGET_TOKENS)) + 1
             largest = largest[: max(enough, FEWEST_TARGETS)]
-            self._targets[k] = np.sort(document[has][largest])
+            self._targets[k] = np.sort(documents.document[has][largest])
 
-    def see(self, b, cells):
-        """Take the cells of target documents from the CellTopics of a batch."""
-        first, last = self._first[b : b + 2]
+    def see(self, visit):
+        """Take the cells of target documents from a Visit."""
+        (first, last), cells = self._first[visit.number : visit.number + 2], visit.cells
         for k, targets in self._targets.items():
             wanted = np.zeros(last - first, dtype=bool)
             wanted[targets[(targets >= first) & (targets < last)] - first] = True
@@ -99,15 +96,11 @@ class GatheredCells:
     def proposed(self, corpus, waiting, key, workers):
         """A Proposal for each topic that was gathered, or None where it has too few tokens."""
         arguments = []
-        for k, targets in self._targets.items():
+        for k in self._targets:
             tried = waiting.refusals.get(int(corpus.topics.ids[k]), 0)
             n_parts = PART_NUMBERS[tried % len(PART_NUMBERS)]
-            arguments.append((corpus, k, self._parts[k], len(targets), n_parts, combine_keys(key, k)))
+            arguments.append((corpus, k, self._parts[k], n_parts, combine_keys(key, k)))
         return dict(zip(self._targets, workers.map_here(propose, arguments)))
-
-
-def weights_of(batch):
-    return np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
 
 
 def cells_of_topic(cells, k, wanted=None):
@@ -140,29 +133,21 @@ class Proposal:
 
 @dataclass
 class Split:
-    """A topic that becomes several.
+    """What a topic is to be divided into.
 
     Attributes
     ----------
-    topic : its number
     weights, totals : (n_parts,) beta of the parts, and their tokens
-    gain : of the bound, in nats
-    found : dict from batches to PartSums
+    found : dict from batches to the BatchSummary of its parts
     """
 
-    topic: int
     weights: np.ndarray
     totals: np.ndarray
-    gain: float
     found: dict
 
-    @property
-    def topics(self):
-        return (self.topic,)
 
-
-def propose(corpus, k, found, n_documents, n_parts, key):
-    """n_parts parts of topic k according to its cells in some documents, or None."""
+def propose(corpus, k, found, n_parts, key):
+    """n_parts parts of topic k according to pairs of its Cells and weights of their documents, or None."""
     topics = corpus.topics
     cells = [part for part, _ in found]
     if not sum(len(part.tokens) for part in cells):
@@ -186,30 +171,12 @@ def propose(corpus, k, found, n_documents, n_parts, key):
     return Proposal(k, int(topics.ids[k]), expected, weights / weights.sum())
 
 
-@dataclass
-class PartSums:
-    """What a batch would leave behind of the parts of a topic (see BatchSummary).
-
-    Attributes
-    ----------
-    word, part, tokens : sums by word
-    document, document_part, document_tokens : sums by document
-    entropy : (n_parts,)
-    sample_weight : (n_documents,)
-    """
-
-    word: np.ndarray
-    part: np.ndarray
-    tokens: np.ndarray
-    document: np.ndarray
-    document_part: np.ndarray
-    document_tokens: np.ndarray
-    entropy: np.ndarray
-    sample_weight: np.ndarray
-
-
 def divided(proposal, cells, alpha, beta):
-    """PartSums of the CellTopics of a batch; alpha, beta : the concentration, and the weight of the topic."""
+    """The BatchSummary of the parts of a topic in a batch, whose numbers are in the place of topics'.
+
+    cells : CellTopics
+    alpha, beta : the concentration, and the weight of the topic
+    """
     batch, n_parts = cells.batch, len(proposal.shares)
     found, weight = cells_of_topic(cells, proposal.topic), weights_of(batch)
     log_words = np.ascontiguousarray(proposal.log_words[:, batch.words])
@@ -218,11 +185,13 @@ def divided(proposal, cells, alpha, beta):
     tokens *= (found.tokens / tokens.sum(axis=1))[:, None]
     row, part = np.nonzero(tokens)
     tokens, cell, document = tokens[row, part], found.cell[row], found.document[row]
-    by_document = summed(document, part, tokens, n_parts)
     entropy = -xlogy(tokens, tokens / batch.cell_count[cell]) * weight[document]
-    by_word = summed(batch.words[found.word[row]], part, tokens * weight[document], n_parts)
-    entropy = np.bincount(part, weights=entropy, minlength=n_parts)
-    return PartSums(*by_word, *by_document, entropy, weight)
+    return BatchSummary(
+        words=summed(batch.words[found.word[row]], part, tokens * weight[document], n_parts),
+        documents=summed(document, part, tokens, n_parts),
+        entropy=np.bincount(part, weights=entropy, minlength=n_parts),
+        sample_weight=weight,
+    )
 
 
 class TrackedSplits:
@@ -231,43 +200,44 @@ class TrackedSplits:
     Attributes
     ----------
     proposals : list of Proposal
-    found : list, for each of them, of dicts from batches to PartSums
+    found : list, for each of them, of dicts from batches to the BatchSummary of parts
     """
 
     def __init__(self, proposals):
         self.proposals, self.found = proposals, [{} for _ in proposals]
 
-    def see(self, b, cells, topics, workers):
-        """Divide the tokens of the CellTopics of a batch."""
+    def see(self, visit):
+        """Divide the tokens of a Visit."""
+        topics = visit.corpus.topics
         alpha, weights = topics.doc_concentration, topics.weights
-        arguments = [(p, cells, alpha, float(weights[p.topic])) for p in self.proposals]
-        for found, sums in zip(self.found, workers.map_here(divided, arguments)):
-            found[b] = sums
+        arguments = [(p, visit.cells, alpha, float(weights[p.topic])) for p in self.proposals]
+        for found, summary in zip(self.found, visit.workers.map_here(divided, arguments)):
+            found[visit.number] = summary
 
     def decided(self, corpus):
-        """What each proposal comes to: a list of Split."""
-        return [self._decided(*pair, corpus) for pair in zip(self.proposals, self.found)]
+        """What each proposal comes to: a list of Move, whose proposals are Split."""
+        if not self.proposals:
+            return []
+        gains = DocumentTopics(corpus.summaries).gains(corpus.topics.prior)
+        return [decided_split(*pair, corpus, gains) for pair in zip(self.proposals, self.found)]
 
-    def _decided(self, proposal, found, corpus):
-        topics, k, sums, n_parts = corpus.topics, proposal.topic, list(found.values()), len(proposal.shares)
-        alpha, eta = topics.doc_concentration, topics.topic_word_prior
-        tokens = np.zeros((topics.words.n_features, n_parts))
-        for s in sums:
-            tokens[s.word, s.part] += s.tokens
-        whole = tokens.sum(axis=1, keepdims=True)
-        gain = sum(TopicTokens.of(tokens).bounds(eta)) - sum(TopicTokens.of(whole).bounds(eta))
-        gain += sum(s.entropy.sum() for s in sums) - sum(s.entropy[k] for s in corpus.summaries)
-        parts, one = self._documents(sums, n_parts), corpus.documents_of_topic(k)
-        weights = best_shares(parts, topics.weights[k] * proposal.shares, alpha)
-        gain += parts.gains(np.maximum(alpha * weights, SMALLEST)).sum()
-        gain -= one.gains(topics.prior[[k]]).sum()
-        return Split(k, weights, tokens.sum(axis=0), float(gain), found)
 
-    def _documents(self, sums, n_parts):
-        weight = np.concatenate([s.sample_weight[s.document] for s in sums])
-        part = np.concatenate([s.document_part for s in sums])
-        tokens = np.concatenate([s.document_tokens for s in sums])
-        return DocumentTopics(part.astype(np.int32), tokens, weight, np.empty(0), np.empty(0), n_parts)
+def decided_split(proposal, found, corpus, document_gains):
+    """What a Proposal comes to; document_gains : (n_topics,) what the bound has of topics in documents."""
+    topics, k, sums, n_parts = corpus.topics, proposal.topic, list(found.values()), len(proposal.shares)
+    alpha, eta = topics.doc_concentration, topics.topic_word_prior
+    tokens = np.zeros((topics.words.n_features, n_parts))
+    for s in sums:
+        tokens[s.words.row, s.words.topic] += s.words.tokens
+    whole = tokens.sum(axis=1, keepdims=True)
+    gain = sum(TopicWords(tokens).bounds(eta)) - sum(TopicWords(whole).bounds(eta))
+    gain += sum(s.entropy.sum() for s in sums) - sum(s.entropy[k] for s in corpus.summaries)
+    parts = DocumentTopics(sums)
+    weights = best_shares(parts, topics.weights[k] * proposal.shares, alpha)
+    gain += parts.gains(np.maximum(alpha * weights, SMALLEST)).sum()
+    gain -= document_gains[k]
+    split = Split(weights, tokens.sum(axis=0), found)
+    return Move(kind="split", topics=(k,), gain=float(gain), proposal=split)
 
 
 def best_shares(documents, weights, alpha):

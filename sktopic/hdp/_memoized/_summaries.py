@@ -1,18 +1,63 @@
-"""What batches of documents leave behind: the sums that the bound of the corpus is made of."""
+"""What batches of documents leave behind: the sums that the bound of the corpus is made of.
+
+States hold the summaries of all batches as a few long arrays (`StoredSummaries`).
+"""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from sktopic._inference._pieces import document_pieces, joined
+from sktopic._inference._pieces import document_pieces
 from sktopic._kernels._memoized import keep_shares
+from sktopic._state._fields import State, array
 
 # Shares of topics in a cell below this are dropped, and the others made larger: a share of that size is worth
 # some 1e-6 nats a token, and ten times as many would be kept at 1e-12.
 SMALLEST_SHARE = 1e-6
 INDEX = np.dtype(np.int32)
+# What the kernel returns of no documents: sizes, topics and tokens.
+_NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=INDEX), np.empty(0)
+
+
+@dataclass
+class Sums:
+    """Sums of the tokens of topics, by words or by documents, which are rows.
+
+    Attributes
+    ----------
+    row, topic, tokens : (n_entries,), rows and then topics ascending
+    """
+
+    row: np.ndarray
+    topic: np.ndarray
+    tokens: np.ndarray
+
+    def dense(self, n_rows, n_topics):
+        """The same as an array (n_rows, n_topics)."""
+        return sp.csr_array((self.tokens, (self.row, self.topic)), shape=(n_rows, n_topics)).toarray()
+
+
+def summed(row, topic, tokens, n_topics):
+    """Sums of entries, of which several may have the same row and topic."""
+    place = row.astype(np.int64) * n_topics + topic
+    order = np.argsort(place, kind="stable")
+    place, tokens = place[order], tokens[order]
+    first = np.flatnonzero(np.diff(place, prepend=-1))
+    tokens = np.add.reduceat(tokens, first) if len(first) else tokens
+    row, topic = np.divmod(place[first], n_topics)
+    return Sums(row.astype(INDEX), topic.astype(INDEX), tokens)
+
+
+def joined_sums(parts, n_topics):
+    """Sums of several pairs (Sums, new numbers of their topics); topics of number -1 are left out."""
+    row = np.concatenate([sums.row for sums, _ in parts])
+    topic = np.concatenate([numbers[sums.topic] for sums, numbers in parts])
+    tokens = np.concatenate([sums.tokens for sums, _ in parts])
+    kept = topic >= 0
+    return summed(row[kept], topic[kept], tokens[kept], n_topics)
 
 
 @dataclass
@@ -42,9 +87,9 @@ class CellTopics:
             (*batch.cells(first, last), rows, counts.expectation[first:last], smallest)
             for first, last in document_pieces(batch, workers)
         ]
-        parts = [_Kept(*part) for part in workers.map(keep_shares, pieces)] or [_NOTHING]
-        bounds = np.concatenate([[0], np.cumsum(joined(parts, "size"))])
-        return cls(batch, bounds, joined(parts, "topic"), joined(parts, "tokens"), rows.shape[1])
+        parts = workers.map(keep_shares, pieces) or [_NOTHING]
+        size, topic, tokens = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts))
+        return cls(batch, np.concatenate([[0], np.cumsum(size)]), topic, tokens, rows.shape[1])
 
     def cell(self):
         """The cell of each entry."""
@@ -56,34 +101,25 @@ class CellTopics:
         return -self.tokens * np.log(np.maximum(self.tokens / count, np.finfo(float).tiny))
 
     def by_word(self):
-        """Sums over the batch, (n_words, n_topics) CSR; a document counts as often as its weight says."""
+        """Sums of the words of the batch; a document counts as often as its weight says."""
         batch = self.batch
         weight = np.ones(len(batch.word_cell))
         if batch.sample_weight is not None:
             weight = batch.cell_weight()[batch.word_cell]
-        return self._sums(weight, batch.word_cell, batch.word_indptr)
+        return self._sums(weight, batch.word_cell, batch.word_indptr, batch.words)
 
     def by_document(self):
-        """Tokens of topics in documents, (n_documents, n_topics) CSR."""
+        """Sums of the documents of the batch."""
         n_cells = len(self.bounds) - 1
         return self._sums(np.ones(n_cells), np.arange(n_cells), self.batch.indptr)
 
-    def _sums(self, weight, cell, bounds):
-        n_cells = len(self.bounds) - 1
+    def _sums(self, weight, cell, bounds, rows=None):
+        n_cells, n_rows = len(self.bounds) - 1, len(bounds) - 1
         cells = sp.csr_array((self.tokens, self.topic, self.bounds), shape=(n_cells, self.n_topics))
-        sums = sp.csr_array((weight, cell, bounds), shape=(len(bounds) - 1, n_cells)) @ cells
+        sums = sp.csr_array((weight, cell, bounds), shape=(n_rows, n_cells)) @ cells
         sums.sort_indices()
-        return sums
-
-
-@dataclass
-class _Kept:
-    size: np.ndarray
-    topic: np.ndarray
-    tokens: np.ndarray
-
-
-_NOTHING = _Kept(np.empty(0, dtype=np.int64), np.empty(0, dtype=INDEX), np.empty(0))
+        row = np.repeat(np.arange(n_rows) if rows is None else rows, np.diff(sums.indptr))
+        return Sums(row.astype(INDEX), sums.indices.astype(INDEX), sums.data)
 
 
 @dataclass
@@ -92,121 +128,53 @@ class BatchSummary:
 
     Attributes
     ----------
-    word, topic, tokens : (n_entries,) expected tokens of words in topics, each document as often as it counts
-    entropy : (n_topics,) - sum of n phi log phi over the cells, likewise
-    bounds : (n_documents + 1,) int64, of the entries of each document
-    document_topic, document_tokens : (n_document_entries,) its expected tokens of topics
+    words : Sums of the words of the vocabulary, each document as often as it counts
+    documents : Sums of the documents of the batch
+    entropy : (n_topics,) - sum of n phi log phi over the cells, each document as often as it counts
     sample_weight : (n_documents,) as how many each counts
     """
 
-    word: np.ndarray
-    topic: np.ndarray
-    tokens: np.ndarray
+    words: Sums
+    documents: Sums
     entropy: np.ndarray
-    bounds: np.ndarray
-    document_topic: np.ndarray
-    document_tokens: np.ndarray
     sample_weight: np.ndarray
 
     @classmethod
     def of(cls, cells):
         """That of CellTopics."""
-        batch, words, documents = cells.batch, cells.by_word(), cells.by_document()
-        entropy = cells.entropy()
+        batch, entropy = cells.batch, cells.entropy()
         if batch.sample_weight is not None:
             entropy *= batch.cell_weight()[cells.cell()]
-        weight = np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
-        return cls(
-            np.repeat(batch.words, np.diff(words.indptr)).astype(INDEX),
-            words.indices.astype(INDEX),
-            words.data,
-            # A bincount of nothing is of integers.
-            np.bincount(cells.topic, weights=entropy, minlength=cells.n_topics).astype(np.float64),
-            documents.indptr.astype(np.int64),
-            documents.indices.astype(INDEX),
-            documents.data,
-            weight,
-        )
+        # A bincount of nothing is of integers.
+        entropy = np.bincount(cells.topic, weights=entropy, minlength=cells.n_topics).astype(np.float64)
+        return cls(cells.by_word(), cells.by_document(), entropy, weights_of(batch))
 
     @property
     def n_documents(self):
         return len(self.sample_weight)
 
-    @property
-    def n_topics(self):
-        return len(self.entropy)
-
-    def document(self):
-        """The document of each of their entries."""
-        return np.repeat(np.arange(self.n_documents), np.diff(self.bounds))
-
     def dense_documents(self):
         """Tokens of topics in documents, (n_documents, n_topics)."""
-        shape = self.n_documents, self.n_topics
-        return sp.csr_array((self.document_tokens, self.document_topic, self.bounds), shape=shape).toarray()
+        return self.documents.dense(self.n_documents, len(self.entropy))
 
-    def add_to(self, tokens):
-        """Add the tokens to an array (n_features, n_topics)."""
-        tokens[self.word, self.topic] += self.tokens
-
-    def with_documents(self, documents, other):
-        """The summary with some documents, which have nothing here, as they are in another."""
-        n = self.n_topics
-        document, topic, tokens = summed(
-            np.append(self.document(), documents[other.document()]),
-            np.append(self.document_topic, other.document_topic),
-            np.append(self.document_tokens, other.document_tokens),
-            n,
-        )
-        return BatchSummary(
-            *summed(
-                np.append(self.word, other.word),
-                np.append(self.topic, other.topic),
-                np.append(self.tokens, other.tokens),
-                n,
-            ),
-            self.entropy + other.entropy,
-            np.searchsorted(document, np.arange(self.n_documents + 1)),
-            topic,
-            tokens,
-            self.sample_weight,
-        )
-
-    def moved(self, columns, entropy, parts):
+    def moved(self, columns, entropy, parts=()):
         """The summary after moves of topics.
 
-        columns : (n_topics,) the new number of each topic, -1 of those that are split; entropy : (n_new,) of
-        the new topics; parts : list of (PartSums, numbers of the parts among the new topics)
+        Parameters
+        ----------
+        columns : (n_topics,) the new number of each topic, -1 of those that go or are split
+        entropy : (n_new,) of the new topics
+        parts : list of (BatchSummary, numbers of its topics among the new ones), which are added
         """
-        n_topics, kept, had = len(entropy), columns[self.topic] >= 0, columns[self.document_topic] >= 0
-        words = [(self.word[kept], columns[self.topic][kept], self.tokens[kept])]
-        documents = [
-            (self.document()[had], columns[self.document_topic][had], self.document_tokens[had]),
-        ]
-        for sums, numbers in parts:
-            words.append((sums.word, numbers[sums.part], sums.tokens))
-            documents.append((sums.document, numbers[sums.document_part], sums.document_tokens))
-        document, topic, tokens = summed(*map(np.concatenate, zip(*documents)), n_topics)
-        bounds = np.searchsorted(document, np.arange(self.n_documents + 1))
-        return BatchSummary(
-            *summed(*map(np.concatenate, zip(*words)), n_topics),
-            entropy,
-            bounds,
-            topic,
-            tokens,
-            self.sample_weight,
-        )
+        parts, n = [(self, columns), *parts], len(entropy)
+        words = joined_sums([(part.words, numbers) for part, numbers in parts], n)
+        documents = joined_sums([(part.documents, numbers) for part, numbers in parts], n)
+        return BatchSummary(words, documents, entropy, self.sample_weight)
 
 
-def summed(row, column, values, n_columns):
-    """Entries of a matrix with those of the same place summed up: row and column ascending, and values."""
-    place = row.astype(np.int64) * n_columns + column
-    order = np.argsort(place, kind="stable")
-    place, values = place[order], values[order]
-    first = np.flatnonzero(np.diff(place, prepend=-1))
-    values = np.add.reduceat(values, first) if len(first) else values
-    row, column = np.divmod(place[first], n_columns)
-    return row.astype(INDEX), column.astype(INDEX), values
+def weights_of(batch):
+    """As how many each document of a DocumentBatch counts, (n_documents,)."""
+    return np.ones(batch.n_documents) if batch.sample_weight is None else batch.sample_weight
 
 
 def edited(summary, edit):
@@ -216,12 +184,101 @@ def edited(summary, edit):
     the most that it can be, that of the sums over words.
     """
     columns, n = edit.columns, edit.n_left
-    kept = columns[summary.topic]
-    some, left = kept >= 0, columns >= 0
-    after = summary.moved(columns, np.bincount(columns[left], weights=summary.entropy[left], minlength=n), [])
-    mixing = np.bincount(after.topic, weights=xlogy(after.tokens, after.tokens), minlength=n)
-    tokens = summary.tokens[some]
+    left = columns >= 0
+    after = summary.moved(columns, np.bincount(columns[left], weights=summary.entropy[left], minlength=n))
+    kept = columns[summary.words.topic]
+    some, tokens = kept >= 0, after.words.tokens
+    mixing = np.bincount(after.words.topic, weights=xlogy(tokens, tokens), minlength=n)
+    tokens = summary.words.tokens[some]
     mixing -= np.bincount(kept[some], weights=xlogy(tokens, tokens), minlength=n)
     merged = edit.left(edit.merged)
     after.entropy[merged] -= mixing[merged]
     return after
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StoredSummaries(State):
+    """The arrays of BatchSummary, each of all batches, and where batches and documents begin.
+
+    Attributes
+    ----------
+    lengths : (n_documents,) entries of each document
+    bounds : (n_batches + 1, 3) entries, entries of documents, and documents there are up to each batch
+    """
+
+    word: np.ndarray = array(INDEX, "word entries")
+    topic: np.ndarray = array(INDEX, "word entries")
+    tokens: np.ndarray = array(np.float64, "word entries")
+    document_topic: np.ndarray = array(INDEX, "document entries")
+    document_tokens: np.ndarray = array(np.float64, "document entries")
+    sample_weight: np.ndarray = array(np.float64, "documents")
+    lengths: np.ndarray = array(np.int64, "documents")
+    entropy: np.ndarray = array(np.float64, "batches", "topics")
+    bounds: np.ndarray = array(np.int64, None, 3)
+
+
+def stored(summaries, n_topics):
+    """The StoredSummaries of a list of BatchSummary."""
+
+    def joined_as(dtype, arrays):
+        return np.concatenate([np.empty(0, dtype), *arrays])
+
+    words, documents = [s.words for s in summaries], [s.documents for s in summaries]
+    sizes = [[len(s.words.row), len(s.documents.row), s.n_documents] for s in summaries]
+    lengths = [np.bincount(s.documents.row, minlength=s.n_documents) for s in summaries]
+    return StoredSummaries(
+        word=joined_as(INDEX, [sums.row for sums in words]),
+        topic=joined_as(INDEX, [sums.topic for sums in words]),
+        tokens=joined_as(np.float64, [sums.tokens for sums in words]),
+        document_topic=joined_as(INDEX, [sums.topic for sums in documents]),
+        document_tokens=joined_as(np.float64, [sums.tokens for sums in documents]),
+        sample_weight=joined_as(np.float64, [s.sample_weight for s in summaries]),
+        lengths=joined_as(np.int64, lengths),
+        entropy=joined_as(np.float64, [s.entropy for s in summaries]).reshape(-1, n_topics),
+        bounds=np.cumsum([[0, 0, 0], *sizes], axis=0, dtype=np.int64),
+    )
+
+
+def restored(held):
+    """The BatchSummary of each batch, on the arrays of StoredSummaries."""
+    summaries = []
+    for b, (first, last) in enumerate(pairwise(held.bounds.tolist())):
+        entries, of_documents, documents = (slice(*ends) for ends in zip(first, last))
+        lengths = held.lengths[documents]
+        document = np.repeat(np.arange(len(lengths), dtype=INDEX), lengths)
+        summaries.append(
+            BatchSummary(
+                Sums(held.word[entries], held.topic[entries], held.tokens[entries]),
+                Sums(document, held.document_topic[of_documents], held.document_tokens[of_documents]),
+                held.entropy[b],
+                held.sample_weight[documents],
+            )
+        )
+    return summaries
+
+
+def checked(held, n_features):
+    """StoredSummaries, or ValueError for arrays that do not fit together: they may come from a file."""
+    bounds, lengths, n_topics = held.bounds, held.lengths, held.entropy.shape[1]
+    ends = [len(held.tokens), len(held.document_tokens), len(held.sample_weight)]
+    numbers = (held.word, n_features), (held.topic, n_topics), (held.document_topic, n_topics)
+    fits = (
+        len(bounds) == len(held.entropy) + 1
+        and not bounds[0].any()
+        and bounds[-1].tolist() == ends
+        and np.all(np.diff(bounds, axis=0) >= 0)
+        and np.all(lengths >= 0)
+        and np.array_equal(np.append(0, np.cumsum(lengths))[bounds[:, 2]], bounds[:, 1])
+        and all(((array >= 0) & (array < n)).all() for array, n in numbers)
+    )
+    if fits:
+        return held
+    raise ValueError(
+        "the fitted state is damaged: the sums that batches have left behind do not fit together. Load it "
+        "from a file that is whole, or call fit."
+    )
+
+
+def after_edit(held, edit):
+    """StoredSummaries after a TopicEdit."""
+    return stored([edited(summary, edit) for summary in restored(held)], edit.n_left)

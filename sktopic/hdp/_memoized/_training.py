@@ -1,17 +1,20 @@
-"""Passes over the batches of a corpus, and the moves that follow from them."""
+"""Passes over the batches of a corpus, and the moves that follow from them: learning_method='memoized'."""
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
-from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._memoized._corpus import MemoizedCorpus
-from sktopic.hdp._memoized._deletes import Delete, InferredAgain
-from sktopic.hdp._memoized._merges import LEAST_GAIN, Merge, PairSizes, TrackedMerges
+from sktopic._state._fields import changed, duplicate
+from sktopic._training._minibatches import SHUFFLE_KEY, begin_passes, end_pass, visit_batches
+from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported
+from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
+from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import TRIED, GatheredCells, TrackedSplits, Waiting
-from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
+from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, checked, restored, stored
+from sktopic.hdp._moves import LEAST_GAIN, best_first, make_moves
 
 # Passes that splits are on trial for, at most. Few of those that lose are made up for: there may be one more
 # topic then for so many, or this number more, half as many after each failure, but never fewer than the last.
@@ -22,87 +25,139 @@ PASSES_WITHOUT_MERGES = 2
 PATIENCE = 2
 # Topics that a pass tries to do without.
 DELETES_TRIED = 3
+# Tells the streams of a seed apart.
+MEMOIZED_KEY = 0x6D656D6F
+# Fields of the state that a pass changes, besides the words: parameters in the order of PASS.
+PARAMETERS = ("doc_concentration", "topic_concentration", "topic_word_prior")
+LEARNED = ("weights", "ids", "next_id", "births", "trials", *PARAMETERS)
 
 
-@dataclass(frozen=True)
-class MemoizedSettings:
-    """What visits and moves do.
+def fit_memoized(run, documents, passes, tasks, evaluate):
+    """Pass over the batches of all documents; evaluate : function that returns a held-out score, or None."""
+    begin_passes(run, documents, passes, evaluate)
+    memoized = MemoizedTraining(run.method, run.training.state, run.workers)
+    for epoch in range(passes.max_iter):
+        # Batches are the same in all passes, since what they leave behind is replaced.
+        order_key = combine_keys(run.training.state.seed, SHUFFLE_KEY, 0) if passes.shuffle else None
+        batches = documents.batches(passes.size, order_key)
+        visit_batches(run, batches, tasks, partial(visit, run, memoized))
+        end_visits(run, memoized)
+        stop = end_pass(run, epoch)
+        if tasks.end_epoch() or stop:
+            break
+    tasks.end()
 
-    Attributes
-    ----------
-    infer : DocumentInference
-    document_start : 'cold', 'warm' or 'better', where inference of a document starts that was visited before
-    moves : whether topics are merged, split and dropped
-    splits : whether they are split then
-    """
 
-    infer: DocumentInference
-    document_start: str
-    moves: bool
-    splits: bool
+def add_memoized(run, documents, size):
+    """Visit the batches of more documents once, and add them to the corpus."""
+    run.monitor.begin(documents.n_documents)
+    memoized = MemoizedTraining(run.method, run.training.state, run.workers)
+    for reader, rows in documents.batches(size):
+        visit(run, memoized, reader, rows)
+    end_visits(run, memoized)
+
+
+def visit(run, memoized, reader, rows):
+    """Let MemoizedTraining visit a batch, the numbers of whose documents are given."""
+    run.training.check_undisturbed()
+    memoized.visit(reader, rows)
+    run.monitor.after_update(len(rows))
+
+
+def end_visits(run, memoized):
+    """Let the state be the best one after the pass, if there were batches."""
+    if memoized.next is None:
+        return
+    training = run.training
+    memoized.end_pass()
+    summaries = stored(memoized.kept.summaries, memoized.kept.n_topics)
+    with training.changing(), training.complete_or_undone(waits=True):
+        training.state = state_after(training.state, memoized, summaries)
+    memoized.kept.summaries = restored(summaries)
+
+
+def state_after(state, memoized, summaries):
+    """The state after a pass; summaries : StoredSummaries of its batches."""
+    corpus, n_batches = memoized.kept, len(memoized.kept.summaries) - memoized.first
+    weights = [float(s.sample_weight.sum()) for s in corpus.summaries]
+    state = changed(
+        state,
+        n_updates=state.n_updates + n_batches,
+        n_samples_seen=state.n_samples_seen + sum(weights[memoized.first :]),
+        corpus_size=sum(weights),
+        total_samples=sum(weights),
+        summaries=summaries,
+    )
+    if not corpus.has_tokens:
+        return state
+    state = changed(
+        state,
+        n_topic_updates=state.n_topic_updates + n_batches,
+        words=duplicate(corpus.topics.words),
+        **{name: getattr(corpus.topics, name) for name in LEARNED},
+    )
+    state, bound = reported(after_moves(state, memoized.made, memoized.bound)), memoized.bound
+    row = state.n_samples_seen, bound, len(state.in_use), *(getattr(state, name) for name in PARAMETERS)
+    return changed(state, training_history=np.append(state.training_history, np.array([row], dtype=PASS)))
 
 
 class MemoizedTraining:
-    """One call of fit or partial_fit.
+    """One call of fit or partial_fit: it goes on from a state, and leaves that as it is.
 
     Parameters
     ----------
-    corpus : MemoizedCorpus, which visits and moves change
-    settings : MemoizedSettings
-    key : of the streams of random numbers
+    method : DirectAssignment
+    state : DirectAssignmentState
     workers : Workers
 
     Attributes
     ----------
+    corpus : MemoizedCorpus, which visits and moves change
+    first, next : numbers of the first batch that the call visits, and of the next; None between passes
     made : list of tuples (kind, topic, other, gain): moves that the last pass has led to
     kept : the MemoizedCorpus that is the best so far, while ``corpus`` may be on trial
     bound : its bound
     """
 
-    def __init__(self, corpus, settings, key, workers):
-        self.corpus, self.made = corpus, []
-        self._settings, self._key, self._workers = settings, key, workers
+    def __init__(self, method, state, workers):
+        self._infer, self._start = method.inference.with_bound(), method.document_start
+        self._moves, self._workers = method.moves, workers
+        self._key = combine_keys(state.seed, MEMOIZED_KEY, state.n_updates)
+        summaries = restored(checked(state.summaries, state.words.n_features))
+        topics = changed(state, words=duplicate(state.words), summaries=None)
+        self.corpus = self.kept = MemoizedCorpus(topics, summaries, method.parameters)
+        self.first, self.made, self.bound = len(summaries), [], -np.inf
         self._waiting, self._waiting_to_drop = Waiting(), Waiting()
         self._proposals, self._number = [], 0
-        self._first = len(corpus.summaries)
-        self._next = self._trial = None
+        self.next = self._trial = None
         self._refusals, self._next_trial, self._idle = 0, 0, 0
-        self.kept, self.bound = corpus, -np.inf
 
     def _begin_pass(self):
         """Plan what visits are to sum up."""
-        self._refused, self._next = {}, self._first
-        self._merges, self._splits, self._gathered, self._deletes = None, TrackedSplits([]), None, []
-        if self._trial is not None:
-            if self._number >= self._trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES:
-                self._merges = TrackedMerges.planned(self.corpus)
-                self._deletes = self._planned_deletes()
-        elif self._settings.moves and self._number > 0:
-            self._deletes = self._planned_deletes()
-            self._merges = TrackedMerges.planned(self.corpus)
+        self._refused, self.next, trial = {}, self.first, self._trial
+        if trial is None:
+            ready = self._moves is not None and self._number > 0
+        else:
+            ready = self._number >= trial.until - TRIAL_PASSES + PASSES_WITHOUT_MERGES
+        self._deletes = self._planned_deletes() if ready else []
+        self._merges = TrackedMerges(self.corpus) if ready else None
+        self._splits = self._gathered = None
+        if ready and trial is None:
             number = {identity: k for k, identity in enumerate(self.corpus.topics.ids.tolist())}
-            self._proposals = [
-                replace(proposal, topic=number[proposal.identity])
-                for proposal in self._proposals
-                if proposal.identity in number
-            ]
+            there = [proposal for proposal in self._proposals if proposal.identity in number]
+            self._proposals = [replace(proposal, topic=number[proposal.identity]) for proposal in there]
             self._splits = TrackedSplits(self._proposals)
             self._gathered = GatheredCells(self.corpus, self._tried())
 
     def _tried(self):
         """Topics that parts are proposed of."""
         topics = self.corpus.topics
-        if not self._settings.splits:
+        if not self._moves.max_splits:
             return []
         free = ~topics.are_frozen & self._waiting.are_over(topics.ids, self._number)
         free[[proposal.topic for proposal in self._proposals]] = False
         order = np.argsort(-topics.weights, kind="stable")
         return order[free[order]][:TRIED].tolist()
-
-    def seen(self):
-        """Documents, by weight, and batches of a pass."""
-        summaries = self.kept.summaries[self._first :]
-        return sum(float(summary.sample_weight.sum()) for summary in summaries), len(summaries)
 
     def _planned_deletes(self):
         """What is tried after a pass without merges and splits: small topics that do not wait."""
@@ -112,39 +167,34 @@ class MemoizedTraining:
         totals = topics.words.totals
         tried = self._waiting_to_drop.are_over(topics.ids, self._number) & (totals < totals[free].mean())
         order = free[np.argsort(totals[free], kind="stable")]
-        sizes = PairSizes.of(self.corpus)
+        sizes = PairSizes(self.corpus)
         return [Delete.planned(sizes, free, int(k)) for k in order[tried[order]][:DELETES_TRIED]]
 
     def visit(self, reader, rows):
         """Infer the documents of the next batch, and keep that if it is not worse than what was left."""
-        if self._next is None:
+        if self.next is None:
             self._begin_pass()
-        corpus, b, batch = self.corpus, self._next, reader.batch(rows)
-        self._next += 1
+        corpus, b, batch = self.corpus, self.next, reader.batch(rows)
+        self.next += 1
         before = corpus.summaries[b] if b < len(corpus.summaries) else None
-        cells = CellTopics.of(self._inferred(batch, before), self._workers)
-        summary = BatchSummary.of(cells)
-        if self._merges is not None:
-            self._merges.see(b, cells)
-        self._splits.see(b, cells, corpus.topics, self._workers)
-        if self._gathered is not None:
-            self._gathered.see(b, cells)
-        again = InferredAgain(reader, rows, corpus, self._settings.infer, self._workers)
-        for delete in self._deletes:
-            delete.see(b, cells, again)
+        tokens = None if before is None or self._start == "cold" else before.dense_documents()
+        counts = self._infer.started(self._start, batch, corpus.topics, self._workers, tokens)
+        cells = CellTopics.of(counts, self._workers)
+        summary, visit = (
+            BatchSummary.of(cells),
+            Visit(b, reader, rows, cells, corpus, self._infer, self._workers),
+        )
+        for tracked in (self._merges, self._splits, self._gathered, *self._deletes):
+            if tracked is not None:
+                tracked.see(visit)
         if before is not None and corpus.part(summary) < corpus.part(before):
             self._refused[b] = summary
         else:
             corpus.replace(b, summary)
 
-    def _inferred(self, batch, before):
-        infer, start = self._settings.infer, self._settings.document_start
-        tokens = None if before is None or start == "cold" else before.dense_documents()
-        return infer.started(start, batch, self.corpus.topics, self._workers, tokens)
-
     def end_pass(self):
         """Make the moves that raise the bound, and fit the parameters."""
-        self.made, self._number, self._next = [], self._number + 1, None
+        self.made, self._number, self.next = [], self._number + 1, None
         if not self.corpus.has_tokens:
             return
         self.corpus.recount()
@@ -156,7 +206,7 @@ class MemoizedTraining:
             self._trial.made += merges
             if not merges:
                 self._drop(seen)
-        if self._settings.moves:
+        if self._moves is not None:
             self.corpus = self.corpus.without_empty()
         self.corpus.fit()
         bound = self.corpus.bound()
@@ -188,13 +238,13 @@ class MemoizedTraining:
 
     def _merge(self, seen, splits=()):
         """Make the merges, and the splits of a list, that raise the bound; returns the moves."""
-        merges, splits = self._decided([*self._merges.decided(seen), *splits])
-        if not (merges or splits):
+        moves = make_moves(best_first([*self._merges.decided(seen), *splits])).made
+        if not moves:
             return []
         if not self._refused:
-            return self.corpus.move(merges, splits)
+            return self.corpus.move(moves)
         tried = seen.with_summaries({})
-        made = tried.move(merges, splits)
+        made = tried.move(moves)
         if tried.bound() <= self.corpus.bound():
             return []
         self.corpus = tried
@@ -202,10 +252,8 @@ class MemoizedTraining:
 
     def _drop(self, seen):
         """Drop the topic of those tried without which the bound is highest, if any; returns whether."""
-        before = self.corpus.bound() - math.log(
-            seen.topics.topic_concentration
-        )  # without the density of their number
-        best = None
+        # Without the density of the number of topics.
+        before, best = self.corpus.bound() - math.log(seen.topics.topic_concentration), None
         for delete in self._deletes:
             without, identity = delete.done(seen), int(seen.topics.ids[delete.topic])
             gain = without.bound() - before
@@ -228,28 +276,18 @@ class MemoizedTraining:
                 self._waiting.refuse(int(self.corpus.topics.ids[k]), self._number)
         return [proposal for proposal in found.values() if proposal is not None]
 
-    def _decided(self, found):
-        """Merges and splits that raise the bound, the best first, each topic in one."""
-        merges, splits, taken = [], [], set()
-        for move in sorted(found, key=lambda move: -move.gain):
-            topics = set(move.topics)
-            if move.gain > LEAST_GAIN and taken.isdisjoint(topics):
-                (merges if isinstance(move, Merge) else splits).append(move)
-                taken |= topics
-        return merges, splits
-
     # Trials: documents that are inferred anew, and other parameters, may make up for what a split loses.
 
     def _begin_trial(self, seen, splits):
         """Split topics whatever the bound says, fewer after each failure, and go on from there."""
         room, chosen = max(seen.n_topics // TOPICS_PER_PART, FIRST_PARTS), []
         room = max(room // 2**self._refusals, LAST_PARTS)
-        for split in sorted(splits, key=lambda split: -split.gain / split.totals.sum()):
-            room -= len(split.weights) - 1
+        for split in sorted(splits, key=lambda split: -split.gain / split.proposal.totals.sum()):
+            room -= len(split.proposal.weights) - 1
             if room >= 0:
                 chosen.append(split)
         self.kept, tried = self.corpus, seen.with_summaries({})
-        self._trial = Trial(self.corpus, tried.move([], chosen), self._number + TRIAL_PASSES)
+        self._trial = Trial(self.corpus, tried.move(chosen), self._number + TRIAL_PASSES)
         self.bound = self.corpus.bound()
         self.corpus = tried
 

@@ -1,0 +1,155 @@
+"""Moves of topics by one batch of documents, a sample of the corpus."""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from sktopic._kernels._rng import combine_keys
+from sktopic._runtime._parallel import Workers
+from sktopic._state._fields import changed
+from sktopic._topics._word_count_edits import split_topics
+from sktopic.hdp._direct_assignment_state import TRIALS, column_of, postponed, with_merged
+from sktopic.hdp._document_inference import DocumentInference, merged, start_without
+from sktopic.hdp._moves import Move, make_moves
+from sktopic.hdp._variational_split_merge import (
+    BatchTopics,
+    candidate_pairs,
+    divide,
+    documents_mixing,
+    merge_gain,
+    topic_of,
+)
+
+# Passes, or updates, for which a topic is not merged after it was made or last changed.
+GRACE_PASSES, GRACE_UPDATES = 4, 50
+# Topics that a batch tries to split, and pairs that it tries to merge, at most; and pairs for each topic.
+TRIED, PARTNERS = 30, 2
+# Topics that workers divide at a time; those behind the last that is accepted are divided in vain.
+SIDE_BY_SIDE = 6
+
+
+@dataclass(frozen=True)
+class BatchMoves:
+    """Moves of the topics of a corpus by one batch: functions of a DirectAssignmentState.
+
+    Attributes
+    ----------
+    infer : DocumentInference
+    scale : documents of the corpus for each of the batch
+    confidence : standard errors that a gain has to be above zero
+    key : of the random numbers of this update
+    workers : Workers
+    """
+
+    infer: DocumentInference
+    scale: float
+    confidence: float
+    key: int
+    workers: Workers
+
+    def batch_topics(self, state, counts):
+        alpha, eta = state.doc_concentration, state.topic_word_prior
+        return BatchTopics(counts, alpha, eta, self.scale, self.confidence)
+
+    def merge(self, state, counts):
+        """Merge topics where that raises the bound.
+
+        Returns the state, what the documents of the batch then are, and the moves: tuples (kind, topic,
+        other, gain) of identities and nats.
+        """
+        topics, t = self.batch_topics(state, counts), state.n_topic_updates
+        free = t - state.births >= min(GRACE_PASSES * self.scale, GRACE_UPDATES)
+        free &= ~state.are_frozen
+        due = state.trials["merge_due"] <= t
+        merges = []
+        if (free & due).any():
+            pairs = candidate_pairs(topics, state.tokens, free, due, PARTNERS)[:TRIED]
+            mixing = documents_mixing(topics, pairs, 0, counts.batch.n_documents)
+
+            @cache
+            def topic(k):
+                return topic_of(topics, k, float(state.weights[k]), column_of(state, k))
+
+            def judged(move):
+                gain, unseen, error = merge_gain(topics, *map(topic, move.topics), move.proposal)
+                move.gain, move.least_gain = gain + unseen, topics.least_gain(error)
+                return move
+
+            planned = [
+                Move(kind="merge", topics=tuple(pair), proposal=mixing[:, i])
+                for i, pair in enumerate(pairs.tolist())
+            ]
+            outcome = make_moves(planned, judged)
+            state, merges = postponed(state, "merge", outcome.refused, t), outcome.made
+        state, kept, into, made = with_merged(state, merges)
+        if kept.all():
+            return state, counts, []
+        start = start_without(counts.batch, merged(counts.tokens, into), kept)
+        return state, self.infer(counts.batch, state, self.workers, start), made
+
+    def propose_splits(self, state, counts, rho, most):
+        """The state, and at most so many splits of topics that raise the bound, a list of Move.
+
+        state : DirectAssignmentState, with the weights after the update, and all else before it
+        rho : step size of the update
+        """
+        topics, t = self.batch_topics(state, counts), state.n_topic_updates
+        due = (state.trials["split_due"] <= t) & ~state.are_frozen
+        order = np.argsort(-state.weights, kind="stable")
+        tried = order[due[order]][:TRIED].tolist()
+
+        def judged(k):
+            key = combine_keys(self.key, int(state.ids[k]))
+            split = divide(topics, k, float(state.weights[k]), column_of(state, k), rho, key)
+            if split is None:
+                return Move(kind="split", topics=(k,), gain=-math.inf)
+            least_gain = topics.least_gain(split.error)
+            return Move(kind="split", topics=(k,), gain=split.gain, least_gain=least_gain, proposal=split)
+
+        def planned():
+            for first in range(0, len(tried), SIDE_BY_SIDE):
+                yield from self.workers.map_here(judged, [(k,) for k in tried[first : first + SIDE_BY_SIDE]])
+
+        outcome = make_moves(planned(), most=most)
+        return postponed(state, "split", outcome.refused, t), outcome.made
+
+    def split(self, state, splits, counts):
+        """Take the second parts of topics out of them, when the batch is in the statistics.
+
+        Returns the state, the tokens (n_documents, n_topics) of the documents of the batch, and the moves.
+        """
+        divided, new = [move.topics[0] for move in splits], state.n_topics + np.arange(len(splits))
+        first, second = ([getattr(move.proposal, part) for move in splits] for part in ("first", "second"))
+        weights = np.append(state.weights, [part.weight for part in second])
+        weights[divided] = [part.weight for part in first]
+        births = np.append(state.births, np.full(len(new), state.n_topic_updates))
+        births[divided] = state.n_topic_updates
+        trials = np.append(state.trials, np.zeros(len(new), dtype=TRIALS))
+        trials[divided] = np.zeros((), dtype=TRIALS)
+        ids = np.append(state.ids, state.next_id + np.arange(len(new)))
+        made = [("split", ids[move.topics[0]], ids[k], move.gain) for move, k in zip(splits, new)]
+        for old, k, one, other in zip(divided, new, first, second):
+            if other.column.sum() > one.column.sum():  # the larger keeps its identity
+                ids[old], ids[k] = ids[k], ids[old]
+        tokens = np.column_stack([counts.tokens, *(part.documents for part in second)])
+        tokens[:, divided] = np.column_stack([part.documents for part in first])
+        columns = [part.column for part in second]
+        state = changed(
+            state,
+            words=split_topics(state.words, divided, columns, state.unit),
+            weights=weights,
+            ids=ids,
+            births=births,
+            trials=trials,
+            next_id=state.next_id + len(new),
+        )
+        return state, tokens, made
+
+
+def moves_work(counts, n_features):
+    """Operations of the moves by a batch, roughly."""
+    n_documents, n_topics = counts.gamma.shape
+    work = (10 + n_documents // 8) * n_topics**2
+    return work + 100 * TRIED * (n_features + len(counts.share))
