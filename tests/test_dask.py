@@ -15,10 +15,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from sktopic import CollapsedGibbsLDA, DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
-from sktopic._estimators._lane_schedule import rounds
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
-from sktopic.dask._rounds import Plan
+from sktopic.dask._rounds import Plan, rounds
 from sktopic.datasets import make_bars, save_corpus
 from tests.conftest import assert_same_state, state
 

@@ -208,15 +208,23 @@ def _not_computed(number, error):
     return BlockError(f"block {number} of X could not be computed: {type(error).__name__}: {error!s:.500}")
 
 
+def rows_in_parts(ends, first, last):
+    """Where rows first to last are, in parts that end before these rows: number, first and last row in it.
+
+    ends : 0, and the number of the row behind each part
+    """
+    some = range(int(np.searchsorted(ends, first, "right")) - 1, int(np.searchsorted(ends, last, "left")))
+    return [(i, int(max(first - ends[i], 0)), int(min(last, ends[i + 1]) - ends[i])) for i in some]
+
+
 def _piece(checked, ends, rows, tasks, number):
     """A task that returns rows (first, last) of the blocks."""
-    first, last = rows
-    some = range(int(np.searchsorted(ends, first, "right")) - 1, int(np.searchsorted(ends, last, "left")))
-    bounds = [(max(first - ends[i], 0), min(last, ends[i + 1]) - ends[i]) for i in some]
-    if len(some) == 1 and bounds[0] == (0, ends[some[0] + 1] - ends[some[0]]):
-        return checked[some[0]]
-    bounds = [(int(a), int(b)) for a, b in bounds]
-    return tasks.submit(("piece", number), in_window, [checked[i] for i in some], bounds, None, 0)
+    parts = rows_in_parts(ends, *rows)
+    (i, first, last), *others = parts
+    if not others and (first, last) == (0, ends[i + 1] - ends[i]):
+        return checked[i]
+    handles, bounds = [checked[i] for i, _, _ in parts], [(a, b) for _, a, b in parts]
+    return tasks.submit(("piece", number), in_window, handles, bounds, None, 0)
 
 
 def _sliced(handle, tasks):
