@@ -135,7 +135,7 @@ def threads():
 
 def merge():
     """Seconds to add an entry to its row, and to copy a byte of rows."""
-    from sktopic._estimators._lanes import LaneUpdate
+    from sktopic._estimators._lane_updates import LaneUpdate
 
     n_words, n_topics = 20_000, 1000
     rows, seconds = np.zeros((n_words, n_topics)), []

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from sktopic._documents._matrices import MOST_WORDS, check_sparse_structure, rows_of_documents
 from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._estimators import _lanes
-from sktopic._estimators._lanes import ROUNDING, TOO_LARGE, LaneSums, LaneUpdate
+from sktopic._estimators._lane_updates import LaneSums, LaneUpdate
+from sktopic._estimators._lanes import ROUNDING, TOO_LARGE
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._topics._prior import PriorStatistics
 from sktopic._typing import MatrixLike

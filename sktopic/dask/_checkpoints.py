@@ -176,7 +176,8 @@ def _start_in(archive, start):
     # Rows are files of their own: zeros that take no memory stand for them.
     found[STORE] = np.broadcast_to(0.0, (start.n_features, found["_state.words.totals"].size))
     model, _ = start.estimator._unfitted()
-    vars(model).update(attributes_of(kind, found))
+    for name, value in attributes_of(kind, found).items():
+        setattr(model, name, value)
     check_values(model)
     model._checked()
     _check_numbers(model._state)

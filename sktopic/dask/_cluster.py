@@ -49,20 +49,14 @@ class Here:
     def results(self, tasks: Iterable[Any]) -> list[Any]:
         return list(tasks)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def release(self):
+    def close(self) -> None:
         """Nothing is kept."""
 
 
 class Cluster:
     """Runs tasks on the workers of a client; a future stands for each.
 
-    In the end, however it comes, all futures are released, so that the cluster forgets their tasks.
+    `close` releases all futures, so that the cluster forgets their tasks.
 
     Parameters
     ----------
@@ -160,13 +154,7 @@ class Cluster:
             f"{what}: a fit with a checkpoint goes on from there with resume=True, here or elsewhere."
         )
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.release()
-
-    def release(self):
+    def close(self):
         """Let the cluster forget all tasks."""
         for future in list(self._futures):
             future.release()

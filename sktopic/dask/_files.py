@@ -161,7 +161,7 @@ def shared_folder(tasks: Here | Cluster, checkpoint: Any, scratch: Any) -> Itera
             check_visible(tasks, folder)
             yield folder
         finally:
-            tasks.release()  # before what they read is gone
+            tasks.close()  # before what they read is gone
             folder.remove()
 
 

@@ -1,6 +1,7 @@
 """`DaskTopicModel`: an estimator that is trained, and asked, on a cluster."""
 
 import os
+from contextlib import closing
 from copy import copy
 from functools import partial
 from numbers import Integral
@@ -186,7 +187,10 @@ class DaskTopicModel(BaseEstimator):
         goes_on = not is_fit and hasattr(self, "estimator_")
         checkpoint = self.checkpoint if is_fit else None
         n_features = estimator.n_features_in_ if goes_on else None
-        with tasks_of(self.client) as tasks, shared_folder(tasks, checkpoint, self.scratch) as folder:
+        with (
+            closing(tasks_of(self.client)) as tasks,
+            shared_folder(tasks, checkpoint, self.scratch) as folder,
+        ):
             documents = documents_of(X, tasks, type(estimator).__name__, n_features)
             sent = self._in_tasks(estimator, tasks)
             if goes_on:
@@ -258,7 +262,7 @@ class DaskTopicModel(BaseEstimator):
         check_is_fitted(self)
         if is_matrix(X):
             return self.estimator_.score(X)
-        with tasks_of(self.client) as tasks:
+        with closing(tasks_of(self.client)) as tasks:
             folder = served_folder(self.scratch)
             check_visible(tasks, folder)
             return score_of(X, ServedModel.write(self.estimator_, folder), tasks)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sktopic._estimators._lane_updates import LaneUpdate
 from sktopic._estimators._lanes import (
     N_WORD_PARTS,
-    LaneUpdate,
     initial_rows,
     learn_from_rows,
     local_update,
