@@ -41,6 +41,7 @@ from sktopic.lda import (
     StreamingGibbsLDA,
     StreamingVariationalLDA,
 )
+from sktopic.lda._estimator import MinibatchLDAEstimator
 
 from .conftest import all_attributes
 from .reference.dirichlet import fit_dirichlet
@@ -381,6 +382,7 @@ def test_the_estimators_that_messages_name_are_those_that_can_be_trained():
                 _lanes.check_lanes(estimator())
                 with_lanes.add(estimator.__name__)
     assert set(re.findall(r"\w+(?:LDA|HDP)", _lanes.WITH_LANES)) == with_lanes
+    assert MinibatchLDAEstimator._check_lanes is None  # a class has lanes if its own body says so
 
 
 def test_wrong_arguments_are_refused():

@@ -9,10 +9,10 @@ batch counts are those of all of them (`LaneCounts`) and whose step size is that
 The functions are pure and know nothing of who calls them where. The rows of words may be in shards, none of
 which needs the others; what is not of words is in a small `RoundStart`.
 
-A method has a rule for lanes where its statistics have a `LinearUpdate`, and all else that an update learns
-follows from what BatchCounts say of all documents together (numbers, and prior statistics), from totals of
-topics and, where the prior of topics is learned, from a mean over all words. `_check_lanes` of its estimator
-refuses options for which that is not so.
+A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. All else that an update
+learns must follow from what BatchCounts say of all documents together (numbers, and prior statistics), from
+totals of topics and, if the prior of topics is learned, from a mean over all words. A class of estimators
+that allows lanes defines `_check_lanes`, which refuses options for which that is not so.
 """
 
 import json

@@ -45,13 +45,14 @@ class Folder:
     @property
     def _system(self):
         """The file system of fsspec, and the path in it."""
-        fsspec = import_fsspec()
-        return (fsspec.filesystem("file"), self.address) if self.is_local else fsspec.url_to_fs(self.address)
+        if self.is_local:  # its real path, as versions of fsspec differ in what they list of a link
+            return import_fsspec().filesystem("file"), real_path(self.address)
+        return import_fsspec().url_to_fs(self.address)
 
     def create(self, exist_ok: bool = True) -> None:
         """Create the folder, and those that it is in."""
         system, path = self._system
-        system.makedirs(real_path(path) if self.is_local else path, exist_ok=exist_ok)
+        system.makedirs(path, exist_ok=exist_ok)
 
     def remove(self) -> None:
         """Remove a folder that this process has created, and its files; one that is gone is no error.
