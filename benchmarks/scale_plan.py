@@ -30,7 +30,7 @@ from _study import PUBLISHED, Study, new_parser, panels
 from cost import copy_rate, measured
 from scipy.stats import norm
 
-from sktopic._estimators._lane_schedule import GROWTH
+from sktopic.dask._rounds import GROWTH
 
 TOPICS = (100, 1000, 10_000)
 VOCABULARIES = (100_000, 1_000_000)
@@ -135,11 +135,11 @@ def threads():
 
 def merge():
     """Seconds to add an entry to its row, and to copy a byte of rows."""
-    from sktopic._estimators._lanes import RowsUpdate
+    from sktopic._estimators._lane_updates import LaneUpdate
 
     n_words, n_topics = 20_000, 1000
     rows, seconds = np.zeros((n_words, n_topics)), []
-    update = RowsUpdate(0, np.arange(n_words), np.ones((n_words, n_topics), dtype=np.float32))
+    update = LaneUpdate(None, np.arange(n_words), np.ones((n_words, n_topics), dtype=np.float32))
     for _ in range(5):
         start = time.process_time()
         update.add_to(rows, 0.5)

@@ -7,6 +7,7 @@ change nothing, and the same arguments give the same bits wherever they run.
 
 from dataclasses import replace
 from numbers import Integral, Real
+from types import NoneType
 from typing import TypeVar, cast
 
 import numpy as np
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike
 from sktopic._documents._matrices import MOST_WORDS, check_sparse_structure, rows_of_documents
 from sktopic._documents._sample_weight import LARGEST_CORPUS
 from sktopic._estimators import _lanes
-from sktopic._estimators._lanes import ROUNDING, TOO_LARGE, LaneSums, LaneUpdate
+from sktopic._estimators._lane_updates import LaneSums, LaneUpdate
+from sktopic._estimators._lanes import ROUNDING, TOO_LARGE
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._topics._prior import PriorStatistics
 from sktopic._typing import MatrixLike
@@ -141,8 +143,7 @@ def local_update(
     batches = [rows_of_documents(X, documents[i * batch_size :][:batch_size]) for i in range(n_batches)]
     words, batches = _lanes.narrowed(batches)
     batches += [batches[0][:0]] * (n_updates - n_batches)
-    rows = _lanes.rows_of(model, words)
-    return _lanes.local_update(start, words, rows, batches, lane, np.dtype(dtype))
+    return _lanes.local_update(start, words, _lanes.rows_of(model, words), batches, lane, dtype)
 
 
 def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bool = True) -> Model:
@@ -172,15 +173,9 @@ def merge_updates(model: Model, updates: list[LaneUpdate], *, is_first_visit: bo
         one is damaged. The message names the lane.
     """
     start = _lanes.start_of(model)
-    identity, wants_prior = start.identity, model._method().learns_from_gains
-    updates = [_checked_update(update, start, identity, wants_prior) for update in updates]
-    updates = sorted(updates, key=lambda update: update.summary.lane)
-    start, merge = _lanes.merge_lanes(start, [update.summary for update in updates], is_first_visit)
-    n_features = start.n_features
-    rows = _lanes.rows_of(model, slice(None))
-    rows = _lanes.merge_rows(rows, merge, [update.rows_of(0, n_features) for update in updates])
-    if start.learns_word_prior:
-        start = _lanes.learn_from_rows(start, merge, [_lanes.row_sums(start, 0, n_features, rows)])
+    identity = start.identity
+    updates = [_checked_update(update, start, identity) for update in updates]
+    start, rows = _lanes.merge_whole(start, _lanes.rows_of(model), updates, is_first_visit)
     return cast(Model, _lanes.finish(start, [rows]))
 
 
@@ -196,7 +191,7 @@ def _checked_integer(name, value, least, most=None, advice=""):
 # What arrives from lanes may be damaged, or of another program: kernels trust what is checked here
 
 
-def _checked_update(update, start, identity, wants_prior):
+def _checked_update(update, start, identity):
     """Return a LaneUpdate whose parts fit together and fit the RoundStart; ValueError for others.
 
     Its arrays are plain ndarrays, without masks that hide numbers from checks but not from kernels. Its
@@ -210,7 +205,7 @@ def _checked_update(update, start, identity, wants_prior):
     lane = _checked_integer("the lane of an update", summary.lane, 0)
     _lanes.check_same_model(summary, identity)
     try:
-        summary = _checked_summary(replace(summary, lane=lane), start.n_topics, wants_prior)
+        summary = _checked_summary(replace(summary, lane=lane), start)
         return _checked_rows(replace(update, summary=summary), start)
     except ValueError as error:
         raise ValueError(
@@ -218,7 +213,7 @@ def _checked_update(update, start, identity, wants_prior):
         ) from error
 
 
-def _checked_summary(summary, n_topics, wants_prior):
+def _checked_summary(summary, start):
     """Return LaneSums without faults, but for their totals, which `_checked_rows` compares with rows."""
     n_updates = _checked_integer("n_updates", summary.n_updates, 1, MOST_UPDATES)
     n_documents = _checked_integer("n_documents", summary.n_documents, 0, int(LARGEST_CORPUS))
@@ -226,12 +221,12 @@ def _checked_summary(summary, n_topics, wants_prior):
     if n_tokens > 0.0 and n_documents == 0:
         raise ValueError(f"it has {n_tokens} tokens, but no documents")
     prior = summary.prior
-    if isinstance(prior, PriorStatistics) != wants_prior or not (wants_prior or prior is None):
+    if type(prior) is not (PriorStatistics if start.method.learns_from_gains else NoneType):
         raise ValueError(
             f"its prior statistics are {type(prior).__name__}, which the model does not learn from"
         )
-    if wants_prior:
-        of_topics = np.float64, (n_topics,)
+    if prior is not None:
+        of_topics = np.float64, (start.n_topics,)
         prior = PriorStatistics(
             log_theta=_checked_array("log_theta", prior.log_theta, *of_topics, least=-TOO_LARGE),
             topic_gains=_checked_array("topic_gains", prior.topic_gains, *of_topics),
@@ -252,34 +247,44 @@ def _checked_rows(update, start):
     if np.any(np.diff(words) <= 0):
         raise ValueError("its words do not ascend")
     shape = len(words), start.n_topics
-    if sp.issparse(added):
-        if added.format != "csr" or added.shape != shape:
-            raise ValueError(f"added is {added.format} of shape {added.shape}, where csr {shape} is needed")
-        for part in (added.data, added.indices, added.indptr):
-            if not isinstance(part, np.ndarray) or part.ndim != 1:
-                raise ValueError("the arrays of added are none of a sparse matrix")
-        added = check_sparse_structure(added)
-    entries, of_entries = (added.data, (None,)) if sp.issparse(added) else (added, shape)
-    dtype = np.float32 if getattr(entries, "dtype", None) == np.float32 else np.float64
     most = max(1.0, summary.n_tokens)
     slack = ROUNDING * (start.state.words.totals.max() + most)
-    entries = _checked_array("added", entries, dtype, of_entries, least=-slack, most=None)  # bounded by sums
-    least = -slack * max(1, len(words))
-    totals = _checked_array("totals", summary.totals, np.float64, shape[1:], least=least)
-    if sp.issparse(added):  # whose own sums are of single precision
-        indices, indptr = np.asarray(added.indices), np.asarray(added.indptr)
-        added = sp.csr_array((entries, indices, indptr), shape=shape)
-        if not added.has_canonical_format:
-            raise ValueError("added has topics of a word twice, or not ascending")
-        sums = np.bincount(indices, weights=entries, minlength=start.n_topics)
+    totals = _checked_array(
+        "totals", summary.totals, np.float64, shape[1:], least=-slack * max(1, len(words))
+    )
+    if sp.issparse(added):
+        added = _checked_sparse(added, shape, least=-slack)
+        # Its own sums would be of single precision.
+        sums = np.bincount(added.indices, weights=added.data, minlength=start.n_topics)
     else:
-        added = entries
+        added = _checked_entries(added, shape, least=-slack)
         sums = added.sum(axis=0, dtype=np.float64)
     if not np.all(np.abs(sums - totals) <= SINGLE_ROUNDING * np.abs(totals) + slack):
         raise ValueError("its totals are not the sums of what it adds")
     if totals.sum() > (1.0 + SINGLE_ROUNDING) * most + slack:
         raise ValueError(f"it adds {totals.sum():g} to the topics, for {summary.n_tokens:g} tokens")
     return LaneUpdate(replace(summary, totals=totals), words, added)
+
+
+def _checked_entries(entries, shape, least):
+    """Return what is added as ndarray of float32 or float64; sums say that it is not too large."""
+    dtype = np.float32 if getattr(entries, "dtype", None) == np.float32 else np.float64
+    return _checked_array("added", entries, dtype, shape, least=least, most=None)
+
+
+def _checked_sparse(added, shape, least):
+    """Return what is added as a csr_array, made anew of its arrays."""
+    parts = added.data, added.indices, added.indptr
+    if added.format != "csr" or added.shape != shape:
+        raise ValueError(f"added is {added.format} of shape {added.shape}, where csr {shape} is needed")
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ValueError("the arrays of added are none of a sparse matrix")
+    added = check_sparse_structure(added)
+    entries = _checked_entries(added.data, (None,), least)
+    added = sp.csr_array((entries, np.asarray(added.indices), np.asarray(added.indptr)), shape=shape)
+    if not added.has_canonical_format:
+        raise ValueError("added has topics of a word twice, or not ascending")
+    return added
 
 
 def _checked_array(name, array, dtype, shape, least=-ROUNDING, most=TOO_LARGE):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -15,10 +16,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from sktopic import CollapsedGibbsLDA, DirectAssignmentHDP, HybridHDP, OnlineEMLDA, OnlineVariationalLDA
-from sktopic._estimators._lane_schedule import rounds
 from sktopic.dask import DaskTopicModel, _cluster, _state
 from sktopic.dask._files import Folder
-from sktopic.dask._rounds import Plan
+from sktopic.dask._rounds import Plan, rounds
 from sktopic.datasets import make_bars, save_corpus
 from tests.conftest import assert_same_state, state
 
@@ -433,7 +433,7 @@ def test_a_scheduler_that_is_gone_is_told():
             n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
-        _cluster.Cluster(client) as tasks,
+        closing(_cluster.Cluster(client)) as tasks,
     ):
         task = tasks.submit(("sum",), sum, [1, 2])
         timer = threading.Timer(0.3, cluster.close)
@@ -445,7 +445,7 @@ def test_a_scheduler_that_is_gone_is_told():
 
 def test_results_that_a_worker_took_with_it_are_computed_again(client, monkeypatch):
     monkeypatch.setattr(_cluster, "POLL", 0.02)
-    with _cluster.Cluster(client) as tasks:
+    with closing(_cluster.Cluster(client)) as tasks:
         task = tasks.submit(("pid",), slow_pid)
         (pid,) = tasks.results([task])
         os.kill(pid, KILL)
@@ -461,7 +461,7 @@ def slow_pid():
 
 
 def test_workers_that_came_back_are_missed_no_more(client):
-    with _cluster.Cluster(client) as tasks:
+    with closing(_cluster.Cluster(client)) as tasks:
         tasks._without_workers = -np.inf
         assert tasks.results([tasks.submit(("sum",), sum, [1, 2])]) == [3]
         assert tasks._without_workers is None

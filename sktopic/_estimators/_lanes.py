@@ -9,15 +9,16 @@ batch counts are those of all of them (`LaneCounts`) and whose step size is that
 The functions are pure and know nothing of who calls them where. The rows of words may be in shards, none of
 which needs the others; what is not of words is in a small `RoundStart`.
 
-A method has a rule for lanes where its statistics have a `LinearUpdate`, and all else that an update learns
-follows from what BatchCounts say of all documents together (numbers, and prior statistics), from totals of
-topics and, where the prior of topics is learned, from a mean over all words. `_check_lanes` of its estimator
-refuses options for which that is not so.
+A method has a rule for lanes (`LaneMethod`) if its statistics have a `LinearUpdate`. All else that an update
+learns must follow from what BatchCounts say of all documents together (numbers, and prior statistics), from
+totals of topics and, if the prior of topics is learned, from a mean over all words. A class of estimators
+that allows lanes defines `_check_lanes`, which refuses options for which that is not so.
 """
 
 import json
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,18 +27,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._estimators._concurrency import snapshot
+from sktopic._estimators._lane_updates import LaneCounts, LaneSums, LaneUpdate, RowsMerge
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._model_files import checked_feature_names, described, digest_of_text
 from sktopic._estimators._topic_model import TopicModel, start_training
 from sktopic._kernels._rng import combine_keys
-from sktopic._kernels._statistics import add_rows, take_changes
+from sktopic._kernels._statistics import take_changes
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import arrays_of, duplicate, values_of
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_word_prior import is_matrix
 from sktopic._topics._word_count_views import digamma_sums, mean_log_of_sums
-from sktopic._topics._word_counts import INITIAL_KEY, SMALLEST_SCALE, WordCounts, no_average
-from sktopic._training._minibatches import Update, counts_of_batch
+from sktopic._topics._word_counts import INITIAL_KEY, SMALLEST_SCALE, WordCounts
+from sktopic._training._minibatches import LaneMethod, Update, counted, counts_of_batch
 from sktopic._training._statistics_updates import BatchCounts
 
 # Parts of the vocabulary: sums over words are of the words of parts, then of parts, whatever the shards are.
@@ -110,29 +112,29 @@ class RoundStart:
     """
 
     estimator: MinibatchEstimator
-    state: object
+    state: Any
 
     @classmethod
-    def of(cls, estimator, state=None):
-        """That of an estimator, and of a state if it is not the estimator's own."""
+    def of(cls, estimator, state):
+        """That of an estimator, and of a state in the place of the estimator's own."""
         bare, _ = estimator._unfitted()
-        state = bare._state if state is None else state
         bare._state = None
         if hasattr(bare, "_skl_callbacks"):
             del bare._skl_callbacks
-        return cls(bare, with_rows(state, np.empty((0, state.words.n_topics))))
+        return cls(bare, state)
 
     def followed_by(self, state):
         """That of the same estimator with another state."""
-        return RoundStart(self.estimator, with_rows(state, np.empty((0, state.words.n_topics))))
+        return RoundStart(self.estimator, state)
 
-    def with_more(self, n_documents):
-        """That of a model whose corpus has grown."""
-        return replace(self, state=replace(self.state, corpus_size=self.state.corpus_size + n_documents))
+    def state_with(self, rows):
+        """The state with these rows of words; its arrays may be changed in place."""
+        state = duplicate(self.state)
+        return replace(state, words=replace(state.words, store=rows))
 
     @property
-    def seed(self):
-        return self.state.seed
+    def method(self) -> LaneMethod:
+        return self.estimator._method()
 
     @property
     def n_features(self):
@@ -143,17 +145,6 @@ class RoundStart:
         return self.state.words.n_topics
 
     @property
-    def n_updates(self):
-        """Updates made so far; the very first is a round of its own."""
-        return self.state.n_updates
-
-    @property
-    def fitted(self):
-        """The arrays and values of the state by name, without the rows of words."""
-        found = arrays_of(self.state) | values_of(self.state)
-        return {name: value for name, value in found.items() if name != ROWS}
-
-    @property
     def identity(self):
         """What tells this model and state from all others: dict of numbers, strings and digests by name."""
         parameters = {
@@ -162,26 +153,23 @@ class RoundStart:
             if name not in NOT_OF_AN_UPDATE
         }
         names = getattr(self.estimator, "feature_names_in_", None)
+        fitted = arrays_of(self.state) | values_of(self.state)
+        del fitted[ROWS]
         return {
             "class": type(self.estimator).__name__,
             "n_features": self.n_features,
             "feature_names_in_": None if names is None else digest_of_text("\0".join(map(str, names))),
             "number of topics": self.n_topics,
-            "seed": self.seed,
-            "number of updates": self.n_updates,
+            "seed": self.state.seed,
+            "number of updates": self.state.n_updates,
             **described(parameters),
-            "fitted state": digest_of_text(json.dumps(described(self.fitted), sort_keys=True)),
+            "fitted state": digest_of_text(json.dumps(described(fitted), sort_keys=True)),
         }
 
-    @property
-    def learns_word_prior(self):
-        """Whether each merge ends with `learn_from_rows`: the same for all rounds of a model."""
-        return self.estimator._method().learns_word_prior
-
-    def update(self, number, n_updates=1, is_first_visit=True):
-        """The Update that a lane makes, or that a merge stands for."""
+    def update(self, n_before=0, n_updates=1, is_first_visit=True):
+        """The Update that a lane makes after n_before others, or that a merge stands for."""
         return Update(
-            number=number,
+            number=self.state.n_updates + n_before,
             is_first_visit=is_first_visit,
             is_whole_corpus=False,
             total_samples=self.estimator.total_samples or self.state.corpus_size,
@@ -189,137 +177,10 @@ class RoundStart:
         )
 
 
-def with_rows(state, rows):
-    """The state whose statistics have these rows; all other arrays are copies."""
+def without_rows(state):
+    """The state whose statistics have no rows; all other arrays are copies."""
     none = np.empty((0, state.words.n_topics))
-    state = duplicate(replace(state, words=replace(state.words, store=none)))
-    return replace(state, words=replace(state.words, store=rows))
-
-
-@dataclass(frozen=True)
-class LaneSums:
-    """What a merge has to know of a lane, beside rows of words.
-
-    Attributes
-    ----------
-    lane : number of the lane
-    of : the identity of the RoundStart that it began with
-    n_updates : updates that the lane has made
-    n_documents, n_tokens : of its documents
-    totals : (n_topics,) sums over words of what it adds
-    prior : PriorStatistics of its documents, where the model learns from these; or None
-    """
-
-    lane: int
-    of: dict
-    n_updates: int
-    n_documents: int
-    n_tokens: float
-    totals: np.ndarray
-    prior: PriorStatistics | None
-
-
-@dataclass(frozen=True)
-class RowsUpdate:
-    """What a lane adds to the rows of some words.
-
-    Attributes
-    ----------
-    lane : number of the lane
-    words : (n_words,) rows that it adds to, ascending
-    added : (n_words, n_topics) ndarray or csr_array, float64 or float32
-    """
-
-    lane: int
-    words: np.ndarray
-    added: np.ndarray | sp.csr_array
-
-    def add_to(self, rows, weight):
-        """Add weight times it to all rows (C order, float64) of which `words` are positions."""
-        if sp.issparse(self.added):
-            row = np.repeat(self.words, np.diff(self.added.indptr))
-            rows[row, self.added.indices] += weight * self.added.data.astype(np.float64, copy=False)
-        else:
-            averaged, average_weight = no_average(rows.shape[1])
-            added = self.added.astype(np.float64, copy=False)
-            words = self.words.astype(np.int32)
-            add_rows(0, len(words), added, weight, words, rows, averaged, average_weight)
-
-    @property
-    def nbytes(self):
-        added = self.added
-        arrays = (added.data, added.indices, added.indptr) if sp.issparse(added) else (added,)
-        return sum(array.nbytes for array in (self.words, *arrays))
-
-
-@dataclass(frozen=True)
-class LaneUpdate:
-    """What a lane has found in a round.
-
-    Attributes
-    ----------
-    summary : LaneSums
-        What is not of single words; small.
-    words : ndarray of shape (n_words,), int64
-        The words of its documents, ascending.
-    added : ndarray or csr_array of shape (n_words, n_topics), float64 or float32
-        What it adds to their statistics, as if it were alone.
-    """
-
-    summary: LaneSums
-    words: np.ndarray
-    added: np.ndarray | sp.csr_array
-
-    def rows_of(self, first, last):
-        """The part for the words first to last, last not included."""
-        a, b = np.searchsorted(self.words, [first, last])
-        return RowsUpdate(self.summary.lane, self.words[a:b] - first, self.added[a:b])
-
-    @property
-    def nbytes(self):
-        """Bytes of its arrays."""
-        return self.summary.totals.nbytes + RowsUpdate(self.summary.lane, self.words, self.added).nbytes
-
-
-@dataclass(frozen=True)
-class RowsMerge:
-    """What merging does to any row of words: it is multiplied by kept, then weights times what lanes add.
-
-    word_prior_step : step size at which the prior of topics is still to be learned from all rows, or None
-    """
-
-    kept: float
-    weights: tuple[float, ...]
-    word_prior_step: float | None = None
-
-
-@dataclass(frozen=True)
-class LaneCounts:
-    """The counts of all lanes of a round, as those of one batch that has no words but the totals of topics.
-
-    A lane has multiplied its counts as if it were alone, by its factor; that of the round takes its place.
-
-    Attributes
-    ----------
-    totals : (n_topics,) of each lane
-    factors : of each lane; 0 of those without documents
-    prior : PriorStatistics of all, or None
-    """
-
-    totals: list[np.ndarray]
-    factors: list[float]
-    prior: PriorStatistics | None
-
-    def weights(self, factor):
-        """What is to be added of each lane, where counts are multiplied by a factor."""
-        return tuple(factor / own if own > 0.0 else 0.0 for own in self.factors)
-
-    def add_to(self, target, words, factor, workers):
-        for totals, weight in zip(self.totals, self.weights(factor)):
-            target.totals[0] += weight * totals
-
-    def prior_statistics(self):
-        return self.prior
+    return duplicate(replace(state, words=replace(state.words, store=none)))
 
 
 # The start
@@ -349,8 +210,6 @@ def begin(estimator, n_features, total_samples, feature_names=None):
 
 def word_bounds(n_features, n_shards):
     """Cut the words into shards (first, last), last not included; of equal size, up to one part of words."""
-    if not 1 <= n_shards <= N_WORD_PARTS:
-        raise ValueError(f"n_shards={n_shards!r}: 1 to {N_WORD_PARTS} are allowed.")
     parts = _part_bounds(n_features)
     return list(pairwise(int(parts[N_WORD_PARTS * i // n_shards]) for i in range(n_shards + 1)))
 
@@ -367,7 +226,7 @@ def _parts_of(n_features, first, last):
 
 def initial_rows(start, first, last):
     """Rows (n_words, n_topics) of a shard of word_bounds at the start; and sums, for set_initial_totals."""
-    key = combine_keys(start.seed, INITIAL_KEY)
+    key = combine_keys(start.state.seed, INITIAL_KEY)
     rows = WordCounts.random(last - first, start.n_topics, key, first=first).store
     bounds = _parts_of(start.n_features, first, last)
     return rows, np.array([rows[a:b].sum(axis=0) for a, b in pairwise(bounds)])
@@ -399,50 +258,48 @@ def local_update(start, words, rows, batches, lane, dtype=np.float64, at=None):
     -------
     update : LaneUpdate
     """
-    if start.n_updates == 0 and len(batches) != 1:
+    if start.state.n_updates == 0 and len(batches) != 1:
         raise ValueError(
             f"n_updates={len(batches)}: the first update, which replaces the start, is to be merged at once."
         )
     at = np.arange(len(words)) if at is None else at.astype(np.int64, copy=False)
     own = np.empty((len(words), start.n_topics))
     np.take(rows, at, axis=0, out=own, mode="clip")  # which needs no copy in between
-    state, method = with_rows(start.state, own), start.estimator._method()
+    state, method = start.state_with(own), start.method
     rule, is_first = method.rule.of(state), state.n_topic_updates == 0
+    n_documents, n_tokens = 0, 0.0
+    prior = PriorStatistics.none(start.n_topics) if method.learns_from_gains else None
+    left = 1.0  # of each entry of the start, in the store: the scale says the rest
+    with Workers(start.estimator.n_jobs) as workers:
+        for i, X in enumerate(batches):
+            n_documents += X.shape[0]
+            if is_first and not X.data.any():  # nothing decays before the first words
+                continue
+            update = start.update(i)
+            rho = method.step_size(state, update, state.n_topic_updates + 1 + i)
+            kept = rule.kept(rho, is_first)
+            left *= _left_by(state.words, kept)
+            if not X.data.any():  # other lanes may have words
+                state = replace(state, words=state.words.decayed(kept))
+                continue
+            reader = DocumentReader(as_documents(X), word_numbers=words)
+            counts = counts_of_batch(method, state, reader, np.arange(X.shape[0]), update, workers)
+            state = replace(state, words=rule(state.words, counts, rho, is_first, workers))
+            is_first = False
+            n_tokens += counts.n_tokens
+            if prior is not None:
+                prior = prior.plus(counts.expected.prior_statistics())
+    added, totals = _added(state.words, rows, at, left, np.dtype(dtype))
     sums = LaneSums(
         lane=lane,
         of=start.identity,
         n_updates=len(batches),
-        n_documents=0,
-        n_tokens=0.0,
-        totals=np.zeros(start.n_topics),
-        prior=PriorStatistics.none(start.n_topics) if method.learns_from_gains else None,
+        n_documents=n_documents,
+        n_tokens=n_tokens,
+        totals=totals,
+        prior=prior,
     )
-    left = 1.0  # of each entry of the start, in the store: the scale says the rest
-    with Workers(start.estimator.n_jobs) as workers:
-        for i, X in enumerate(batches):
-            update = start.update(start.n_updates + i)
-            rho = method.step_size(state, update, state.n_topic_updates + 1 + i)
-            kept = rule.kept(rho, is_first)
-            sums = replace(sums, n_documents=sums.n_documents + X.shape[0])
-            if not X.data.any():
-                if not is_first:  # other lanes may have words
-                    left *= _left_by(state.words, kept)
-                    state = replace(state, words=state.words.decayed(kept))
-                continue
-            reader = DocumentReader(as_documents(X), word_numbers=words)
-            counts = counts_of_batch(method, state, reader, np.arange(X.shape[0]), update, workers)
-            left *= _left_by(state.words, kept)
-            state = replace(state, words=rule(state.words, counts, rho, is_first, workers))
-            is_first = False
-            sums = _with_counts(sums, counts)
-    added, totals, n_added = _added(state.words, rows, at, left, np.dtype(dtype))
-    return LaneUpdate(replace(sums, totals=totals), words, _smaller(added, n_added))
-
-
-def _with_counts(sums, counts):
-    """LaneSums after the BatchCounts of one more batch."""
-    prior = None if sums.prior is None else sums.prior.plus(counts.expected.prior_statistics())
-    return replace(sums, n_tokens=sums.n_tokens + counts.n_tokens, prior=prior)
+    return LaneUpdate(sums, words, added)
 
 
 def _left_by(words, kept):
@@ -456,22 +313,16 @@ def _left_by(words, kept):
 def _added(words, rows, at, left, dtype):
     """What was added to statistics that began with these rows, of which so much is left in their store.
 
-    Returns an ndarray, zero where nothing was added, its sums over words, and how many entries are not zero.
+    Returns a csr_array if that is smaller than an ndarray, and its sums over words.
     """
     added, totals = words.store, np.empty(words.n_topics)
     n_added = take_changes(rows, at, left, words.scale, added, totals)
-    if dtype == added.dtype:
-        return added, totals, n_added
-    added = added.astype(dtype)
-    return added, added.sum(axis=0, dtype=np.float64), np.count_nonzero(added)
-
-
-def _smaller(added, n_added):
-    """A matrix with so many entries as csr_array where that is smaller."""
-    index = np.dtype(np.int32)
-    if n_added * (added.itemsize + index.itemsize) < added.nbytes:
-        return sp.csr_array(added)
-    return added
+    if dtype != added.dtype:
+        added = added.astype(dtype)
+        totals, n_added = added.sum(axis=0, dtype=np.float64), np.count_nonzero(added)
+    if n_added * (added.itemsize + np.dtype(np.int32).itemsize) < added.nbytes:
+        added = sp.csr_array(added)
+    return added, totals
 
 
 def merge_lanes(start, summaries, is_first_visit=True):
@@ -480,36 +331,28 @@ def merge_lanes(start, summaries, is_first_visit=True):
     is_first_visit : whether documents may be new to the model, as in a first pass
     """
     lanes = sorted(summaries, key=lambda summary: summary.lane)
-    n_updates = lanes[0].n_updates if lanes else 0
-    if [summary.lane for summary in lanes] != list(range(len(lanes))) or n_updates < 1:
-        raise ValueError(f"the lanes {[s.lane for s in lanes]} are no round: each from 0 on is needed, once.")
-    _check_one_round(lanes, start.identity)
-    state, method = duplicate(start.state), start.estimator._method()
-    update = start.update(start.n_updates, n_updates, is_first_visit)
-    n_documents, n_tokens = (sum(getattr(s, name) for s in lanes) for name in ("n_documents", "n_tokens"))
-    merge = RowsMerge(kept=1.0, weights=(0.0,) * len(lanes))
+    _check_round(lanes, start.identity)
+    state, method = duplicate(start.state), start.method
+    update = start.update(n_updates=lanes[0].n_updates, is_first_visit=is_first_visit)
+    n_documents, n_tokens = sum(s.n_documents for s in lanes), sum(s.n_tokens for s in lanes)
     # Factors of counts are those of one update, whatever it stands for; what is kept is that of all of them.
-    rule, rho, kept = method.rule.of(state), method.step_size(state, update), method.kept(state, update)
+    rule, rho = method.rule.of(state), method.step_size(state, update)
     counts = LaneCounts(
-        [summary.totals for summary in lanes],
-        [rule.factor(rho, s.n_documents, s.n_tokens) if s.n_tokens > 0.0 else 0.0 for s in lanes],
-        _summed([summary.prior for summary in lanes]),
+        totals=[summary.totals for summary in lanes],
+        factors=[rule.factor(rho, s.n_documents, s.n_tokens) if s.n_tokens > 0.0 else 0.0 for s in lanes],
+        priors=[summary.prior for summary in lanes],
     )
+    weights, left, word_prior_step = (0.0,) * len(lanes), 1.0, None
     if n_tokens > 0.0:
         weights = counts.weights(rule.factor(rho, n_documents, n_tokens))
-        left = _left_by(state.words, kept)  # by the scale before the update; that after it says the rest
+        # By the scale before the update; that after it says the rest.
+        left = _left_by(state.words, method.kept(state, update))
+        word_prior_step = rho if method.learns_word_prior else None
+    found = BatchCounts(counts, np.empty(0, dtype=np.int32), n_documents, n_tokens)
     with Workers(None) as workers:
-        words = np.empty(0, dtype=np.int32)
-        found = BatchCounts(counts, words, n_documents, n_tokens)
-        state = method.absorb_counts(state, found, update, workers)
-    state = replace(
-        state, n_updates=state.n_updates + n_updates, n_samples_seen=state.n_samples_seen + n_documents
-    )
-    if n_tokens > 0.0:
-        step = rho if method.learns_word_prior else None
-        merge = RowsMerge(kept=float(left * state.words.scale), weights=weights, word_prior_step=step)
-        state = replace(state, words=state.words.folded())
-    return start.followed_by(state), merge
+        state = counted(method.absorb_counts(state, found, update, workers), n_documents, update.n_updates)
+    merge = RowsMerge(float(left * state.words.scale), weights, word_prior_step)
+    return start.followed_by(replace(state, words=state.words.folded())), merge
 
 
 def check_same_model(summary, identity):
@@ -523,8 +366,10 @@ def check_same_model(summary, identity):
             )
 
 
-def _check_one_round(lanes, identity):
-    """Raise ValueError for LaneSums of different rounds."""
+def _check_round(lanes, identity):
+    """Raise ValueError unless LaneSums, in the order of lanes, are those of one round."""
+    if not lanes or [summary.lane for summary in lanes] != list(range(len(lanes))):
+        raise ValueError(f"the lanes {[s.lane for s in lanes]} are no round: each from 0 on is needed, once.")
     first = lanes[0]
     for summary in lanes:
         check_same_model(summary, identity)
@@ -535,59 +380,50 @@ def _check_one_round(lanes, identity):
             )
 
 
-def _summed(statistics):
-    """The sum of PriorStatistics, in their order; None if there are none."""
-    if statistics[0] is None:
-        return None
-    total = statistics[0]
-    for one in statistics[1:]:
-        total = total.plus(one)
-    return total
-
-
 def merge_rows(rows, merge, updates):
-    """Merge what lanes add to the rows of a shard.
+    """Return the rows (n_words, n_topics) of a shard after a round.
 
     Parameters
     ----------
-    rows : (n_words, n_topics) of the shard; not changed
+    rows : those before, which are not changed
     merge : RowsMerge of the round
-    updates : RowsUpdate of each lane
-
-    Returns
-    -------
-    rows : ndarray of shape (n_words, n_topics)
+    updates : the part for the shard of each lane's LaneUpdate
     """
     merged = rows * merge.kept
-    for update in sorted(updates, key=lambda update: update.lane):
-        update.add_to(merged, merge.weights[update.lane])
+    for update in sorted(updates, key=lambda update: update.summary.lane):
+        update.add_to(merged, merge.weights[update.summary.lane])
     return merged
 
 
 def row_sums(start, first, last, rows):
-    """What learn_from_rows wants of the merged rows of the shard first to last: small."""
-    state, method = with_rows(start.state, rows), start.estimator._method()
-    bounds = _parts_of(start.n_features, first, last)
+    """What learn_from_rows wants of the merged rows of the shard first to last: small, or None."""
+    state, method = start.state, start.method
+    if not method.learns_word_prior:
+        return None
+    words, bounds = replace(state.words, store=rows), _parts_of(start.n_features, first, last)
     with Workers(start.estimator.n_jobs) as workers:
-        sums = digamma_sums(state.words, bounds, method.unit(state), state.word_prior.base, workers)
-    return np.array(sums)
+        return np.array(digamma_sums(words, bounds, method.unit(state), state.word_prior.base, workers))
 
 
-def learn_from_rows(start, merge, sums):
-    """Return the RoundStart after learning from the row_sums of all shards, in their order.
+def learn_from_rows(start, merge, sums, ends_pass=False):
+    """Return the RoundStart at the end of a round.
 
-    merge : RowsMerge, whose word_prior_step is None if there is nothing to learn
+    merge : RowsMerge of the round
+    sums : the row_sums of all shards, in their order
+    ends_pass : whether it is the last round of a pass over the corpus
     """
-    if merge.word_prior_step is None:
-        return start
-    state, method = start.state, start.estimator._method()
-    mean = mean_log_of_sums(state.words, np.concatenate(sums), method.unit(state), state.word_prior.base)
-    return start.followed_by(method.learn_word_prior(state, mean, merge.word_prior_step))
+    state, method = start.state, start.method
+    if merge.word_prior_step is not None:
+        mean = mean_log_of_sums(state.words, np.concatenate(sums), method.unit(state), state.word_prior.base)
+        state = method.learn_word_prior(state, mean, merge.word_prior_step)
+    return start.followed_by(replace(state, n_passes=state.n_passes + ends_pass))
 
 
-def end_pass(start):
-    """Return the RoundStart after one more pass over the corpus."""
-    return start.followed_by(replace(start.state, n_passes=start.state.n_passes + 1))
+def merge_whole(start, rows, updates, is_first_visit=True, ends_pass=False):
+    """Merge the LaneUpdates of a round where rows are those of all words; returns the start and the rows."""
+    start, merge = merge_lanes(start, [update.summary for update in updates], is_first_visit)
+    rows = merge_rows(rows, merge, updates)
+    return learn_from_rows(start, merge, [row_sums(start, 0, len(rows), rows)], ends_pass), rows
 
 
 # From and to plain models
@@ -596,24 +432,28 @@ def end_pass(start):
 def finish(start, rows):
     """Return the fitted estimator with the rows of all shards, in their order."""
     model, _ = start.estimator._unfitted()
-    model._state = with_rows(start.state, np.concatenate(rows))
+    model._state = start.state_with(np.concatenate(rows))
     return model
 
 
-def start_of(estimator):
-    """Return the RoundStart of a fitted estimator, whose parameters are adopted."""
+def start_of(estimator, n_new=0):
+    """Return the RoundStart of a fitted estimator, whose parameters are adopted.
+
+    n_new : documents by which its corpus has grown
+    """
     check_lanes(estimator)
     check_is_fitted(estimator)
     model = snapshot(estimator)._checked()
     model._check_settings()
-    method, state = model._method(), model._state
-    method.check_continuation(state)
-    state = method.adopted(with_rows(state, np.empty((0, state.words.n_topics))))
-    return RoundStart.of(model, replace(state, words=state.words.folded()))
+    method = model._method()
+    method.check_continuation(model._state)
+    state = method.adopted(without_rows(model._state))
+    words, corpus_size = state.words.folded(), state.corpus_size + n_new
+    return RoundStart.of(model, replace(state, words=words, corpus_size=corpus_size))
 
 
-def rows_of(estimator, words):
-    """The rows of some words of a fitted estimator, as its RoundStart goes on with them."""
+def rows_of(estimator, words=slice(None)):
+    """The rows of words of a fitted estimator, as its RoundStart goes on with them."""
     counts = estimator._state.words
     return counts.store[words] * counts.scale
 

@@ -46,7 +46,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     components_init: ArrayLike | None = None
     shuffle: bool
 
-    # Raises ValueError for options without a rule for lanes (see _lanes.py); None: the method has no rule.
+    # Raises ValueError for options without a rule for lanes (see _lanes.py); None: the class has no rule.
     _check_lanes: Callable[[], None] | None = None
 
     _state: Any

@@ -113,20 +113,26 @@ def _described(model):
         except TypeError as error:
             raise TypeError(f"the parameter {name} of {cls.__name__} cannot be stored: {error}") from None
         arrays |= {f"parameters/{name}{part}": array for part, array in parts.items()}
-    fitted = fitted_of(model)
-    of_training = {name: array for name, array in fitted.items() if isinstance(array, np.ndarray)}
+    values, of_training = described_fitted(fitted_of(model))
     features = attributes.get(NAMES)
     header = {
         "format": FORMAT,
         "class": cls.__name__,
         "version": sktopic.__version__,
         "parameters": parameters,
-        "fitted": {name: _encoded(fitted[name]) for name in fitted if name not in of_training},
+        "fitted": values,
         "feature_names": None if features is None else list(features),
         "topic_names": attributes.get(TOPIC_NAMES) or None,
         "output": attributes.get(OUTPUT, {}).get("transform"),
     }
-    return header, arrays | {f"fitted/{name}": array for name, array in of_training.items()}
+    return header, arrays | of_training
+
+
+def described_fitted(fitted):
+    """What `fitted_of` has found: values as a header has them under "fitted", and arrays by their names."""
+    arrays = {f"fitted/{name}": each for name, each in fitted.items() if isinstance(each, np.ndarray)}
+    values = {name: _encoded(each) for name, each in fitted.items() if f"fitted/{name}" not in arrays}
+    return values, arrays
 
 
 def _described_parameter(value):
@@ -173,22 +179,15 @@ def _model_of(archive, classes, mapped, verify):
     if header.get("format") != FORMAT:
         raise ValueError(f"its format is {header.get('format')!r:.40}, and this version reads {FORMAT!r}")
     _check_names("its header", header, KEYS)
-    name, parameters, fitted = header["class"], header["parameters"], header["fitted"]
+    name, parameters = header["class"], header["parameters"]
     if type(name) is not str or name not in classes:
         raise ValueError(f"its class {name!r:.80} is unknown; known are {', '.join(sorted(classes))}")
     cls = classes[name]
     _check_names(f"parameters of {name}", parameters, {*cls._get_param_names()})
     kind = cls._state_class
-    declared, optional = declared_arrays(kind), optional_names(kind)
-    _check_names("fitted values", fitted, declared_values(kind).keys(), optional)
-    wanted = {f"fitted/{name}" for name in declared}
-    wanted |= {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
-    _check_names("arrays", archive.declared, wanted, {f"fitted/{name}" for name in optional})
+    others = {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
+    found = fitted_in(archive, kind, others, mapped=mapped, verify=verify)
     model = cls(**{name: _parameter(archive, name, value) for name, value in parameters.items()})
-    found = {name: _decoded(value) for name, value in fitted.items()}
-    for name, field in declared.items():
-        if f"fitted/{name}" in archive.declared:
-            found[name] = archive.array(f"fitted/{name}", field.dtype, mapped=mapped, verify=verify)
     for name, value in attributes_of(kind, found).items():
         setattr(model, name, value)
     _set_names(model, header)
@@ -198,6 +197,24 @@ def _model_of(archive, classes, mapped, verify):
         raise ValueError(f"a parameter is not valid: {error}") from error
     check_values(model)
     return model._checked()
+
+
+def fitted_in(archive, kind, others=frozenset(), absent=frozenset(), **reading):
+    """Return what `described_fitted` has described, of a class of states, from an archive.
+
+    others : names of the other arrays that the archive has
+    absent : those of the class that it has not
+    reading : how arrays are read
+    """
+    fitted, declared, optional = archive.header["fitted"], declared_arrays(kind), optional_names(kind)
+    _check_names("fitted values", fitted, declared_values(kind).keys(), optional)
+    wanted = others | {f"fitted/{name}" for name in declared.keys() - absent}
+    _check_names("arrays", archive.declared, wanted, {f"fitted/{name}" for name in optional})
+    found = {name: _decoded(value) for name, value in fitted.items()}
+    for name, field in declared.items():
+        if f"fitted/{name}" in archive.declared:
+            found[name] = archive.array(f"fitted/{name}", field.dtype, **reading)
+    return found
 
 
 def _check_names(what, found, wanted, optional=frozenset()):

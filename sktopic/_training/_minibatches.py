@@ -82,6 +82,31 @@ class MinibatchMethod(Protocol):
         """Return a function that restores the statistics after a long update; None: it changes a copy."""
 
 
+class LaneMethod(MinibatchMethod, Protocol):
+    """What lanes ask of a method beside (see _lanes.py)."""
+
+    rule: Any  # a LinearUpdate
+    learns_word_prior: bool  # whether an update learns the prior of topics from the rows of all words
+
+    def adopted(self, state: Any) -> Any:
+        """Return the state with parameters that were changed since the last call."""
+
+    def check_continuation(self, state: Any) -> None:
+        """Raise ValueError for parameters that cannot change once training has begun."""
+
+    def unit(self, state: Any) -> float:
+        """What one unit of the statistics stands for, in tokens of the corpus."""
+
+    def step_size(self, state: Any, update: Update, t: int | None = None) -> float:
+        """How far an update moves averages; t, if not one more than the updates so far that had words."""
+
+    def absorb_counts(self, state: Any, counts: BatchCounts, update: Update, workers: Workers) -> Any:
+        """Return the state that `absorb` does, but for what is learned from the rows of all words."""
+
+    def learn_word_prior(self, state: Any, mean_log_probability: float, rho: float) -> Any:
+        """Return the state after a step of the prior of topics, where `learns_word_prior`."""
+
+
 class Training(Protocol):
     """The state of an estimator, in the hands of the call that trains it."""
 
@@ -234,14 +259,19 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
         if earlier is not None and earlier.share > 0.0 and counts.n_tokens > 0.0:
             earlier.share *= method.kept(state, update)
         state = method.absorb(state, counts, update, workers)
-        training.state = changed(
-            state,
-            n_updates=state.n_updates + 1,
-            n_samples_seen=state.n_samples_seen + counts.n_documents,
-            corpus_size=state.corpus_size + n_new,
-        )
+        training.state = counted(state, counts.n_documents, n_new=n_new)
     run.monitor.after_update(len(rows))
     return counts
+
+
+def counted(state: MinibatchState, n_documents, n_updates=1, n_new=0) -> Any:
+    """The state with the numbers of updates, and of documents seen and new ones, by weight."""
+    return changed(
+        state,
+        n_updates=state.n_updates + n_updates,
+        n_samples_seen=state.n_samples_seen + n_documents,
+        corpus_size=state.corpus_size + n_new,
+    )
 
 
 def counts_of_batch(method, state: MinibatchState, reader, rows, update: Update, workers) -> BatchCounts:

@@ -52,15 +52,10 @@ class Documents:
 
         key : of that order, or None: as they are
         """
-        if len(self.handles) == 1:
-            handles, bounds = list(self.handles), list(ranges)
-        else:
-            pieces = [first // BLOCK_SIZE for first, _ in ranges]
-            handles = [self.handles[piece] for piece in pieces]
-            bounds = [
-                (first - piece * BLOCK_SIZE, last - piece * BLOCK_SIZE)
-                for (first, last), piece in zip(ranges, pieces)
-            ]
+        size = self.n_documents if len(self.handles) == 1 else BLOCK_SIZE
+        pieces = [first // size for first, _ in ranges]
+        handles = [self.handles[piece] for piece in pieces]
+        bounds = [(a - piece * size, b - piece * size) for (a, b), piece in zip(ranges, pieces)]
         return tasks.submit(name, in_window, handles, bounds, key, number)
 
 
@@ -79,7 +74,7 @@ def documents_of(X: Any, tasks: Any, owner: str, n_features: int | None = None) 
     BlockError, TypeError, ValueError
         For an X that is none of those, or whose blocks hold no counts of equally many words.
     """
-    if is_corpus(X):
+    if isinstance(X, Corpus):
         documents = _sliced(X, tasks)
     elif is_matrix(X):
         if tasks.client is not None:
@@ -94,11 +89,6 @@ def documents_of(X: Any, tasks: Any, owner: str, n_features: int | None = None) 
             f"X has {documents.n_features} features, but {owner} is expecting {n_features} features as input."
         )
     return documents
-
-
-def is_corpus(X):
-    """Whether X is a corpus on disk, which tasks open."""
-    return isinstance(X, Corpus)
 
 
 def is_matrix(X):
@@ -116,7 +106,14 @@ def blocks_to_compute(X):
     # A delayed object seems to have any attribute; an item of a bag is one object.
     if is_collection(X) and (hasattr(type(X), "numblocks") or hasattr(type(X), "map_partitions")):
         if hasattr(X, "numblocks"):
-            return _blocks_of_array(X)
+            if X.ndim != 2:
+                raise ValueError(f"X is a dask array of {X.ndim} dimensions; 2 are allowed.")
+            if X.numblocks[1] != 1:
+                raise ValueError(
+                    f"X has {X.numblocks[1]} blocks of columns; a block has to have all words: "
+                    "X.rechunk({1: -1})."
+                )
+            return X.to_delayed().ravel().tolist()
         if hasattr(X, "map_partitions") and not hasattr(X, "columns"):
             X = X.map_partitions(stacked)  # a bag, whose partitions may be iterators
         return list(X.to_delayed())
@@ -128,30 +125,18 @@ def blocks_to_compute(X):
     )
 
 
-def _blocks_of_array(X):
-    if X.ndim != 2:
-        raise ValueError(f"X is a dask array of {X.ndim} dimensions; 2 are allowed.")
-    if X.numblocks[1] != 1:
-        raise ValueError(
-            f"X has {X.numblocks[1]} blocks of columns; a block has to have all words: X.rechunk({{1: -1}})."
-        )
-    return X.to_delayed().ravel().tolist()
-
-
 def _is_block(block):
     return is_collection(block) or hasattr(block, "key") or is_matrix(block)
 
 
 def computed_blocks(X, tasks):
-    """The blocks of X, which is no corpus on disk: futures of what they are, or here what they are."""
-    if is_matrix(X):
-        raise _in_memory(X)
+    """The blocks of X, no corpus on disk or matrix: futures of what they are, or here what they are."""
     blocks = blocks_to_compute(X)
-    for block in blocks if tasks.client is not None else ():
-        if is_matrix(block):
-            raise _in_memory(block)
     if tasks.client is None:
         return [_computed_here(block, i) for i, block in enumerate(blocks)]
+    for block in blocks:
+        if is_matrix(block):
+            raise _in_memory(block)
     collections = [i for i, block in enumerate(blocks) if is_collection(block)]
     for i, future in zip(collections, tasks.compute([blocks[i] for i in collections])):
         blocks[i] = future
@@ -208,15 +193,23 @@ def _not_computed(number, error):
     return BlockError(f"block {number} of X could not be computed: {type(error).__name__}: {error!s:.500}")
 
 
+def rows_in_parts(ends, first, last):
+    """Where rows first to last are, in parts that end before these rows: number, first and last row in it.
+
+    ends : 0, and the number of the row behind each part
+    """
+    some = range(int(np.searchsorted(ends, first, "right")) - 1, int(np.searchsorted(ends, last, "left")))
+    return [(i, int(max(first - ends[i], 0)), int(min(last, ends[i + 1]) - ends[i])) for i in some]
+
+
 def _piece(checked, ends, rows, tasks, number):
     """A task that returns rows (first, last) of the blocks."""
-    first, last = rows
-    some = range(int(np.searchsorted(ends, first, "right")) - 1, int(np.searchsorted(ends, last, "left")))
-    bounds = [(max(first - ends[i], 0), min(last, ends[i + 1]) - ends[i]) for i in some]
-    if len(some) == 1 and bounds[0] == (0, ends[some[0] + 1] - ends[some[0]]):
-        return checked[some[0]]
-    bounds = [(int(a), int(b)) for a, b in bounds]
-    return tasks.submit(("piece", number), in_window, [checked[i] for i in some], bounds, None, 0)
+    parts = rows_in_parts(ends, *rows)
+    (i, first, last), *others = parts
+    if not others and (first, last) == (0, ends[i + 1] - ends[i]):
+        return checked[i]
+    handles, bounds = [checked[i] for i, _, _ in parts], [(a, b) for _, a, b in parts]
+    return tasks.submit(("piece", number), in_window, handles, bounds, None, 0)
 
 
 def _sliced(handle, tasks):
@@ -265,9 +258,7 @@ def checked_block(block, number, owner, n_features=None):
 
 
 def in_window(handles, bounds, key, number):
-    """Rows of one or several handles, in random order if there is a key."""
-    if len(handles) == 1:
-        handles = handles * len(bounds)
+    """Rows first to last of each handle, in random order if there is a key."""
     rows = [handle[first:last] for handle, (first, last) in zip(handles, bounds)]
     X = rows[0] if len(rows) == 1 else sp.vstack(rows, format="csr")
     return X if key is None else X[random_order(X.shape[0], key, number)]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent import futures
 from concurrent.futures import CancelledError
+from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
@@ -48,20 +49,14 @@ class Here:
     def results(self, tasks: Iterable[Any]) -> list[Any]:
         return list(tasks)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def release(self):
+    def close(self) -> None:
         """Nothing is kept."""
 
 
 class Cluster:
     """Runs tasks on the workers of a client; a future stands for each.
 
-    In the end, however it comes, all futures are released, so that the cluster forgets their tasks.
+    `close` releases all futures, so that the cluster forgets their tasks.
 
     Parameters
     ----------
@@ -159,36 +154,35 @@ class Cluster:
             f"{what}: a fit with a checkpoint goes on from there with resume=True, here or elsewhere."
         )
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.release()
-
-    def release(self):
+    def close(self):
         """Let the cluster forget all tasks."""
         for future in list(self._futures):
             future.release()
 
 
-def find_client(client):
-    """The client given, or the current one of None; ValueError that says what to do if there is none."""
-    if client is not None:
-        if not isinstance(client, import_distributed().Client):
-            raise ValueError(
-                f"client={client!r:.80}: a dask.distributed.Client, None for the current one or False for "
-                "none is allowed."
-            )
-        return client
-    try:
-        return import_distributed().get_client()
-    except ValueError:
-        raise ValueError(
-            "there is no Dask client: start one, client = dask.distributed.Client(...), or give client=False "
-            "for tasks in this process."
-        ) from None
-
-
 def tasks_of(client):
-    """Here for a client that is False, else the Cluster of a client."""
-    return Here() if client is False else Cluster(find_client(client))
+    """Here for a client that is False, else the Cluster of the client, or of the current one for None."""
+    if client is False:
+        return Here()
+    distributed = import_distributed()
+    if client is None:
+        try:
+            client = distributed.get_client()
+        except ValueError:
+            raise ValueError(
+                "there is no Dask client: start one, client = dask.distributed.Client(...), or give "
+                "client=False for tasks in this process."
+            ) from None
+    if not isinstance(client, distributed.Client):
+        raise ValueError(
+            f"client={client!r:.80}: a dask.distributed.Client, None for the current one or False for none "
+            "is allowed."
+        )
+    return Cluster(client)
+
+
+def submit_pair(tasks, name, function, *arguments):
+    """Submit a function that returns two values; returns a task of each of these."""
+    both = tasks.submit(name, function, *arguments)
+    kind, *numbers = name
+    return [tasks.submit((f"{kind}-{i}", *numbers), itemgetter(i), both) for i in range(2)]

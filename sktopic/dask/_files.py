@@ -1,19 +1,26 @@
 """Files that client and workers share: arrays and models, in a local folder or at an address of fsspec."""
 
+import atexit
 import io
 import os
 import posixpath
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 import numpy as np
 
 from sktopic._estimators._lanes import ROUNDING, TOO_LARGE
 from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
 from sktopic._runtime._files import open_regular, real_path, write_file
-from sktopic._runtime._optional import import_fsspec
+from sktopic._runtime._optional import import_dask, import_fsspec
+from sktopic.dask._cluster import Cluster, Here
+
+# Models in scratch folders are there as long as this process, since arrays that are computed later read them.
+_served: dict[str, "Folder"] = {}
 
 
 class Folder:
@@ -35,51 +42,41 @@ class Folder:
     def __repr__(self):
         return f"Folder({self.address!r})"
 
-    def __truediv__(self, name):
-        """A folder within this one."""
-        return Folder(f"{self.address}/{name}")
-
     @property
     def _system(self):
         """The file system of fsspec, and the path in it."""
+        if self.is_local:  # its real path, as versions of fsspec differ in what they list of a link
+            return import_fsspec().filesystem("file"), real_path(self.address)
         return import_fsspec().url_to_fs(self.address)
 
     def create(self, exist_ok: bool = True) -> None:
         """Create the folder, and those that it is in."""
-        if self.is_local:
-            os.makedirs(real_path(self.address), exist_ok=exist_ok)
-        else:
-            system, path = self._system
-            system.makedirs(path, exist_ok=exist_ok)
+        system, path = self._system
+        system.makedirs(path, exist_ok=exist_ok)
 
     def remove(self) -> None:
         """Remove a folder that this process has created, and its files; one that is gone is no error.
 
         A folder within it, which somebody else must have put there, stays.
         """
-        if self.is_local:
+        system, path = self._system
+        for name in self._all_names():
             with suppress(OSError):
-                for name in os.listdir(self.address):
-                    with suppress(OSError):
-                        self.delete(name)
-                os.rmdir(self.address)
-        else:
-            system, path = self._system
-            with suppress(FileNotFoundError):
-                system.rm(path, recursive=True)
+                self.delete(name)
+        with suppress(OSError):
+            system.rmdir(path)
 
     def names(self) -> list[str]:
         """The files that are complete."""
-        names = []
-        if self.is_local:
-            with suppress(FileNotFoundError):
-                names = os.listdir(self.address)
-        else:
-            system, path = self._system
-            system.invalidate_cache()
-            with suppress(FileNotFoundError):  # as stores of objects say where there is no file
-                names = [posixpath.basename(name) for name in system.ls(path, detail=False)]
-        return sorted(name for name in names if not name.endswith(".incomplete"))
+        return sorted(name for name in self._all_names() if not name.endswith(".incomplete"))
+
+    def _all_names(self):
+        system, path = self._system
+        system.invalidate_cache()
+        try:
+            return [posixpath.basename(name) for name in system.ls(path, detail=False)]
+        except FileNotFoundError:  # as stores of objects say where there is no file
+            return []
 
     def write(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         """Write a file by a function of a binary file, in the place of one of the same name."""
@@ -105,12 +102,9 @@ class Folder:
 
     def delete(self, name: str) -> None:
         """Delete a file; one that is not there is no error."""
+        system, path = self._system
         with suppress(FileNotFoundError):
-            if self.is_local:
-                os.unlink(os.path.join(self.address, name))
-            else:
-                system, path = self._system
-                system.rm_file(f"{path}/{name}")
+            system.rm_file(f"{path}/{name}")
 
     def write_arrays(self, name: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Write a file of arrays (see `_array_archive`)."""
@@ -150,3 +144,73 @@ def read_rows(folder: Folder, name: str, shape: tuple[int, int]) -> np.ndarray:
         if not (largest <= TOO_LARGE and rows.min(initial=0.0) >= -ROUNDING * largest):  # as NaN is not
             raise ValueError("it has negative numbers, too large ones, or some that are not finite")
         return rows
+
+
+@contextmanager
+def shared_folder(tasks: Here | Cluster, checkpoint: Any, scratch: Any) -> Iterator[Folder | None]:
+    """The folder of checkpoints, or one for the length of a call; None where none is needed."""
+    if checkpoint is not None:
+        folder = Folder(checkpoint)
+        folder.create()
+        check_visible(tasks, folder)
+        yield folder
+    elif tasks.client is None:
+        yield None
+    else:
+        folder = _new_folder(_scratch_address(scratch), "sktopic")
+        try:
+            check_visible(tasks, folder)
+            yield folder
+        finally:
+            tasks.close()  # before what they read is gone
+            folder.remove()
+
+
+def served_folder(scratch: Any) -> Folder:
+    """The folder for models that tasks read, which is removed when this process ends."""
+    address = _scratch_address(scratch)
+    folder = _served.get(address)
+    if folder is None or (folder.is_local and not os.path.isdir(folder.address)):  # a cleaner came by
+        folder = _served[address] = _new_folder(address, "sktopic-models")
+        atexit.register(folder.remove)
+    return folder
+
+
+def _scratch_address(scratch):
+    if scratch is None:
+        scratch = import_dask().config.get("temporary-directory") or tempfile.gettempdir()
+    return Folder(scratch).address
+
+
+def _new_folder(address, prefix):
+    """A new folder within one."""
+    folder = Folder(f"{address}/{prefix}-{uuid4().hex}")
+    folder.create(exist_ok=False)
+    return folder
+
+
+def check_visible(tasks: Here | Cluster, folder: Folder) -> None:
+    """Raise ValueError unless all workers see what this process writes into a folder."""
+    if tasks.client is None:
+        return
+    name = f"probe-{uuid4().hex}"
+    folder.write(name, lambda file: file.write(b"seen"))
+    try:
+        # One that dies meanwhile is started anew, where it sees what it did.
+        found = tasks.client.run(_sees, folder, name, on_error="ignore")
+    finally:
+        folder.delete(name)
+    blind = sorted(address for address, sees in found.items() if not sees)
+    if blind:
+        raise ValueError(
+            f"{len(blind)} of {len(found)} workers do not see the folder {folder.address}, such as "
+            f"{blind[0]}: give one that all workers and this process see, as checkpoint or "
+            "scratch, or an address of fsspec."
+        )
+
+
+def _sees(folder, name):
+    try:
+        return name in folder.names()
+    except OSError:
+        return False

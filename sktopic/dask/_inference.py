@@ -11,10 +11,11 @@ from functools import reduce
 import numpy as np
 
 from sktopic._documents._block_order import BLOCK_SIZE, blocks_of
+from sktopic._documents._corpus import Corpus
 from sktopic._inference._completion import PerWord
 from sktopic._runtime._optional import import_dask, import_dask_array
 from sktopic._runtime._parallel import Workers
-from sktopic.dask._blocks import block_results, blocks_to_compute, checked_block, computed_blocks, is_corpus
+from sktopic.dask._blocks import block_results, blocks_to_compute, checked_block, computed_blocks
 from sktopic.dask._files import Folder
 
 # Documents of a corpus on disk that one task answers for.
@@ -66,13 +67,13 @@ def lazy_proportions(X, model, served):
     served : ServedModel of it
     """
     da, k = import_dask_array(), model.n_components_
-    blocks = [] if is_corpus(X) else blocks_to_compute(X)
+    blocks = [] if isinstance(X, Corpus) else blocks_to_compute(X)
     dtype = np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
     if hasattr(X, "numblocks"):
         chunks, meta = (X.chunks[0], (k,)), np.empty((0, 0), dtype=dtype)
         return X.map_blocks(proportions_of_block, served, dtype, chunks=chunks, dtype=dtype, meta=meta)
     delayed = import_dask().delayed
-    if is_corpus(X):
+    if isinstance(X, Corpus):
         infer = delayed(proportions_of_rows, pure=True)
         parts = blocks_of(X.shape[0], ROWS_OF_TASK)
         answers = [(infer(X, *part, served, dtype), part[1] - part[0]) for part in parts]
@@ -84,7 +85,7 @@ def lazy_proportions(X, model, served):
 
 def score_of(X, served, tasks):
     """The held-out log-likelihood per word of all documents (see TopicModel.score)."""
-    if is_corpus(X):
+    if isinstance(X, Corpus):
         parts = enumerate(blocks_of(X.shape[0], ROWS_OF_TASK))
         sums = [tasks.submit(("score", i), score_of_rows, X, *part, served) for i, part in parts]
     else:

@@ -1,13 +1,11 @@
 """`DaskTopicModel`: an estimator that is trained, and asked, on a cluster."""
 
-import atexit
 import os
-import tempfile
-from contextlib import contextmanager
+from contextlib import closing
 from copy import copy
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
-from uuid import uuid4
 
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
@@ -15,20 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from sktopic._estimators._lanes import begin, check_lanes, start_of
 from sktopic._estimators._topic_model import AT_LEAST_ONE
 from sktopic._runtime._compat import HasMethods, Interval, StrOptions
-from sktopic._runtime._optional import import_dask
 from sktopic._runtime._progress import Progress
 from sktopic.dask._blocks import documents_of, is_matrix
-from sktopic.dask._checkpoints import Checkpoints, InMemory, check_visible
+from sktopic.dask._checkpoints import Checkpoints
 from sktopic.dask._cluster import TaskFailed, tasks_of
-from sktopic.dask._files import Folder
+from sktopic.dask._files import check_visible, served_folder, shared_folder
 from sktopic.dask._inference import ServedModel, lazy_proportions, score_of
 from sktopic.dask._rounds import Plan, run_rounds
-from sktopic.dask._state import begin_state
+from sktopic.dask._state import begin_state, whole_state
 
 # Each is planned before training begins, with or without documents: so many take seconds.
 MOST_LANES = 4096
-# Models in scratch folders are there as long as this process, since arrays that are computed later read them.
-_served: dict[str, Folder] = {}
 
 
 class DaskTopicModel(BaseEstimator):
@@ -160,22 +155,7 @@ class DaskTopicModel(BaseEstimator):
         RuntimeError
             If scheduler or workers are gone, and do not come back.
         """
-        estimator = self.estimator
-        self._check(estimator)
-        with tasks_of(self.client) as tasks, self._files(tasks, self.checkpoint) as folder:
-            documents = documents_of(X, tasks, type(estimator).__name__)
-            begun = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
-            files = self._checkpoints(folder, documents)
-            plan = self._plan(estimator, documents, int(estimator.max_iter))
-            found = files.read(begun, self.resume, plan.check)
-            begun, _, n_done = found or (begun, None, 0)
-            plan.seed = begun.seed if estimator.shuffle else None
-
-            def state():
-                return begin_state(tasks, begun) if found is None else files.state(tasks, None)
-
-            model = self._run(tasks, plan, state, n_done, files)
-        return self._adopt(model, estimator, plan)
+        return self._train(X, self.estimator, is_fit=True)
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
         """Continue training with one pass over more documents, in their order.
@@ -200,28 +180,42 @@ class DaskTopicModel(BaseEstimator):
         ValueError, RuntimeError
             As in `fit`.
         """
-        fitted = getattr(self, "estimator_", None)
-        estimator = self.estimator if fitted is None else fitted
+        return self._train(X, getattr(self, "estimator_", self.estimator), is_fit=False)
+
+    def _train(self, X, estimator, is_fit):
         self._check(estimator)
-        with tasks_of(self.client) as tasks, self._files(tasks) as folder:
-            n_features = None if fitted is None else fitted.n_features_in_
+        goes_on = not is_fit and hasattr(self, "estimator_")
+        checkpoint = self.checkpoint if is_fit else None
+        n_features = estimator.n_features_in_ if goes_on else None
+        with (
+            closing(tasks_of(self.client)) as tasks,
+            shared_folder(tasks, checkpoint, self.scratch) as folder,
+        ):
             documents = documents_of(X, tasks, type(estimator).__name__, n_features)
-            files = self._checkpoints(folder, documents)
-            if fitted is None:
-                begun = begin(self._in_tasks(estimator, tasks), documents.n_features, documents.n_documents)
+            sent = self._in_tasks(estimator, tasks)
+            if goes_on:
+                begun = start_of(sent, documents.n_documents)
             else:
-                begun = start_of(self._in_tasks(fitted, tasks)).with_more(documents.n_documents)
-
-            def state():
-                if fitted is None:
-                    return begin_state(tasks, begun)
-                return files.given_state(tasks, begun, fitted)
-
-            plan = self._plan(estimator, documents, 1, begun.n_updates, is_fit=False)
-            model = self._run(tasks, plan, state, 0, files)
-        if fitted is not None and hasattr(fitted, "feature_names_in_"):
-            model.feature_names_in_ = fitted.feature_names_in_
-        return self._adopt(model, estimator, plan)
+                begun = begin(sent, documents.n_features, documents.n_documents)
+            plan = Plan(documents, self, estimator, begun.state.n_updates, is_fit)
+            files = None if folder is None else Checkpoints(folder, estimator, self._identity(documents))
+            found = files.read(begun, self.resume, plan.check) if checkpoint is not None else None
+            begun, n_done = found or (begun, 0)
+            plan.seed = begun.state.seed if is_fit and estimator.shuffle else None
+            if found:
+                begin_rounds = partial(files.state, tasks)
+            elif not goes_on:
+                begin_rounds = partial(begin_state, tasks, begun)
+            elif files is None:
+                begin_rounds = partial(whole_state, begun, estimator)
+            else:
+                begin_rounds = partial(files.given_state, tasks, begun, estimator)
+            model = self._run(tasks, plan, begin_rounds, n_done, files)
+        if goes_on and hasattr(estimator, "feature_names_in_"):
+            model.feature_names_in_ = estimator.feature_names_in_
+        model.set_params(n_jobs=estimator.n_jobs)
+        self.estimator_, self.n_merges_ = model, len(plan.rounds)
+        return self
 
     def transform(self, X: Any) -> Any:
         """Infer the topic proportions of documents.
@@ -241,7 +235,9 @@ class DaskTopicModel(BaseEstimator):
         check_is_fitted(self)
         if is_matrix(X):
             return self.estimator_.transform(X)
-        return lazy_proportions(X, self.estimator_, ServedModel.write(self.estimator_, self._served_in()))
+        return lazy_proportions(
+            X, self.estimator_, ServedModel.write(self.estimator_, served_folder(self.scratch))
+        )
 
     def score(self, X: Any, y: object = None) -> float:
         """Held-out log-likelihood per word, by document completion; higher is better.
@@ -266,8 +262,8 @@ class DaskTopicModel(BaseEstimator):
         check_is_fitted(self)
         if is_matrix(X):
             return self.estimator_.score(X)
-        with tasks_of(self.client) as tasks:
-            folder = self._served_in()
+        with closing(tasks_of(self.client)) as tasks:
+            folder = served_folder(self.scratch)
             check_visible(tasks, folder)
             return score_of(X, ServedModel.write(self.estimator_, folder), tasks)
 
@@ -289,14 +285,9 @@ class DaskTopicModel(BaseEstimator):
             estimator.set_params(n_jobs=1)
         return estimator
 
-    def _plan(self, estimator, documents, n_epochs, n_done=0, is_fit=True):
-        settings = int(self.n_lanes), self.merge_every, self.delta_dtype, int(estimator.batch_size)
-        return Plan(documents, *settings, n_epochs, n_done, is_fit)
-
-    def _checkpoints(self, folder, documents):
-        if folder is None:
-            return InMemory()
-        identity = {
+    def _identity(self, documents):
+        """What a checkpoint has to agree on, beside the estimator."""
+        return {
             "n_lanes": int(self.n_lanes),
             "merge_every": self.merge_every,
             "delta_dtype": self.delta_dtype,
@@ -304,62 +295,21 @@ class DaskTopicModel(BaseEstimator):
             "n_features": documents.n_features,
             "documents": documents.digest,
         }
-        return Checkpoints(folder, self.estimator, identity)
 
-    def _run(self, tasks, plan, state, n_done, files):
+    def _run(self, tasks, plan, begin_rounds, n_done, files):
         """Run the rounds of a plan; returns the fitted model."""
-        total, done = plan.n_documents_from(0), plan.n_documents_from(0) - plan.n_documents_from(n_done)
         name = f"{type(self).__name__}.{type(self.estimator).__name__}"
+        total, done = plan.n_documents(plan.rounds), plan.n_documents(plan.rounds[:n_done])
         with Progress(name, total, done=done, shown=bool(self.verbose)) as progress:
-            every = int(self.checkpoint_every)
             try:
-                return run_rounds(tasks, plan, state, n_done, files, every, progress)
+                return run_rounds(
+                    tasks, plan, begin_rounds, n_done, files, int(self.checkpoint_every), progress
+                )
             except TaskFailed as failed:
                 raise failed.error from None
-
-    def _adopt(self, model, estimator, plan):
-        model.set_params(n_jobs=estimator.n_jobs)
-        self.estimator_, self.n_merges_ = model, len(plan.rounds)
-        return self
 
     @property
     def n_features_in_(self) -> int:
         """Number of words."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.n_features_in_
-
-    @contextmanager
-    def _files(self, tasks, checkpoint=None):
-        """The folder of checkpoints, or one for the length of a call; None where none is needed."""
-        if checkpoint is not None:
-            folder = Folder(checkpoint)
-            folder.create()
-            check_visible(tasks, folder)
-            yield folder
-        elif tasks.client is None:
-            yield None
-        else:
-            folder = self._scratch() / f"sktopic-{uuid4().hex}"
-            folder.create(exist_ok=False)
-            try:
-                check_visible(tasks, folder)
-                yield folder
-            finally:
-                tasks.release()  # before what they read is gone
-                folder.remove()
-
-    def _scratch(self):
-        if self.scratch is not None:
-            return Folder(self.scratch)
-        return Folder(import_dask().config.get("temporary-directory") or tempfile.gettempdir())
-
-    def _served_in(self):
-        """The folder for models that tasks read, which is removed when this process ends."""
-        scratch = self._scratch()
-        folder = _served.get(scratch.address)
-        if folder is None or (folder.is_local and not os.path.isdir(folder.address)):  # a cleaner came by
-            folder = scratch / f"sktopic-models-{uuid4().hex}"
-            folder.create(exist_ok=False)
-            atexit.register(folder.remove)
-            _served[scratch.address] = folder
-        return _served[scratch.address]

@@ -1,4 +1,4 @@
-"""The loop over rounds: which documents each lane has, and what is submitted when."""
+"""The loop over rounds: when lanes are merged, which documents each has, and what is submitted when."""
 
 from collections import deque
 from itertools import pairwise
@@ -6,13 +6,32 @@ from itertools import pairwise
 import numpy as np
 
 from sktopic._documents._block_order import blocks_of, dealt, permuted, windows
-from sktopic._estimators._lane_schedule import rounds
+from sktopic._estimators._lanes import finish
 from sktopic._kernels._rng import combine_keys
 from sktopic._training._minibatches import SHUFFLE_KEY
+from sktopic.dask._blocks import rows_in_parts
 from sktopic.dask._state import Round
 
+# The choice "auto": as many mini-batches as a share of those before, so that lanes stay close to each other
+# while topics form and seldom wait for each other later (benchmarks/lanes.py).
+GROWTH = 16
+MOST_STEPS = 128
 # Rounds that are submitted ahead of the one that the client waits for.
 ROUNDS_AHEAD = 3
+
+
+def rounds(n_steps, merge_every, n_done):
+    """Cut steps, in each of which every lane has a mini-batch, into rounds; yields the steps of each.
+
+    merge_every : the most steps of a round, or "auto"
+    n_done : steps before these, since training began. The first of all is a round of its own.
+    """
+    end = n_done + n_steps
+    while n_done < end:
+        most = max(1, min(MOST_STEPS, n_done // GROWTH)) if merge_every == "auto" else int(merge_every)
+        n = min(most if n_done > 0 else 1, end - n_done)
+        yield n
+        n_done += n
 
 
 class Deal:
@@ -35,123 +54,105 @@ class Deal:
             np.cumsum([0, *(sum(last - first for first, last in window) for window in lane)])
             for lane in self._windows
         ]
-        self.sizes = [int(ends[-1]) for ends in self._ends]
-        self._read = {}
+        # The windows that the last chunk of a lane has read: the next one may go on within them.
+        self._read = [{} for _ in parts]
 
     def chunk(self, tasks, lane, first, last):
         """Tasks that return windows, and bounds of rows within these: documents first to last of a lane."""
-        ends = self._ends[lane]
-        first, last = min(first, self.sizes[lane]), min(last, self.sizes[lane])
-        begin = min(int(np.searchsorted(ends, first, "right")) - 1, max(len(ends) - 2, 0))
-        some = range(begin, max(int(np.searchsorted(ends, last, "left")), begin + 1))
-        # What a lane is past is not read again; a lane without documents reads the first window of another.
-        self._read = {at: task for at, task in self._read.items() if at[0] != lane or at[1] >= begin}
-        if not self._windows[lane]:
-            return [self._window(tasks, self.sizes.index(max(self.sizes)), 0)], [(0, 0)]
-        bounds = [(int(max(first - ends[i], 0)), int(min(last, ends[i + 1]) - ends[i])) for i in some]
-        return [self._window(tasks, lane, i) for i in some], bounds
+        ends, read = self._ends[lane], self._read[lane]
+        parts = rows_in_parts(ends, min(first, ends[-1]), min(last, ends[-1]))
+        self._read[lane] = {i: read[i] if i in read else self._window(tasks, lane, i) for i, _, _ in parts}
+        return list(self._read[lane].values()), [(a, b) for _, a, b in parts]
 
     def _window(self, tasks, lane, i):
-        if (lane, i) not in self._read:
-            key = None if self._key is None else combine_keys(self._key, lane)
-            name = "window", self.epoch, lane, i
-            ranges = self._windows[lane][i]
-            self._read[lane, i] = self._documents.window(tasks, name, ranges, key, i)
-        return self._read[lane, i]
+        key = None if self._key is None else combine_keys(self._key, lane)
+        name, ranges = ("window", self.epoch, lane, i), self._windows[lane][i]
+        return self._documents.window(tasks, name, ranges, key, i)
 
 
 class Plan:
-    """The rounds of a fit: they follow from numbers alone.
+    """The rounds of a call: they follow from numbers alone.
 
     Parameters
     ----------
     documents : Documents
-    n_lanes, merge_every, delta_dtype : of DaskTopicModel
-    batch_size, n_epochs : of the estimator
+    settings : DaskTopicModel
+    estimator : that is trained
     n_done : updates of the model before
-    is_fit : whether the model counts its passes
+    is_fit : whether there are passes, which the model counts; else all documents are visited once
 
     Attributes
     ----------
     seed : of the model, whose documents are visited in random orders; or None: in their own order
     """
 
-    def __init__(self, documents, n_lanes, merge_every, delta_dtype, batch_size, n_epochs, n_done, is_fit):
-        self.n_lanes, self.seed, self._documents, self._deal = n_lanes, None, documents, None
-        self._sizes = sizes = [
-            b - a for a, b in pairwise(documents.n_documents * i // n_lanes for i in range(n_lanes + 1))
-        ]
-        n_full, n_all = min(sizes) // batch_size, -(-max(sizes) // batch_size)
+    def __init__(self, documents, settings, estimator, n_done, is_fit):
+        self.n_lanes, self.seed, self._documents, self._deal = int(settings.n_lanes), None, documents, None
+        ends = (documents.n_documents * i // self.n_lanes for i in range(self.n_lanes + 1))
+        self._sizes, batch_size = [b - a for a, b in pairwise(ends)], int(estimator.batch_size)
+        n_full, n_all = min(self._sizes) // batch_size, -(-max(self._sizes) // batch_size)
         self.rounds, self.n_updates = [], [n_done]
-        for epoch in range(n_epochs):
+        for epoch in range(int(estimator.max_iter) if is_fit else 1):
             first = 0
             # The steps in which all lanes have as many documents; the last is a round of its own.
-            for n_steps in (*rounds(n_full, merge_every, n_done), *[1] * (n_all - n_full)):
-                is_last = is_fit and first + n_steps == n_all
-                self.rounds.append(
-                    Round(len(self.rounds), epoch, first, n_steps, is_last, batch_size, delta_dtype)
+            for n_steps in (*rounds(n_full, settings.merge_every, n_done), *[1] * (n_all - n_full)):
+                round_ = Round(
+                    number=len(self.rounds),
+                    epoch=epoch,
+                    first_step=first,
+                    n_steps=n_steps,
+                    ends_epoch=is_fit and first + n_steps == n_all,
+                    batch_size=batch_size,
+                    delta_dtype=settings.delta_dtype,
                 )
+                self.rounds.append(round_)
                 first, n_done = first + n_steps, n_done + n_steps
                 self.n_updates.append(n_done)
 
-    def _deal_of(self, epoch):
-        """The Deal of an epoch, which is kept until the next."""
-        if self._deal is None or self._deal.epoch != epoch:
-            key = None if self.seed is None else combine_keys(self.seed, SHUFFLE_KEY, epoch)
-            self._deal = Deal(self._documents, self.n_lanes, key, epoch)
-        return self._deal
-
     def chunks(self, tasks, round_):
         """What each lane reads in a round."""
-        deal, size = self._deal_of(round_.epoch), round_.batch_size
-        first, last = round_.first_step * size, (round_.first_step + round_.n_steps) * size
-        return [deal.chunk(tasks, lane, first, last) for lane in range(self.n_lanes)]
+        if self._deal is None or self._deal.epoch != round_.epoch:
+            key = None if self.seed is None else combine_keys(self.seed, SHUFFLE_KEY, round_.epoch)
+            self._deal = Deal(self._documents, self.n_lanes, key, round_.epoch)
+        return [self._deal.chunk(tasks, lane, *round_.bounds) for lane in range(self.n_lanes)]
 
     def check(self, start, n_done):
         """Raise ValueError if a RoundStart after n_done rounds cannot be one of this plan."""
         if n_done > len(self.rounds):
             raise ValueError(f"it is of {n_done} merges, where {len(self.rounds)} are all")
-        if start.n_updates != self.n_updates[n_done]:
+        if start.state.n_updates != self.n_updates[n_done]:
             raise ValueError(
-                f"it has {start.n_updates} updates after {n_done} merges, where {self.n_updates[n_done]} are "
-                "needed; other versions may merge at other times"
+                f"it has {start.state.n_updates} updates after {n_done} merges, where "
+                f"{self.n_updates[n_done]} are needed; other versions may merge at other times"
             )
 
-    def n_documents(self, round_):
-        """Documents of all lanes in a round."""
-        size = round_.batch_size
-        first, last = round_.first_step * size, (round_.first_step + round_.n_steps) * size
-        return sum(min(last, n) - min(first, n) for n in self._sizes)
-
-    def n_documents_from(self, n_done):
-        """Documents of the rounds from number n_done on."""
-        return sum(map(self.n_documents, self.rounds[n_done:]))
+    def n_documents(self, rounds):
+        """Documents of all lanes in some rounds."""
+        bounds = [round_.bounds for round_ in rounds]
+        return sum(min(last, n) - min(first, n) for first, last in bounds for n in self._sizes)
 
 
-def run_rounds(tasks, plan, start, n_done, files, every, progress):
+def run_rounds(tasks, plan, begin, n_done, files, every, progress):
     """Run the rounds of a plan from number n_done on; returns the fitted model.
 
-    start : returns the State before them, which is let go after the first, as each is after the next
+    begin : returns the MergedState before them, which is let go after the first, as each is after the next
+    files : Checkpoints, or None in this process
     every : rounds from one file to the next, which cuts the state from the tasks that it came from
     """
-    state, pending = start(), deque()
+    state, pending = begin(), deque()
     ahead = 0 if tasks.client is None else ROUNDS_AHEAD
-
-    def wait(most):
-        """Wait until at most so many rounds are pending."""
-        while len(pending) > most:
-            round_, done = pending.popleft()
-            tasks.wait([done])
-            progress.advance(plan.n_documents(round_))
-
     for round_ in plan.rounds[n_done:]:
         state = state.advance(tasks, round_, plan.chunks(tasks, round_))
-        pending.append((round_, state.done(tasks, round_)))
-        wait(ahead)
+        pending.append((round_, state.start))
         n_done = round_.number + 1
-        if n_done % every == 0 or n_done == len(plan.rounds):
-            wait(0)
+        is_last = n_done == len(plan.rounds)
+        is_saved = is_last or n_done % every == 0
+        while len(pending) > (0 if is_saved else ahead):
+            earlier, start = pending.popleft()
+            tasks.wait([start])
+            progress.advance(plan.n_documents([earlier]))
+        if is_saved and files is not None:
             files.write(tasks, state, n_done)
-            if n_done < len(plan.rounds):
-                state = files.state(tasks, state)
-    return files.model(tasks, state)
+            if not is_last:
+                state = files.state(tasks)
+    return finish(state.start, state.rows) if files is None else files.model()

@@ -1,37 +1,42 @@
 """The merged state of lanes, and a round as tasks: the updates of all lanes, and their merge.
 
-Where the rows of all words are few, they are one part, and a round is one task for each lane and one that
+Where the rows of all words are few, they are one shard, and a round is one task for each lane and one that
 merges. Else each shard of words is merged on its own, and lanes are sent the rows of their documents' words.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from sktopic._estimators._lane_updates import LaneUpdate
 from sktopic._estimators._lanes import (
     N_WORD_PARTS,
-    end_pass,
     initial_rows,
     learn_from_rows,
     local_update,
     merge_lanes,
     merge_rows,
+    merge_whole,
     narrowed,
     row_sums,
+    rows_of,
     set_initial_totals,
     word_bounds,
 )
 from sktopic.dask._blocks import in_window
-from sktopic.dask._files import read_rows, write_rows
+from sktopic.dask._cluster import submit_pair
 
 # Bytes of rows above which words are divided into shards.
 SHARD_BYTES = 1 << 26
 
 
-def n_shards_of(n_features, n_topics):
-    """Into how many shards words are divided."""
-    return min(max(1, -(-n_features * n_topics * 8 // SHARD_BYTES)), N_WORD_PARTS)
+def shards_of(start):
+    """The shards (first, last) that the words of a model are divided into, last not included."""
+    n_shards = -(-start.n_features * start.n_topics * 8 // SHARD_BYTES)
+    return word_bounds(start.n_features, min(max(1, n_shards), N_WORD_PARTS))
 
 
 @dataclass(frozen=True)
@@ -57,217 +62,109 @@ class Round:
     batch_size: int
     delta_dtype: str
 
+    @property
+    def bounds(self):
+        """The documents of each lane, first to last in this pass, if it has as many."""
+        return self.first_step * self.batch_size, (self.first_step + self.n_steps) * self.batch_size
 
-class State(ABC):
-    """The merged state as tasks that return it."""
 
-    @abstractmethod
+@dataclass(frozen=True)
+class MergedState:
+    """The state after a round, as tasks.
+
+    Attributes
+    ----------
+    start : task of the RoundStart, which ends when the rows are merged; or that itself
+    rows : task of the rows of each shard
+    bounds : the shards (see shards_of)
+    """
+
+    start: Any
+    rows: list[Any]
+    bounds: list[tuple[int, int]]
+
     def advance(self, tasks, round_, chunks):
-        """Return the State after a Round, given windows and the bounds of rows in these for each lane."""
+        """Return the state after a Round.
 
-    @abstractmethod
-    def saved(self, tasks, folder, prefix):
-        """Tasks that write the rows into files and return nothing, and one that returns the RoundStart."""
+        chunks : for each lane, windows of documents, and the bounds of its own rows in these
+        """
+        number, is_first_visit = round_.number, round_.epoch == 0
+        if len(self.rows) == 1:
+            (rows,) = self.rows
+            updates = [
+                tasks.submit(("update", number, lane), updated, self.start, rows, *chunk, lane, round_)
+                for lane, chunk in enumerate(chunks)
+            ]
+            merged = merge_whole, self.start, rows, updates, is_first_visit, round_.ends_epoch
+            start, rows = submit_pair(tasks, ("merge", number), *merged)
+            return MergedState(start, [rows], self.bounds)
+        updates = [self._update(tasks, chunk, lane, round_) for lane, chunk in enumerate(chunks)]
+        summaries = [
+            tasks.submit(("summary", number, lane), attrgetter("summary"), update)
+            for lane, update in enumerate(updates)
+        ]
+        merged = merge_lanes, self.start, summaries, is_first_visit
+        start, merge = submit_pair(tasks, ("merge", number), *merged)
+        rows, sums = [], []
+        for i, words in enumerate(self.bounds):
+            parts = [
+                tasks.submit(("part", number, lane, i), LaneUpdate.rows_of, update, *words)
+                for lane, update in enumerate(updates)
+            ]
+            rows.append(tasks.submit(("merge-rows", number, i), merge_rows, self.rows[i], merge, parts))
+            sums.append(tasks.submit(("sums", number, i), row_sums, start, *words, rows[i]))
+        start = tasks.submit(("learn", number), learn_from_rows, start, merge, sums, round_.ends_epoch)
+        return MergedState(start, rows, self.bounds)
 
-    @abstractmethod
-    def done(self, tasks, round_):
-        """A task that ends when the state after a Round is there."""
-
-    @abstractmethod
-    def collected(self):
-        """The start, and the rows of each shard; where tasks ran in this process."""
+    def _update(self, tasks, chunk, lane, round_):
+        """The task of a lane's update, which is sent the rows of its words by all shards."""
+        name = round_.number, lane
+        words, batches = submit_pair(tasks, ("batches", *name), batches_of, *chunk, round_)
+        gathered = [
+            tasks.submit(("gather", *name, i), rows_of_words, rows, *self.bounds[i], words)
+            for i, rows in enumerate(self.rows)
+        ]
+        arguments = self.start, gathered, words, batches, lane, round_
+        return tasks.submit(("update", *name), updated_by_shards, *arguments)
 
 
 def begin_state(tasks, start):
-    """The State before the first update."""
-    bounds = word_bounds(start.n_features, n_shards_of(start.n_features, start.n_topics))
-    if len(bounds) == 1:
-        return Whole(tasks.submit(("begin",), begin_whole, start, *bounds[0]), bounds)
-    begun = [tasks.submit(("begin", i), initial_rows, start, *words) for i, words in enumerate(bounds)]
-    totals = [tasks.submit(("begin-totals", i), second, pair) for i, pair in enumerate(begun)]
-    rows = [tasks.submit(("begin-rows", i), first, pair) for i, pair in enumerate(begun)]
-    return Shards(tasks.submit(("begin-start",), set_initial_totals, start, totals), rows, bounds)
+    """The MergedState before the first update."""
+    bounds = shards_of(start)
+    begun = [submit_pair(tasks, ("begin", i), initial_rows, start, *words) for i, words in enumerate(bounds)]
+    totals = [sums for _, sums in begun]
+    start = tasks.submit(("begin-start",), set_initial_totals, start, totals)
+    return MergedState(start, [rows for rows, _ in begun], bounds)
 
 
-def loaded_state(tasks, folder, prefix, start, bounds):
-    """The State that was written into files."""
-    load = [
-        tasks.submit(
-            (f"load-{prefix}", i), read_rows, folder, rows_name(prefix, i), (last - first, start.n_topics)
-        )
-        for i, (first, last) in enumerate(bounds)
-    ]
-    if len(bounds) == 1:
-        return Whole(tasks.submit((f"state-{prefix}",), pair, start, load[0]), bounds)
-    return Shards(tasks.submit((f"start-{prefix}",), identity, start), load, bounds)
-
-
-class Whole(State):
-    """RoundStart and rows of all words, which one task returns."""
-
-    def __init__(self, state, bounds):
-        self._state, self.bounds = state, bounds
-
-    def advance(self, tasks, round_, chunks):
-        updates = [
-            tasks.submit(("update", round_.number, lane), lane_of_whole, self._state, *chunk, lane, round_)
-            for lane, chunk in enumerate(chunks)
-        ]
-        merged = tasks.submit(("merge", round_.number), merge_whole, self._state, updates, round_)
-        return Whole(merged, self.bounds)
-
-    def saved(self, tasks, folder, prefix):
-        return tasks.submit((f"save-{prefix}",), write_whole, folder, prefix, self._state), []
-
-    def done(self, tasks, round_):
-        return tasks.submit(("done", round_.number), nothing, self._state)
-
-    def collected(self):
-        start, rows = self._state
-        return start, [rows]
-
-
-class Shards(State):
-    """The start, and the rows of each shard of words, which a task each returns."""
-
-    def __init__(self, start, rows, bounds):
-        self._start, self._rows, self.bounds = start, rows, bounds
-
-    def advance(self, tasks, round_, chunks):
-        number = round_.number
-        updates = [self._update(tasks, round_, lane, chunk) for lane, chunk in enumerate(chunks)]
-        summaries = [
-            tasks.submit(("summary", number, lane), summary_of, update) for lane, update in enumerate(updates)
-        ]
-        merged = tasks.submit(("merge-start", number), merge_lanes, self._start, summaries, round_.epoch == 0)
-        start = tasks.submit(("start", number), first, merged)
-        merge = tasks.submit(("how", number), second, merged)
-        rows = []
-        for i, words in enumerate(self.bounds):
-            parts = [
-                tasks.submit(("part", number, lane, i), part_of, update, *words)
-                for lane, update in enumerate(updates)
-            ]
-            rows.append(tasks.submit(("merge", number, i), merge_rows, self._rows[i], merge, parts))
-        sums = [
-            tasks.submit(("sums", number, i), row_sums_of, start, *words, rows[i])
-            for i, words in enumerate(self.bounds)
-        ]
-        start = tasks.submit(("learn", number), learnt, start, merge, sums, round_)
-        return Shards(start, rows, self.bounds)
-
-    def _update(self, tasks, round_, lane, chunk):
-        name = round_.number, lane
-        documents = tasks.submit(("documents", *name), cut, *chunk, round_)
-        words = tasks.submit(("words", *name), first, documents)
-        gathered = [
-            tasks.submit(("gather", *name, i), rows_of_words, rows, *self.bounds[i], words)
-            for i, rows in enumerate(self._rows)
-        ]
-        return tasks.submit(("update", *name), lane_of_shards, self._start, documents, gathered, lane, round_)
-
-    def saved(self, tasks, folder, prefix):
-        writes = [
-            tasks.submit((f"save-{prefix}", i), write_rows, folder, rows_name(prefix, i), rows)
-            for i, rows in enumerate(self._rows)
-        ]
-        return tasks.submit((f"saved-{prefix}",), identity, self._start), writes
-
-    def done(self, tasks, round_):
-        return tasks.submit(("done", round_.number), nothing, self._start, self._rows)
-
-    def collected(self):
-        return self._start, self._rows
-
-
-def rows_name(prefix, shard):
-    """The name of the file with the rows of a shard."""
-    return f"{prefix}-rows-{shard:05d}"
+def whole_state(start, model):
+    """The MergedState of a fitted model in this process."""
+    return MergedState(start, [rows_of(model)], word_bounds(start.n_features, 1))
 
 
 # Tasks
 
 
-def begin_whole(start, first_word, last_word):
-    rows, totals = initial_rows(start, first_word, last_word)
-    return set_initial_totals(start, [totals]), rows
-
-
-def cut(windows, bounds, round_):
-    """The words of documents, and these in batches with the positions of words in the place of words."""
+def batches_of(windows, bounds, round_):
+    """The words of a lane's documents, and these in batches, with positions in the words as columns."""
+    if not windows:
+        return np.empty(0, dtype=np.int64), [sp.csr_array((0, 0))] * round_.n_steps
     X, size = in_window(windows, bounds, None, 0), round_.batch_size
     return narrowed([X[step * size : (step + 1) * size] for step in range(round_.n_steps)])
 
 
-def lane_of_whole(state, windows, bounds, lane, round_):
-    start, rows = state
-    words, batches = cut(windows, bounds, round_)
-    return _lane(start, words, rows, batches, lane, round_, at=words)
+def updated(start, rows, windows, bounds, lane, round_):
+    """The LaneUpdate of documents, given the rows of all words."""
+    words, batches = batches_of(windows, bounds, round_)
+    return local_update(start, words, rows, batches, lane, round_.delta_dtype, at=words)
 
 
-def lane_of_shards(start, documents, gathered, lane, round_):
-    words, batches = documents
-    return _lane(start, words, np.concatenate(gathered), batches, lane, round_)
-
-
-def _lane(start, words, rows, batches, lane, round_, at=None):
-    return local_update(start, words, rows, batches, lane, np.dtype(round_.delta_dtype), at)
+def updated_by_shards(start, gathered, words, batches, lane, round_):
+    """The LaneUpdate of batches, given the rows of their words in each shard."""
+    return local_update(start, words, np.concatenate(gathered), batches, lane, round_.delta_dtype)
 
 
 def rows_of_words(rows, first_word, last_word, words):
     """The rows of those of the words that a shard has."""
     some = words[np.searchsorted(words, first_word) : np.searchsorted(words, last_word)]
     return rows[some - first_word]
-
-
-def summary_of(update):
-    return update.summary
-
-
-def part_of(update, first_word, last_word):
-    return update.rows_of(first_word, last_word)
-
-
-def merge_whole(state, updates, round_):
-    start, rows = state
-    start, merge = merge_lanes(start, [update.summary for update in updates], round_.epoch == 0)
-    rows = merge_rows(rows, merge, [update.rows_of(0, len(rows)) for update in updates])
-    return learnt(start, merge, [row_sums_of(start, 0, len(rows), rows)], round_), rows
-
-
-def row_sums_of(start, first_word, last_word, rows):
-    """What priors learn from the rows of a shard, if they learn."""
-    return row_sums(start, first_word, last_word, rows) if start.learns_word_prior else None
-
-
-def learnt(start, merge, sums, round_):
-    """The RoundStart after a round."""
-    if start.learns_word_prior:
-        start = learn_from_rows(start, merge, sums)
-    return end_pass(start) if round_.ends_epoch else start
-
-
-def write_whole(folder, prefix, state):
-    start, rows = state
-    write_rows(folder, rows_name(prefix, 0), rows)
-    return start
-
-
-def pair(one, other):
-    return one, other
-
-
-def first(values):
-    return values[0]
-
-
-def second(values):
-    return values[1]
-
-
-def identity(value):
-    return value
-
-
-def nothing(*values):
-    """Return nothing of what there is then."""

@@ -242,3 +242,6 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
             start_from=self._random_start(),
             keeps_places=bool(self._topic_names),
         )
+
+    def _check_lanes(self):
+        """All options have a rule for lanes."""

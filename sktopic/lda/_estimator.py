@@ -35,9 +35,6 @@ class MinibatchLDAEstimator(MinibatchEstimator):
         check_prior(self.doc_topic_prior, self.n_components)
         check_topic_word_prior(self.topic_word_prior, self.n_components)
 
-    def _check_lanes(self):
-        """Raise ValueError for options without a rule for lanes."""
-
     # Parts of a method, from parameters that most estimators have
 
     def _doc_prior(self, rule="fixed-point", shape=1.0, rate=1.0):

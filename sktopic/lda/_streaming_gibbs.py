@@ -193,3 +193,6 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
             start_from=self._random_start(),
             keeps_places=bool(self._topic_names),
         )
+
+    def _check_lanes(self):
+        """All options have a rule for lanes."""

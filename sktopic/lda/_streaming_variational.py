@@ -204,3 +204,6 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
             start_from=self._random_start(leaning=LEANING),
             keeps_places=bool(self._topic_names),
         )
+
+    def _check_lanes(self):
+        """All options have a rule for lanes."""
