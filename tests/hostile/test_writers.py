@@ -258,7 +258,8 @@ def test_a_killed_computation_goes_on_to_the_same_result(name, tmp_path):
         else:
             killed(compute_anew, name, folder, rng.randint(1, n_changes))
         for path in folder.rglob("*.json"):
-            json.loads(path.read_bytes())
+            if path.parent.suffix != ".incomplete":
+                json.loads(path.read_bytes())
         begun = [path for path in folder.iterdir() if path.is_dir()]
         assert set(in_child(compute, name, begun)) == {expected}, f"kill {i}"
 
