@@ -40,6 +40,7 @@ FORMAT = "sktopic corpus"
 SCHEMA = 1
 KEYS = {"format", "schema", "shape", "nnz", "arrays"}
 MOST_HEADER_BYTES = 1 << 20
+NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 # Numbers of entries from which indices have 64 bits.
 LARGE = 2**31
 MATRIX = "indptr", "indices", "data"
@@ -145,22 +146,27 @@ class Corpus:
         self.dtype = self._arrays["data"].dtype
 
     def _is_mapped(self, verify):
-        """Map the files of the folder; whether they could be, before another took its name."""
-        with _opened(self.path) as (folder, is_replaced):
-            try:
-                text = _read_header(folder, self._file(HEADER))
-                self._digest = sha256(text).hexdigest()
-                with _naming(self._file(HEADER)):
-                    self.shape, self.nnz, declared = _parsed(text)
-                self._arrays = {}
-                for name, array in declared.items():
-                    with _naming(self._file(file_of(name))):
-                        self._arrays[name] = _mapped(folder, self._file(file_of(name)), array, verify)
-            except FileNotFoundError:
-                if not is_replaced():
-                    raise
-                return False
+        """Map the files of the folder; False if another has taken its name meanwhile."""
+        text, error = _read_header(self._file(HEADER)), None
+        try:
+            self._map(text, verify)
+        except (FileNotFoundError, ValueError) as damaged:
+            error = damaged
+        if _read_header(self._file(HEADER)) != text:
+            return False
+        if error is not None:
+            raise error
         return True
+
+    def _map(self, text, verify):
+        with _naming(self._file(HEADER)):
+            self.shape, self.nnz, declared = _parsed(text)
+        self._digest = sha256(text).hexdigest()
+        self._arrays = {}
+        for name, array in declared.items():
+            path = self._file(file_of(name))
+            with _naming(path):
+                self._arrays[name] = _mapped(path, array, verify)
 
     def _file(self, name):
         return os.path.join(self.path, name)
@@ -290,8 +296,7 @@ def _reopened(path, digest):
 def files_of(path):
     """Names of the files of a corpus, of which the header alone is read; errors as of `open_corpus`."""
     header = os.path.join(path, HEADER)
-    with _opened(path) as (folder, _):
-        text = _read_header(folder, header)
+    text = _read_header(header)
     with _naming(header):
         _, _, declared = _parsed(text)
     return {HEADER, *map(file_of, declared)}
@@ -308,41 +313,16 @@ def _naming(path, reason=""):
 
 @contextmanager
 def _opened(path):
-    """Functions that open files of a folder, and say whether another has taken its name meanwhile."""
-    folder = None
-    if os.open in os.supports_dir_fd:
-        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-
-    def opener(file, flags):
-        name = file if folder is None else os.path.basename(file)
-        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0), dir_fd=folder)  # pipes are not waited for
-
-    def open_file(file):
-        try:
-            return open(file, "rb", opener=opener)
-        except FileNotFoundError as error:
-            raise FileNotFoundError(error.errno, error.strerror, file) from None
-
-    def is_replaced():
-        return folder is not None and not os.path.samestat(os.fstat(folder), os.stat(path))
-
-    try:
-        yield open_file, is_replaced
-    finally:
-        if folder is not None:
-            os.close(folder)
+    """A regular file, open for reading, and its size; pipes are not waited for."""
+    with open(path, "rb", opener=lambda path, flags: os.open(path, flags | NOT_WAITING)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{path} is no regular file")
+        yield file, status.st_size
 
 
-def _regular_size(file, path):
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError(f"{path} is no regular file")
-    return status.st_size
-
-
-def _read_header(folder, path):
-    with folder(path) as file:
-        size = _regular_size(file, path)
+def _read_header(path):
+    with _opened(path) as (file, size):
         if size > MOST_HEADER_BYTES:
             raise ValueError(f"{path} has {size} bytes; {MOST_HEADER_BYTES} are allowed")
         return file.read(size)
@@ -393,12 +373,11 @@ def _typed(name, array, dtypes, length):
     return dtype, array.shape, array.sha256
 
 
-def _mapped(folder, path, declared, verify):
+def _mapped(path, declared, verify):
     """A .npy file as an array, read-only, checked."""
     dtype, shape, digest = declared
     header, n_bytes = npy_header(dtype, shape), math.prod(shape) * dtype.itemsize
-    with folder(path) as file:
-        size = _regular_size(file, path)
+    with _opened(path) as (file, size):
         if size != len(header) + n_bytes:
             raise ValueError(
                 f"it has {size} bytes; with {list(shape)} of {dtype}, {len(header) + n_bytes} are allowed"
