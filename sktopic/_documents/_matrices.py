@@ -95,16 +95,10 @@ def _with_own_indices(X, also_csr):
     for name in INDICES.get(X.format, ()) if X.format != "csr" or also_csr else ():
         array = np.array(getattr(X, name))
         if X.format == "lil":
-            array[:] = _copied_lists(array)
+            for i, each in enumerate(array):
+                array[i] = list(each)
         setattr(own, name, array)
     return own
-
-
-def _copied_lists(lists):
-    copied = np.empty(len(lists), dtype=object)
-    for i, each in enumerate(lists):
-        copied[i] = list(each)
-    return copied
 
 
 def _without_tail(X, n_rows, n_columns):

@@ -133,10 +133,7 @@ class MatrixDocuments(Documents):
 
     def __init__(self, X, sample_weight=None, rows=None):
         self._X, self._sample_weight, self._rows = X, sample_weight, rows
-
-    @property
-    def n_documents(self):
-        return self._X.shape[0] if self._rows is None else len(self._rows)
+        self.n_documents = X.shape[0] if rows is None else len(rows)
 
     def _all_rows(self):
         return np.arange(self._X.shape[0]) if self._rows is None else self._rows
@@ -171,17 +168,13 @@ class MatrixDocuments(Documents):
             return self.n_documents
         return float(self._sample_weight[self._all_rows()].sum())
 
-    def matrix(self):
-        return self._X if self._rows is None else super().matrix()
-
     def batches(self, size, key=None):
-        n, rows, reader = self.n_documents, self._rows, DocumentReader(self._X, self._sample_weight)
+        rows, reader = self._all_rows(), DocumentReader(self._X, self._sample_weight)
         if key is not None:
-            rows = np.arange(n) if rows is None else rows.copy()
+            rows = rows.copy()
             np.random.RandomState(key % 2**32).shuffle(rows)
-        for first in range(0, n, size):
-            last = min(first + size, n)
-            yield reader, np.arange(first, last) if rows is None else rows[first:last]
+        for first in range(0, len(rows), size):
+            yield reader, rows[first : first + size]
 
 
 class CorpusDocuments(MatrixDocuments):
@@ -195,15 +188,9 @@ class CorpusDocuments(MatrixDocuments):
 
     def __init__(self, X, sample_weight=None, rows=None, part=None):
         super().__init__(X, sample_weight, rows)
-        self._part = part
-
-    @property
-    def _n_rows(self):
-        return super().n_documents
-
-    @property
-    def n_documents(self):
-        return self._n_rows if self._part is None else self._part.n_documents
+        self._part, self._n_rows = part, self.n_documents
+        if part is not None:
+            self.n_documents = part.n_documents
 
     def split(self, fraction, key):
         parts = (Part(self._n_rows, fraction, key, held_out) for held_out in (False, True))
@@ -220,9 +207,6 @@ class CorpusDocuments(MatrixDocuments):
         if self._part is None or self._sample_weight is None:
             return super().total_weight()
         return sum(float(self._sample_weight[rows].sum()) for rows in self._windows(None))
-
-    def matrix(self):
-        return super().matrix() if self._part is None else Documents.matrix(self)
 
     def _windows(self, key):
         """Rows, some thousands at a time."""
@@ -399,7 +383,7 @@ class BlockDocuments(Documents):
             return
         order = None
         if isinstance(self._source, Sequence):
-            order = [first for first, _ in permuted([(i, i + 1) for i in range(len(self._sizes))], key)]
+            order = permuted(range(len(self._sizes)), key)
         held = []  # the blocks of a window
 
         def ranges():
