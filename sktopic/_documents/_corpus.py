@@ -139,7 +139,7 @@ class Corpus:
         self.path = os.path.abspath(os.fsdecode(path))
         while not self._is_mapped(verify):
             pass
-        with _naming(self._file("indptr.npy")):
+        with naming(self._file("indptr.npy")):
             first, last = (int(self._arrays["indptr"][i]) for i in (0, -1))
             if (first, last) != (0, self.nnz):
                 raise ValueError(f"rows are from entry {first} to {last}, and should be from 0 to {self.nnz}")
@@ -159,13 +159,13 @@ class Corpus:
         return True
 
     def _map(self, text, verify):
-        with _naming(self._file(HEADER)):
+        with naming(self._file(HEADER)):
             self.shape, self.nnz, declared = _parsed(text)
         self._digest = sha256(text).hexdigest()
         self._arrays = {}
         for name, array in declared.items():
             path = self._file(file_of(name))
-            with _naming(path):
+            with naming(path):
                 self._arrays[name] = _mapped(path, array, verify)
 
     def _file(self, name):
@@ -213,7 +213,7 @@ class Corpus:
         return (self._documents(first, last) for first, last in blocks_of(self.shape[0]))
 
     def _documents(self, first, last):
-        with _naming(self.path, f"documents {first} to {last} are damaged: "):
+        with naming(f"{self.path}: documents {first} to {last} are damaged"):
             bounds = self._arrays["indptr"][first : last + 1].astype(np.int64)
             start, stop = int(bounds[0]), int(bounds[-1])
             if not 0 <= start <= stop <= self.nnz or np.any(bounds[1:] < bounds[:-1]):
@@ -232,12 +232,12 @@ class Corpus:
     def _strings(self, name):
         """Strings as an array of objects, checked."""
         text, ends = self._arrays[name], self._arrays[ends_of(name)]
-        with _naming(self._file(file_of(ends_of(name)))):
+        with naming(self._file(file_of(ends_of(name)))):
             if ends[0] < 0 or np.any(ends[1:] < ends[:-1]) or ends[-1] != len(text):
                 raise ValueError(f"ends of strings do not ascend from 0 to {len(text)}")
         text = text.tobytes()
         strings = np.empty(len(ends), dtype=object)
-        with _naming(self._file(file_of(name))):
+        with naming(self._file(file_of(name))):
             strings[:] = [text[start:end].decode() for start, end in pairwise([0, *ends.tolist()])]
         return strings
 
@@ -297,18 +297,18 @@ def files_of(path):
     """Names of the files of a corpus, of which the header alone is read; errors as of `open_corpus`."""
     header = os.path.join(path, HEADER)
     text = _read_header(header)
-    with _naming(header):
+    with naming(header):
         _, _, declared = _parsed(text)
     return {HEADER, *map(file_of, declared)}
 
 
 @contextmanager
-def _naming(path, reason=""):
-    """Let messages begin with the path of what is damaged."""
+def naming(place):
+    """Let messages of errors begin with the place of what is wrong."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"{path}: {reason}{error}") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place}: {error}") from error
 
 
 @contextmanager

@@ -9,7 +9,6 @@ with the number of documents but their weights, where these are given.
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, pairwise
 from operator import itemgetter
 
@@ -17,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._block_order import BLOCK_SIZE, blocks_of, mixed, permuted, random_order, windows
-from sktopic._documents._corpus import Corpus
+from sktopic._documents._corpus import Corpus, naming
 from sktopic._documents._input_messages import CorpusSummary
 from sktopic._documents._matrices import GROUP_SIZE, DocumentReader, rows_of_documents
 from sktopic._documents._sample_weight import check_sample_weight
@@ -265,7 +264,7 @@ class BlockDocuments(Documents):
         if self._sizes is None:
             blocks = iter(self._source)
             for block in blocks:
-                with _naming(0):
+                with naming("block 0 of X"):
                     first = self._check(block)
                 self._summary.include(first)
                 self._source = chain([block], blocks)  # as it was given: what is read is checked then
@@ -325,7 +324,7 @@ class BlockDocuments(Documents):
         number, known = -1, self._sizes
         numbered = enumerate(self._source) if order is None else ((i, self._source[i]) for i in order)
         for number, block in numbered:
-            with _naming(number):
+            with naming(f"block {number} of X"):
                 X = self._check(block)
                 if known is not None and [X.shape[0]] != known[number : number + 1]:
                     raise ValueError(
@@ -483,15 +482,6 @@ def _stacked(blocks):
     indptr = [X.indptr[:-1].astype(index) + index(first) for (first, _), X in zip(pairwise(bounds), blocks)]
     arrays = data, indices, np.append(np.concatenate(indptr), index(bounds[-1]))
     return sp.csr_array(arrays, shape=(sum(X.shape[0] for X in blocks), blocks[0].shape[1]))
-
-
-@contextmanager
-def _naming(number):
-    """Let an error in a block say which one it is."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"block {number} of X: {error}") from error
 
 
 def _no_blocks():
