@@ -149,10 +149,9 @@ def seed_prior(
     [0, 1, 2, 3, 4]
     """
     n_components = _checked_number(n_components)
-    for name, value in {"weight": weight, "base": base}.items():
-        is_default = name == "base" and value is None
-        if not is_default and not (_is_number(value, Real) and SMALLEST <= value <= LARGEST):
-            raise ValueError(f"{name}={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed.")
+    _check_parameter("weight", weight)
+    if base is not None:
+        _check_parameter("base", base)
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing={missing!r}: 'error' or 'ignore' is allowed.")
     # The order of `vocabulary_` and of sets is not that of columns.
@@ -192,6 +191,11 @@ def _checked_number(n_components):
     if not _is_number(n_components) or not 1 <= n_components < 2**31:
         raise ValueError(f"n_components={n_components!r:.40}: an integer from 1 to {2**31 - 1} is allowed.")
     return int(n_components)
+
+
+def _check_parameter(name, value):
+    if not _is_number(value, Real) or not SMALLEST <= value <= LARGEST:
+        raise ValueError(f"{name}={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed.")
 
 
 def _topics(groups, n_components):

@@ -169,15 +169,15 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
         feature_names = parse_vocabulary(vocab, n_features, "n_features")
         n_features = len(feature_names)
 
-    columns = words, counts, lengths = [array("i") for _ in range(3)]
+    words, counts, lengths = array("i"), array("i"), array("i")
     for numbers in _ldac_documents(path, _MAX_WORDS if n_features is None else n_features):
-        _extend(columns, numbers)
+        _extend((words, counts, lengths), numbers)
         _check_total(len(words), _MAX_ENTRIES, "pairs", path, len(lengths))
-    words, counts, lengths = map(np.asarray, columns)
     if n_features is None:
-        n_features = int(words.max(initial=-1)) + 1
+        n_features = int(np.max(words, initial=-1)) + 1
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return _canonical_csr(counts, words, indptr, (len(lengths), n_features), path), feature_names
+    shape = len(lengths), n_features
+    return _canonical_csr(np.asarray(counts), np.asarray(words), indptr, shape, path), feature_names
 
 
 def iter_uci(docword: File) -> Iterator[Counts]:
@@ -450,12 +450,12 @@ def _checked_header(header, path, lines, most_entries):
 def _parse_body(file, path, n_samples, n_features, n_entries):
     """Read the entries after the header block by block."""
     # All grow with what is there, so that a header that promises too much does not cost memory.
-    columns = words, counts, documents, lengths = [array("i") for _ in range(4)]  # runs of one document
+    columns = [array("i") for _ in range(4)]
     for entries, _ in _uci_entries(file, path, n_samples, n_features, n_entries):
         starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
         runs = np.diff(starts, append=len(entries))
         _extend(columns, (entries[:, 1] - 1, entries[:, 2], entries[starts, 0], runs))
-    words, counts, documents, lengths = map(np.asarray, columns)
+    words, counts, documents, lengths = map(np.asarray, columns)  # the last two of runs of one document
     if np.any(documents[1:] < documents[:-1]):
         order = np.argsort(np.repeat(documents, lengths), kind="stable")
         words, counts = words[order], counts[order]
