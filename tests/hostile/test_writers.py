@@ -209,7 +209,7 @@ def collection():
 
 
 def follow_cache(folder):
-    """A dataset that is read from text files, and kept as arrays."""
+    """A dataset that is read from text files, and kept as a corpus."""
     files, _uci._PUBLISHED["kos"] = collection()
     os.makedirs(folder / "uci_bag_of_words", exist_ok=True)
     for name, content in files.items():
@@ -507,7 +507,7 @@ def test_what_others_have_put_at_any_name_is_left_alone(name, tmp_path):
 # Where the package changes files, and the writers here that call it.
 MODULES_THAT_WRITE = {
     "_runtime/_files": WRITERS,
-    "_documents/_corpus_writer": {"corpus"},
+    "_documents/_corpus_writer": {"corpus", "cache"},
     "_estimators/_model_files": {"model"},
     "_estimators/_result_blocks": {"proportions"},
     "_runtime/_result_file": {"curve"},
