@@ -147,16 +147,15 @@ class Corpus:
 
     def _is_mapped(self, verify):
         """Map the files of the folder; False if another has taken its name meanwhile."""
-        text, error = _read_header(self._file(HEADER)), None
+        header = self._file(HEADER)
+        text = _read_header(header)
         try:
             self._map(text, verify)
-        except (FileNotFoundError, ValueError) as damaged:
-            error = damaged
-        if _read_header(self._file(HEADER)) != text:
+        except (FileNotFoundError, ValueError):
+            if _read_header(header) == text:
+                raise
             return False
-        if error is not None:
-            raise error
-        return True
+        return _read_header(header) == text
 
     def _map(self, text, verify):
         with naming(self._file(HEADER)):
