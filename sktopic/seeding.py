@@ -62,7 +62,7 @@ def document_components(
     >>> lda = OnlineVariationalLDA(10, components_init=start, random_state=0).fit(bars.data)
     """
     n_components = _checked_number(n_components)
-    if not isinstance(share, Real) or isinstance(share, bool) or not 0.0 <= share <= 1.0:
+    if not _is_number(share, Real) or not 0.0 <= share <= 1.0:
         raise ValueError(f"share={share!r}: a number from 0 to 1 is allowed.")
     X = check_array(check_sparse_structure(X), accept_sparse="csr", dtype=np.float64)
     X = as_documents(X)
@@ -148,10 +148,22 @@ def seed_prior(
     >>> sorted(lda.components_[0].argsort()[::-1][:5].tolist())
     [0, 1, 2, 3, 4]
     """
-    n_components = _checked_settings(n_components, weight, base, missing)
-    column = _columns(feature_names)
+    n_components = _checked_number(n_components)
+    _check_parameter("weight", weight)
+    if base is not None:
+        _check_parameter("base", base)
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"missing={missing!r}: 'error' or 'ignore' is allowed.")
+    # The order of `vocabulary_` and of sets is not that of columns.
+    names = _checked_words(feature_names, "feature_names", "a sequence of words", (Mapping, Set))
+    column = {name: i for i, name in enumerate(names)}
+    if len(column) < len(names):
+        twice = [repr(name) for name, number in Counter(names).items() if number > 1]
+        raise ValueError(f"feature_names has names that occur several times: {', '.join(twice[:10])}.")
     topics = _topics(groups, n_components)
-    words = {name: _words(name, group) for name, group in groups.items()}
+    words = {
+        name: _checked_words(group, f"groups[{name!r}]", "a list of words") for name, group in groups.items()
+    }
     unknown = sorted({word for group in words.values() for word in group if word not in column}, key=str)
     if unknown and missing == "error":
         raise ValueError(
@@ -175,38 +187,15 @@ def seed_prior(
     return prior
 
 
-def _checked_settings(n_components, weight, base, missing):
-    n_components = _checked_number(n_components)
-    for name, value in (("weight", weight), ("base", base)):
-        if value is None and name == "base":
-            continue
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not number or not SMALLEST <= value <= LARGEST:
-            raise ValueError(f"{name}={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed.")
-    if missing not in ("error", "ignore"):
-        raise ValueError(f"missing={missing!r}: 'error' or 'ignore' is allowed.")
-    return n_components
-
-
 def _checked_number(n_components):
     if not _is_number(n_components) or not 1 <= n_components < 2**31:
         raise ValueError(f"n_components={n_components!r:.40}: an integer from 1 to {2**31 - 1} is allowed.")
     return int(n_components)
 
 
-def _columns(feature_names):
-    """The column of each word."""
-    unordered = isinstance(
-        feature_names, Mapping | Set
-    )  # as `vocabulary_` is, whose order is not that of columns
-    if isinstance(feature_names, str | bytes) or unordered or not isinstance(feature_names, Iterable):
-        raise TypeError(f"feature_names is a {type(feature_names).__name__}; a sequence of words is allowed.")
-    names = _checked_words(feature_names, "feature_names")
-    column = {name: i for i, name in enumerate(names)}
-    if len(column) < len(names):
-        twice = [repr(name) for name, number in Counter(names).items() if number > 1]
-        raise ValueError(f"feature_names has names that occur several times: {', '.join(twice[:10])}.")
-    return column
+def _check_parameter(name, value):
+    if not _is_number(value, Real) or not SMALLEST <= value <= LARGEST:
+        raise ValueError(f"{name}={value!r}: a number between {SMALLEST:g} and {LARGEST:g} is allowed.")
 
 
 def _topics(groups, n_components):
@@ -234,18 +223,14 @@ def _topics(groups, n_components):
     return {name: int(name) if _is_number(name) else next(free) for name in groups}
 
 
-def _is_number(name):
-    return isinstance(name, Integral) and not isinstance(name, bool)
+def _is_number(value, kind=Integral):
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _words(name, group):
-    if isinstance(group, str | bytes) or not isinstance(group, Iterable):
-        raise TypeError(f"groups[{name!r}] is a {type(group).__name__}; a list of words is allowed.")
-    return _checked_words(group, f"groups[{name!r}]")
-
-
-def _checked_words(words, owner):
-    """A list of them; TypeError for what is none, such as a list."""
+def _checked_words(words, owner, allowed, unordered=()):
+    """The words as a list; TypeError for anything else than words that are given one by one."""
+    if isinstance(words, (str, bytes, *unordered)) or not isinstance(words, Iterable):
+        raise TypeError(f"{owner} is a {type(words).__name__}; {allowed} is allowed.")
     words = list(words)
     for word in words:
         try:

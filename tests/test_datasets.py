@@ -739,7 +739,7 @@ def dead_url(monkeypatch):
 
 
 def _kept(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
 def test_fetch_downloads_once(tmp_path, server, kos_files):
@@ -749,9 +749,8 @@ def test_fetch_downloads_once(tmp_path, server, kos_files):
     assert (first.data != kos_files[1]).nnz == 0
     assert first.feature_names.dtype == object and first.feature_names[[0, -1]].tolist() == ["w0", "w6905"]
     assert "3430 documents" in first.DESCR
-    assert _kept(tmp_path) == ["docword.kos.txt.gz", "kos.npz", "vocab.kos.txt"]
     assert [path.name for path in tmp_path.iterdir()] == ["uci_bag_of_words"]
-    assert all(path.is_file() for path in (tmp_path / "uci_bag_of_words").iterdir())
+    assert _kept(tmp_path / "uci_bag_of_words") == ["docword.kos.txt.gz", "kos.corpus", "vocab.kos.txt"]
 
     server.files.clear()
     server.requested.clear()
@@ -765,12 +764,13 @@ def test_fetch_downloads_once(tmp_path, server, kos_files):
 def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server, dead_url):
     fetch_bag_of_words("kos", tmp_path, base_url=server.url)
     folder = tmp_path / "uci_bag_of_words"
-    cache = folder / "kos.npz"
-    content = cache.read_bytes()
-    cache.write_bytes(content[: len(content) // 2])
-    again = fetch_bag_of_words("kos", tmp_path, base_url=dead_url)
-    assert again.data.nnz == 353_160
-    assert cache.stat().st_size == len(content)
+    indices = folder / "kos.corpus" / "indices.npy"
+    content = indices.read_bytes()
+    for damaged in (content[: len(content) // 2], content[:-4] + bytes(4)):
+        indices.write_bytes(damaged)
+        again = fetch_bag_of_words("kos", tmp_path, base_url=dead_url)
+        assert again.data.nnz == 353_160
+        assert indices.read_bytes() == content
     (folder / "docword.kos.txt.gz").unlink()
     (folder / "vocab.kos.txt").unlink()
     assert fetch_bag_of_words("kos", tmp_path, base_url=dead_url).data.nnz == 353_160
@@ -779,8 +779,8 @@ def test_fetch_reads_the_cache_alone_and_survives_a_damaged_one(tmp_path, server
 def _assert_whole(folder, kos_files):
     """Each file under its final name has all its content; others are in folders that begin with a dot."""
     for path in (folder / "uci_bag_of_words").glob("[!.]*"):
-        if path.suffix == ".npz":
-            np.testing.assert_array_equal(_uci._load_cache(path, "kos")[0].data, kos_files[1].data)
+        if path.suffix == ".corpus":
+            np.testing.assert_array_equal(_uci._load_kept(path, "kos")[0].data, kos_files[1].data)
         else:
             assert path.read_bytes() == kos_files[0][path.name]
 
@@ -800,7 +800,7 @@ def test_fetch_by_several_processes_at_once(tmp_path, server, kos_files):
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0, 0]
-    assert _kept(tmp_path) == ["docword.kos.txt.gz", "kos.npz", "vocab.kos.txt"]
+    assert _kept(tmp_path / "uci_bag_of_words") == ["docword.kos.txt.gz", "kos.corpus", "vocab.kos.txt"]
     _assert_whole(tmp_path, kos_files)
 
 
@@ -820,20 +820,20 @@ def test_fetch_offline_says_what_was_tried_and_what_to_do(tmp_path, dead_url):
     message = str(caught.value)
     assert f"{dead_url}/vocab.kos.txt" in message and "base_url" in message
     assert f"{tmp_path / 'uci_bag_of_words'} by hand" in message
-    assert _kept(tmp_path) == []
+    assert _kept(tmp_path / "uci_bag_of_words") == []
 
 
 def test_fetch_reports_files_the_server_does_not_have(tmp_path, server):
     with pytest.raises(ConnectionError, match=r"vocab\.nips\.txt.*404"):
         fetch_bag_of_words("nips", tmp_path, base_url=server.url)
-    assert _kept(tmp_path) == []
+    assert _kept(tmp_path / "uci_bag_of_words") == []
 
 
 def test_fetch_leaves_nothing_of_an_interrupted_download(tmp_path, server):
     server.cut = 1000
     with pytest.raises(ConnectionError, match=r"Could not download .*vocab\.kos\.txt"):
         fetch_bag_of_words("kos", tmp_path, base_url=server.url)
-    assert _kept(tmp_path) == []
+    assert _kept(tmp_path / "uci_bag_of_words") == []
     server.cut = 0
     assert fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.nnz == 353_160
 
@@ -859,7 +859,7 @@ def test_fetch_refuses_counts_that_contradict_the_published_ones(tmp_path, serve
     server.files["docword.kos.txt.gz"] = gzip.compress(change(gzip.decompress(good)), compresslevel=1)
     with pytest.raises(ValueError, match=message):
         fetch_bag_of_words("kos", tmp_path, base_url=server.url)
-    assert _kept(tmp_path) == []
+    assert _kept(tmp_path / "uci_bag_of_words") == []
     server.files["docword.kos.txt.gz"] = good
     assert fetch_bag_of_words("kos", tmp_path, base_url=server.url).data.shape == (3430, 6906)
 
@@ -868,7 +868,7 @@ def test_fetch_refuses_a_vocabulary_of_another_size(tmp_path, server):
     server.files["vocab.kos.txt"] += b"surplus\n"
     with pytest.raises(ValueError, match=r"vocab\.kos\.txt holds 6907 words, the published figure says 6906"):
         fetch_bag_of_words("kos", tmp_path, base_url=server.url)
-    assert _kept(tmp_path) == []
+    assert _kept(tmp_path / "uci_bag_of_words") == []
 
 
 def test_fetch_can_be_told_not_to_download(tmp_path, server):

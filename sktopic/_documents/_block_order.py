@@ -4,8 +4,9 @@ Blocks come in random order, and documents of blocks that follow each other are 
 once in a pass, and a mini-batch has documents of many blocks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ WINDOW_SIZE = 32768
 
 # Rows first to last, last not included.
 Range = tuple[int, int]
+Block = TypeVar("Block")
 
 
 def blocks_of(n_rows: int, size: int = BLOCK_SIZE) -> list[Range]:
@@ -26,8 +28,8 @@ def blocks_of(n_rows: int, size: int = BLOCK_SIZE) -> list[Range]:
     return [(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
 
 
-def permuted(blocks: list[Range], key: int) -> list[Range]:
-    """The blocks in random order."""
+def permuted(blocks: Sequence[Block], key: int) -> list[Block]:
+    """The blocks, or their numbers, in random order."""
     return [blocks[i] for i in np.random.RandomState(key % 2**32).permutation(len(blocks))]
 
 

@@ -232,7 +232,12 @@ def _publish(folder, path, overwrite):
     """Give the complete folder its name, and the permissions of the corpus that it replaces."""
     replaced = _check_target(path, overwrite)
     if replaced is None:
-        os.chmod(folder, _usual_mode(folder))
+        probe = os.path.join(folder, "probe")
+        with uninterrupted():
+            os.mkdir(probe)  # with the permissions that this process gives to new folders
+            mode = stat.S_IMODE(os.lstat(probe).st_mode)
+            os.rmdir(probe)
+        os.chmod(folder, mode)
     else:
         mode, mode_of_files, gid = replaced
         for name in os.listdir(folder):
@@ -254,16 +259,6 @@ def _publish(folder, path, overwrite):
             _remove(aside)
 
 
-def _usual_mode(folder):
-    """The permissions that this process gives to new folders."""
-    probe = os.path.join(folder, "probe")
-    with uninterrupted():
-        os.mkdir(probe)
-        mode = stat.S_IMODE(os.lstat(probe).st_mode)
-        os.rmdir(probe)
-    return mode
-
-
 def _remove(folder):
     """Remove the files of a corpus and their folder, which stays if it holds more."""
     with suppress(OSError):
@@ -280,29 +275,24 @@ def _remove(folder):
 
 
 def _blocks(X):
-    """The blocks of X, one after the other."""
-    shape = getattr(X, "shape", ())
-    if shape != ():
-        return _blocks_of_rows(X)
-    if hasattr(X, "shape") or not isinstance(X, Iterable) or isinstance(X, (str, bytes, Mapping)):
-        raise TypeError(
-            f"X is a {type(X).__name__}; a matrix, a Corpus or an iterable of matrices is allowed."
-        )
-    return X
-
-
-def _blocks_of_rows(X):
-    if sp.issparse(X):
+    """Iterate over the blocks of X."""
+    if getattr(X, "shape", ()) == ():
+        if hasattr(X, "shape") or not isinstance(X, Iterable) or isinstance(X, (str, bytes, Mapping)):
+            raise TypeError(
+                f"X is a {type(X).__name__}; a matrix, a Corpus or an iterable of matrices is allowed."
+            )
+        yield from X
+    elif sp.issparse(X):
         X = _documents(X)
         for first, last in blocks_of(X.shape[0]):
             yield rows_of_documents(X, np.arange(first, last))
-        return
-    size = BLOCK_SIZE
-    if not isinstance(X, Corpus):
-        size = max(1, min(size, DENSE_BLOCK // max(1, X.shape[-1])))
-    rows = getattr(X, "iloc", X)
-    for first, last in blocks_of(X.shape[0], size):
-        yield rows[first:last]
+    else:
+        size = BLOCK_SIZE
+        if not isinstance(X, Corpus):
+            size = max(1, min(size, DENSE_BLOCK // max(1, X.shape[-1])))
+        rows = getattr(X, "iloc", X)
+        for first, last in blocks_of(X.shape[0], size):
+            yield rows[first:last]
 
 
 def _counts(block):
@@ -366,7 +356,12 @@ class _Writer:
 
     def append(self, counts):
         """Add a block (from _counts)."""
-        self._check_width(counts.shape[1])
+        n_features = counts.shape[1]
+        if self._n_features is None:
+            self._n_features = n_features
+        elif n_features != self._n_features:
+            known = "the blocks before have" if self._feature_names is None else "there are feature_names for"
+            raise ValueError(f"X has {n_features} columns, but {known} {self._n_features}.")
         ends = counts.indptr.astype(np.int64) + self._nnz
         index = index_type(self._nnz + counts.nnz)
         self._append("indptr", ends[1:] if "indptr" in self._arrays else ends, index)
@@ -382,15 +377,6 @@ class _Writer:
         if name not in self._arrays:
             self._arrays[name] = _GrowingArray(os.path.join(self._folder, file_of(name)), dtype)
         self._arrays[name].append(items, dtype)
-
-    def _check_width(self, n_features):
-        if self._n_features is None:
-            self._n_features = n_features
-        elif n_features != self._n_features:
-            source = (
-                "the blocks before have" if self._feature_names is None else "there are feature_names for"
-            )
-            raise ValueError(f"X has {n_features} columns, but {source} {self._n_features}.")
 
     def _append_ids(self, n_documents):
         ids = list(islice(self._doc_ids, n_documents))

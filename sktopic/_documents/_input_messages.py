@@ -3,13 +3,11 @@
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import issparse
 
 from sktopic._documents._corpus import Corpus
-from sktopic._documents._matrices import GROUP_SIZE
 from sktopic._kernels._documents import count_rows_of_words
 from sktopic.exceptions import CountsWarning
 
@@ -75,26 +73,17 @@ def explaining(X, owner, n_features=None):
                 "for each document: stack the rows, or call partial_fit with parts of them. Blocks of rows "
                 "may come from an object that can be iterated over again, as a list can."
             ) from None
-        if _is_transposed(X, n_features):
-            raise ValueError(
-                f"{error} It has {n_features} rows: if these are the words, give its transpose, X.T."
-            ) from None
-        if _has_other_width(X, n_features):
-            raise ValueError(
-                f"{error} Count words with the vectorizer of the training, or bring a data frame to its "
-                "columns by sktopic.features.align_features."
-            ) from None
-        raise
-
-
-def _is_transposed(X, n_features):
-    shape = getattr(X, "shape", ())
-    return len(shape) == 2 and shape[0] == n_features != shape[1]
-
-
-def _has_other_width(X, n_features):
-    shape = getattr(X, "shape", ())
-    return n_features is not None and len(shape) == 2 and shape[1] != n_features
+        shape = getattr(X, "shape", ())
+        if n_features is None or len(shape) != 2 or shape[1] == n_features:
+            raise
+        if shape[0] == n_features:
+            advice = f"It has {n_features} rows: if these are the words, give its transpose, X.T."
+        else:
+            advice = (
+                "Count words with the vectorizer of the training, or bring a data frame to its columns by "
+                "sktopic.features.align_features."
+            )
+        raise ValueError(f"{error} {advice}") from None
 
 
 def _kind_of(X):
@@ -160,42 +149,38 @@ class CorpusSummary:
         self._shape = self._shape[0] + X.shape[0], X.shape[1]
         self._n_entries += X.nnz
         self._largest = max(self._largest, float(X.data.max(initial=0)))
+        are_floats = X.data.dtype.kind == "f"
+        if X.nnz and not are_floats:
+            self._norms.clear()
+        sizes_are_told = X.shape[1] <= X.nnz  # else there is no array of the columns in memory yet
         for first in range(0, X.shape[0], MANY_ROWS):
-            self._include_rows(X, np.diff(X.indptr[first : first + MANY_ROWS + 1]))
-        if X.shape[1] <= X.nnz:  # else there is no array of the columns in memory yet
+            bounds = X.indptr[first : first + MANY_ROWS + 1]
+            # Clipped, as others may change X meanwhile: the largest number says how much memory is taken.
+            sizes = np.clip(np.diff(bounds), 0, X.nnz)
+            self._n_documents += np.count_nonzero(sizes)
+            if sizes_are_told:
+                self._sizes = _added(self._sizes, np.bincount(sizes))
+            if self._norms and are_floats:
+                self._include_norms(X.data[bounds[0] : bounds[-1]], bounds[:-1][sizes > 0] - bounds[0])
+        if sizes_are_told:
             self._column_sizes = _added(self._column_sizes, np.zeros(X.shape[1], dtype=np.int64))
             count_rows_of_words(X.indices[: X.indptr[-1]], self._column_sizes)
-        if X.data.dtype.kind == "f":
-            self._include_norms(X)
-        elif X.nnz:
-            self._norms.clear()
 
-    def _include_rows(self, X, sizes):
-        # Clipped, as others may change X meanwhile: the largest number says how much memory is taken.
-        sizes = np.clip(sizes, 0, X.nnz)
-        self._n_documents += np.count_nonzero(sizes)
-        if X.shape[1] <= X.nnz:
-            self._sizes = _added(self._sizes, np.bincount(sizes))
-
-    def _include_norms(self, X):
-        # Most matrices are told by their first row.
-        for first, last in pairwise([0, *range(1, X.shape[0], GROUP_SIZE), X.shape[0]]):
-            bounds = X.indptr[first : last + 1]
-            starts = bounds[:-1][np.diff(bounds) > 0]
-            if not len(starts):
-                continue
-            if not self._norms:
-                return
-            entries = X.data[bounds[0] : bounds[-1]]
-            for name, norm in list(self._norms.items()):
-                sums = np.add.reduceat(norm(entries), starts - bounds[0])
-                if np.any(np.abs(sums - 1.0) > NORM_TOLERANCE):
-                    del self._norms[name]
-            self._has_fractions = self._has_fractions or bool(np.any(entries != np.rint(entries)))
+    def _include_norms(self, entries, starts):
+        """Include the entries of some rows, and where those that are not empty start."""
+        for name, norm in list(self._norms.items()):
+            if np.any(np.abs(np.add.reduceat(norm(entries), starts) - 1.0) > NORM_TOLERANCE):
+                del self._norms[name]
+        self._has_fractions = self._has_fractions or bool(np.any(entries != np.rint(entries)))
 
     def warn_of_other_values(self, owner):
         """Warn of X that seems to hold something else than counts, or words in its rows."""
-        self._warn_of_scaled_rows(owner)
+        for name in self._norms if self._has_fractions else ():
+            _warn(
+                f"X has fractions, and all rows have {name} 1, as those of a TfidfVectorizer have; {owner} "
+                "is a model of counts, to which these are documents of few words. Give counts, as of a "
+                "CountVectorizer, or weights that are not scaled (norm=None)."
+            )
         n_rows, n_columns = self._shape
         if (
             self._has_fractions
@@ -204,20 +189,16 @@ class CorpusSummary:
             and n_columns >= FEWEST_DIMENSIONS
             and 2 * self._n_entries > n_rows * n_columns
         ):
-            warnings.warn(
+            _warn(
                 "Most entries of X are fractions from 0 to 1, as those of embeddings and probabilities are; "
                 f"{owner} is a model of counts, to which these are documents of few words. Give counts of "
-                "words, as a CountVectorizer makes of texts.",
-                CountsWarning,
-                stacklevel=2,
+                "words, as a CountVectorizer makes of texts."
             )
         if self._is_transposed():
-            warnings.warn(
+            _warn(
                 "X seems to be transposed: the number of entries varies between rows as it does between "
                 f"words, and between columns as between documents. {owner} expects a row for each document: "
-                "if rows are words, give X.T.",
-                CountsWarning,
-                stacklevel=2,
+                "if rows are words, give X.T."
             )
 
     def _is_transposed(self):
@@ -232,17 +213,6 @@ class CorpusSummary:
             and skewness >= skewness_of_columns + SKEWNESS_AHEAD
         )
 
-    def _warn_of_scaled_rows(self, owner):
-        """Warn where every document is scaled to one, which counts are not."""
-        for name in self._norms if self._has_fractions else ():
-            warnings.warn(
-                f"X has fractions, and all rows have {name} 1, as those of a TfidfVectorizer have; {owner} "
-                "is a model of counts, to which these are documents of few words. Give counts, as of a "
-                "CountVectorizer, or weights that are not scaled (norm=None).",
-                CountsWarning,
-                stacklevel=2,
-            )
-
     def warn_of_small_corpus(self, owner, n_components):
         """Warn where the whole corpus tells nothing, or little for each topic.
 
@@ -250,21 +220,21 @@ class CorpusSummary:
         """
         n_tokens, n_documents = self._n_tokens, self._n_documents
         if n_tokens == 0:
-            warnings.warn(
+            _warn(
                 f"X of shape {self._shape} has no count above 0, from which {owner} can learn nothing. Does "
-                "its vocabulary have the words of these documents?",
-                CountsWarning,
-                stacklevel=2,
+                "its vocabulary have the words of these documents?"
             )
         elif n_components is not None and n_documents <= n_components > max(1, n_tokens / LEAST_TOKENS):
-            warnings.warn(
+            _warn(
                 f"{owner} has n_components={n_components}, but X has {n_documents} "
                 f"document{'s' if n_documents != 1 else ''} of {n_tokens:.0f} words in all, fewer than "
-                f"{LEAST_TOKENS} for each topic: take fewer topics, "
-                "or more documents.",
-                CountsWarning,
-                stacklevel=2,
+                f"{LEAST_TOKENS} for each topic: take fewer topics, or more documents."
             )
+
+
+def _warn(message):
+    """Issue a CountsWarning; it names the line that calls the caller."""
+    warnings.warn(message, CountsWarning, stacklevel=3)
 
 
 def _added(one, other):

@@ -95,16 +95,10 @@ def _with_own_indices(X, also_csr):
     for name in INDICES.get(X.format, ()) if X.format != "csr" or also_csr else ():
         array = np.array(getattr(X, name))
         if X.format == "lil":
-            array[:] = _copied_lists(array)
+            for i, each in enumerate(array):
+                array[i] = list(each)
         setattr(own, name, array)
     return own
-
-
-def _copied_lists(lists):
-    copied = np.empty(len(lists), dtype=object)
-    for i, each in enumerate(lists):
-        copied[i] = list(each)
-    return copied
 
 
 def _without_tail(X, n_rows, n_columns):
@@ -115,7 +109,9 @@ def _without_tail(X, n_rows, n_columns):
         raise ValueError(
             f"X has indptr of shape {indptr.shape}; with its shape {X.shape}, ({n_rows + 1},) is allowed."
         )
-    ascends, *bounds = kernels.structure_bounds(*_of_one_type(indptr, indices))
+    if indptr.dtype != indices.dtype or indices.dtype not in INDEX_TYPES:  # which kernels do not read
+        indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
+    ascends, *bounds = kernels.structure_bounds(indptr, indices)
     if not ascends:
         raise ValueError(f"X has indptr that does not ascend from 0 to at most its {len(indices)} entries.")
     _check_bounds(*bounds, KINDS[X.format], n_columns)
@@ -123,13 +119,6 @@ def _without_tail(X, n_rows, n_columns):
     if n_entries < len(data):
         X = type(X)((data[:n_entries], indices[:n_entries], indptr), shape=X.shape)
     return X
-
-
-def _of_one_type(indptr, indices):
-    """The same in an integer type that kernels read."""
-    if indptr.dtype == indices.dtype and indices.dtype in INDEX_TYPES:
-        return indptr, indices
-    return indptr.astype(np.int64), indices.astype(np.int64)
 
 
 def _check_indices(indices, name, size, n_entries):

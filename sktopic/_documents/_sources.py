@@ -9,7 +9,6 @@ with the number of documents but their weights, where these are given.
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, pairwise
 from operator import itemgetter
 
@@ -17,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._block_order import BLOCK_SIZE, blocks_of, mixed, permuted, random_order, windows
-from sktopic._documents._corpus import Corpus
+from sktopic._documents._corpus import Corpus, naming
 from sktopic._documents._input_messages import CorpusSummary
 from sktopic._documents._matrices import GROUP_SIZE, DocumentReader, rows_of_documents
 from sktopic._documents._sample_weight import check_sample_weight
@@ -133,10 +132,7 @@ class MatrixDocuments(Documents):
 
     def __init__(self, X, sample_weight=None, rows=None):
         self._X, self._sample_weight, self._rows = X, sample_weight, rows
-
-    @property
-    def n_documents(self):
-        return self._X.shape[0] if self._rows is None else len(self._rows)
+        self.n_documents = X.shape[0] if rows is None else len(rows)
 
     def _all_rows(self):
         return np.arange(self._X.shape[0]) if self._rows is None else self._rows
@@ -171,17 +167,13 @@ class MatrixDocuments(Documents):
             return self.n_documents
         return float(self._sample_weight[self._all_rows()].sum())
 
-    def matrix(self):
-        return self._X if self._rows is None else super().matrix()
-
     def batches(self, size, key=None):
-        n, rows, reader = self.n_documents, self._rows, DocumentReader(self._X, self._sample_weight)
+        rows, reader = self._all_rows(), DocumentReader(self._X, self._sample_weight)
         if key is not None:
-            rows = np.arange(n) if rows is None else rows.copy()
+            rows = rows.copy()
             np.random.RandomState(key % 2**32).shuffle(rows)
-        for first in range(0, n, size):
-            last = min(first + size, n)
-            yield reader, np.arange(first, last) if rows is None else rows[first:last]
+        for first in range(0, len(rows), size):
+            yield reader, rows[first : first + size]
 
 
 class CorpusDocuments(MatrixDocuments):
@@ -195,15 +187,9 @@ class CorpusDocuments(MatrixDocuments):
 
     def __init__(self, X, sample_weight=None, rows=None, part=None):
         super().__init__(X, sample_weight, rows)
-        self._part = part
-
-    @property
-    def _n_rows(self):
-        return super().n_documents
-
-    @property
-    def n_documents(self):
-        return self._n_rows if self._part is None else self._part.n_documents
+        self._part, self._n_rows = part, self.n_documents
+        if part is not None:
+            self.n_documents = part.n_documents
 
     def split(self, fraction, key):
         parts = (Part(self._n_rows, fraction, key, held_out) for held_out in (False, True))
@@ -220,9 +206,6 @@ class CorpusDocuments(MatrixDocuments):
         if self._part is None or self._sample_weight is None:
             return super().total_weight()
         return sum(float(self._sample_weight[rows].sum()) for rows in self._windows(None))
-
-    def matrix(self):
-        return super().matrix() if self._part is None else Documents.matrix(self)
 
     def _windows(self, key):
         """Rows, some thousands at a time."""
@@ -281,7 +264,7 @@ class BlockDocuments(Documents):
         if self._sizes is None:
             blocks = iter(self._source)
             for block in blocks:
-                with _naming(0):
+                with naming("block 0 of X"):
                     first = self._check(block)
                 self._summary.include(first)
                 self._source = chain([block], blocks)  # as it was given: what is read is checked then
@@ -341,7 +324,7 @@ class BlockDocuments(Documents):
         number, known = -1, self._sizes
         numbered = enumerate(self._source) if order is None else ((i, self._source[i]) for i in order)
         for number, block in numbered:
-            with _naming(number):
+            with naming(f"block {number} of X"):
                 X = self._check(block)
                 if known is not None and [X.shape[0]] != known[number : number + 1]:
                     raise ValueError(
@@ -399,7 +382,7 @@ class BlockDocuments(Documents):
             return
         order = None
         if isinstance(self._source, Sequence):
-            order = [first for first, _ in permuted([(i, i + 1) for i in range(len(self._sizes))], key)]
+            order = permuted(range(len(self._sizes)), key)
         held = []  # the blocks of a window
 
         def ranges():
@@ -499,15 +482,6 @@ def _stacked(blocks):
     indptr = [X.indptr[:-1].astype(index) + index(first) for (first, _), X in zip(pairwise(bounds), blocks)]
     arrays = data, indices, np.append(np.concatenate(indptr), index(bounds[-1]))
     return sp.csr_array(arrays, shape=(sum(X.shape[0] for X in blocks), blocks[0].shape[1]))
-
-
-@contextmanager
-def _naming(number):
-    """Let an error in a block say which one it is."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"block {number} of X: {error}") from error
 
 
 def _no_blocks():

@@ -38,6 +38,7 @@ _MAX_VOCABULARY_BYTES = 1 << 28
 _MAX_BLANK_LINES = 1000
 
 _SIZES = "documents", "words", "entries"
+_ENTRY = "document number", "word number", "count"
 _HEADER_LINE = re.compile(rb"\s*+\d{1,18}+\s*+")
 # Possessive, so that no memory is kept for going back.
 _LDAC_LINE = re.compile(rb"\s*+\d{1,18}+(?:\s++\d{1,18}+:\d{1,18}+)*+\s*+")
@@ -45,6 +46,7 @@ _MATRIX_MARKET_LINE = re.compile(
     rb"%%MatrixMarket\s++matrix\s++coordinate\s++(?:integer|real)\s++general\s*+", re.I
 )
 _UCI_LINE = re.compile(rb"\s*+(-?\d{1,18}+)\s++(-?\d{1,18}+)\s++(-?\d{1,18}+)\s*+")
+_REGULAR_LINES = re.compile(rb"(?:\d{1,18}+ \d{1,18}+ \d{1,18}+\n)*+")
 
 
 def read_uci(docword: File, vocab: File | None = None) -> CountsAndWords:
@@ -167,11 +169,15 @@ def read_ldac(path: File, vocab: File | None = None, n_features: int | None = No
         feature_names = parse_vocabulary(vocab, n_features, "n_features")
         n_features = len(feature_names)
 
-    words, counts, lengths = _parse_ldac(path, _MAX_WORDS if n_features is None else n_features)
+    words, counts, lengths = array("i"), array("i"), array("i")
+    for numbers in _ldac_documents(path, _MAX_WORDS if n_features is None else n_features):
+        _extend((words, counts, lengths), numbers)
+        _check_total(len(words), _MAX_ENTRIES, "pairs", path, len(lengths))
     if n_features is None:
-        n_features = int(words.max(initial=-1)) + 1
+        n_features = int(np.max(words, initial=-1)) + 1
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return _canonical_csr(counts, words, indptr, (len(lengths), n_features), path), feature_names
+    shape = len(lengths), n_features
+    return _canonical_csr(np.asarray(counts), np.asarray(words), indptr, shape, path), feature_names
 
 
 def iter_uci(docword: File) -> Iterator[Counts]:
@@ -348,36 +354,27 @@ def _opened(path):
 
 def parse_vocabulary(path, n_features, source):
     """Read one word a line; their number must be `n_features`, unless None, which `source` announced."""
-    words, n_bytes, encoding = [], 0, "utf-8"
+    lines, n_bytes = [], 0
     with _opened(path) as file:
         for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
             n_bytes += len(line)
             if number > _MAX_WORDS or n_bytes > _MAX_VOCABULARY_BYTES:
-                raise ValueError(
-                    f"{path}, line {number}: the vocabulary goes on; at most {_MAX_WORDS} words and "
-                    f"{_MAX_VOCABULARY_BYTES} bytes are allowed."
-                )
+                allowed = f"at most {_MAX_WORDS} words and {_MAX_VOCABULARY_BYTES} bytes are allowed."
+                raise _error(path, number, f"the vocabulary goes on; {allowed}")
             if b"\0" in line:
-                raise ValueError(
-                    f"{path}, line {number}: {_shown(line)} holds a null byte; a vocabulary must be text in "
-                    "UTF-8 or Latin-1."
-                )
-            line = line.rstrip(b"\r\n")
-            try:
-                words.append(line.decode(encoding))
-            except UnicodeDecodeError:  # then the whole file is in Latin-1
-                encoding = "latin-1"
-                words = [word.encode("utf-8").decode(encoding) for word in words]
-                words.append(line.decode(encoding))
-    while words and not words[-1]:
-        words.pop()
-    if not words:
+                message = f"{_shown(line)} holds a null byte; a vocabulary must be text in UTF-8 or Latin-1."
+                raise _error(path, number, message)
+            lines.append(line.rstrip(b"\r\n"))
+    text = b"\n".join(lines).rstrip(b"\n")
+    if not text:
         raise ValueError(f"{path} holds no word.")
+    try:
+        words = text.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        words = text.decode("latin-1").split("\n")
     if n_features is not None and len(words) != n_features:
         raise ValueError(f"{path} holds {len(words)} words, {source} says {n_features}.")
-    names = np.empty(len(words), dtype=object)
-    names[:] = words
-    return names
+    return np.array(words, dtype=object)
 
 
 def parse_docword(path, expected=None):
@@ -392,6 +389,11 @@ def parse_docword(path, expected=None):
         return _parse_body(file, path, *header)
 
 
+def _error(path, line, message):
+    """A ValueError that says where a file is wrong."""
+    return ValueError(f"{path}, line {line}: {message}")
+
+
 def _numbered_lines(file, path, max_bytes, first=1):
     """Yield (number, line) for the lines of a file, none longer than `max_bytes` with its end."""
     for number in count(first):
@@ -399,10 +401,8 @@ def _numbered_lines(file, path, max_bytes, first=1):
         if not line:
             return
         if len(line) > max_bytes:
-            raise ValueError(
-                f"{path}, line {number}: more than {max_bytes} bytes, which is the longest line allowed: "
-                f"{_shown(line)}."
-            )
+            message = f"more than {max_bytes} bytes, which is the longest line allowed: {_shown(line)}."
+            raise _error(path, number, message)
         yield number, line
 
 
@@ -413,7 +413,7 @@ def _parse_header(file, path, most_entries=_MAX_ENTRIES):
     for number, meaning in enumerate(_SIZES, start=1):
         _, line = next(lines, (number, b""))
         if not _HEADER_LINE.fullmatch(line):
-            raise ValueError(f"{path}, line {number}: expected the number of {meaning}, got {_shown(line)}.")
+            raise _error(path, number, f"expected the number of {meaning}, got {_shown(line)}.")
         header.append(int(line))
     return _checked_header(header, path, (1, 2, 3), most_entries)
 
@@ -423,15 +423,13 @@ def _parse_matrix_market_header(file, path):
     for number, line in _numbered_lines(file, path, _MAX_LINE_BYTES):
         if number == 1:
             if not _MATRIX_MARKET_LINE.fullmatch(line):
-                raise ValueError(
-                    f"{path}, line 1: expected '%%MatrixMarket matrix coordinate integer general', or real, "
-                    f"got {_shown(line)}."
-                )
+                expected = "'%%MatrixMarket matrix coordinate integer general', or real"
+                raise _error(path, 1, f"expected {expected}, got {_shown(line)}.")
         elif found := _UCI_LINE.fullmatch(line):
             header = [int(size) for size in found.groups()]
             return *_checked_header(header, path, (number,) * 3, _MAX_ITERATED_ENTRIES), number
         elif number > _MAX_BLANK_LINES or not (line.startswith(b"%") or line.isspace()):
-            raise ValueError(f"{path}, line {number}: expected a comment or three sizes, got {_shown(line)}.")
+            raise _error(path, number, f"expected a comment or three sizes, got {_shown(line)}.")
     raise ValueError(f"{path} is truncated: it has no line of three sizes.")
 
 
@@ -440,37 +438,24 @@ def _checked_header(header, path, lines, most_entries):
     limits = (1, _MAX_COUNT), (1, _MAX_WORDS), (0, most_entries)
     for size, meaning, number, (low, high) in zip(header, _SIZES, lines, limits):
         if not low <= size <= high:
-            raise ValueError(f"{path}, line {number}: {size} {meaning}, must be in {low}..{high}.")
+            raise _error(path, number, f"{size} {meaning}, must be in {low}..{high}.")
     n_samples, n_features, n_entries = header
     if n_samples > n_entries + _MAX_EMPTY_DOCUMENTS:
-        raise ValueError(
-            f"{path}, line {lines[0]}: {n_samples} documents, but line {lines[2]} announces {n_entries} "
-            f"entries; at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
-        )
+        announced = f"{n_samples} documents, but line {lines[2]} announces {n_entries} entries"
+        allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
+        raise _error(path, lines[0], f"{announced}; {allowed}")
     return n_samples, n_features, n_entries
 
 
 def _parse_body(file, path, n_samples, n_features, n_entries):
     """Read the entries after the header block by block."""
     # All grow with what is there, so that a header that promises too much does not cost memory.
-    words = np.empty(min(n_entries, 1 << 20), dtype=np.int32)
-    counts = np.empty_like(words)
-    documents, lengths = [], []  # runs of entries of one document
-    filled = 0
+    columns = [array("i") for _ in range(4)]
     for entries, _ in _uci_entries(file, path, n_samples, n_features, n_entries):
-        size = len(entries)
-        if filled + size > len(words):
-            capacity = min(n_entries, max(2 * len(words), filled + size))
-            words.resize(capacity, refcheck=False)
-            counts.resize(capacity, refcheck=False)
-        words[filled : filled + size] = entries[:, 1] - 1
-        counts[filled : filled + size] = entries[:, 2]
         starts = np.flatnonzero(np.diff(entries[:, 0], prepend=0))
-        documents.append(entries[starts, 0].astype(np.int32))
-        lengths.append(np.diff(starts, append=size).astype(np.int32))
-        filled += size
-    documents = np.concatenate([np.zeros(0, dtype=np.int32), *documents])
-    lengths = np.concatenate([np.zeros(0, dtype=np.int32), *lengths])
+        runs = np.diff(starts, append=len(entries))
+        _extend(columns, (entries[:, 1] - 1, entries[:, 2], entries[starts, 0], runs))
+    words, counts, documents, lengths = map(np.asarray, columns)  # the last two of runs of one document
     if np.any(documents[1:] < documents[:-1]):
         order = np.argsort(np.repeat(documents, lengths), kind="stable")
         words, counts = words[order], counts[order]
@@ -478,6 +463,12 @@ def _parse_body(file, path, n_samples, n_features, n_entries):
     np.add.at(indptr, documents, lengths)
     np.cumsum(indptr, out=indptr)
     return _canonical_csr(counts, words, indptr, (n_samples, n_features), path)
+
+
+def _extend(columns, numbers):
+    """Add integers to arrays of int32, which grow in place."""
+    for column, values in zip(columns, numbers):
+        column.frombytes(values.astype(np.int32).tobytes())
 
 
 def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
@@ -488,31 +479,23 @@ def _sorted_documents(file, path, n_samples, n_features, n_entries, n_lines=3):
         documents = entries[:, 0]
         falls = np.flatnonzero(np.diff(documents, prepend=first) < 0)
         if len(falls):
-            raise ValueError(
-                f"{path}, line {lines[falls[0]]}: document {documents[falls[0]]} after later ones; "
-                "files that are not sorted are read at once (read_uci, scipy.io.mmread)."
-            )
-        last = documents[-1]  # which may go on
-        _check_empty(documents, lines, path, n_before)
+            i = falls[0]
+            advice = "files that are not sorted are read at once (read_uci, scipy.io.mmread)."
+            raise _error(path, lines[i], f"document {documents[i]} after later ones; {advice}")
+        numbers = n_before + np.arange(len(documents))  # of the entries
+        beyond = np.flatnonzero(documents > numbers + _MAX_EMPTY_DOCUMENTS + 1)
+        if len(beyond):
+            i = beyond[0]
+            allowed = f"at most {_MAX_EMPTY_DOCUMENTS} documents may be without any."
+            raise _error(path, lines[i], f"document {documents[i]} after {numbers[i]} entries; {allowed}")
         n_before += len(documents)
+        last = documents[-1]  # which may go on
         n_complete = int(np.searchsorted(documents, last))
         if last > first:
             yield _block_of(np.concatenate([*kept, entries[:n_complete]]), first, last, n_features, path)
             first, kept = last, []
         kept.append(entries[n_complete:])
     yield _block_of(np.concatenate(kept), first, n_samples + 1, n_features, path)
-
-
-def _check_empty(documents, lines, path, n_before):
-    """Raise ValueError if more documents than allowed are empty up to an entry; n_before: entries before."""
-    most = np.arange(n_before, n_before + len(documents)) + _MAX_EMPTY_DOCUMENTS + 1
-    beyond = np.flatnonzero(documents > most)
-    if len(beyond):
-        i = beyond[0]
-        raise ValueError(
-            f"{path}, line {lines[i]}: document {documents[i]} after {n_before + i} entries; at most "
-            f"{_MAX_EMPTY_DOCUMENTS} documents may be without any."
-        )
 
 
 def _block_of(entries, first, stop, n_features, path):
@@ -529,14 +512,12 @@ def _uci_entries(file, path, n_samples, n_features, n_entries, n_lines=3):
         block += file.readline(_MAX_LINE_BYTES + 1)
         entries, lines, n_lines = _parse_block(block, path, first_line, filled - n_blank)
         first_line += n_lines
-        _check_entries(entries, lines, path, n_samples, n_features)
+        _check_entries(entries, lines, path, (1, 1, 1), (n_samples, n_features, _MAX_COUNT))
         size = len(entries)
         n_blank += n_lines - size
         if filled + size > n_entries:
-            raise ValueError(
-                f"{path}, line {lines[n_entries - filled]}: the header announces {n_entries} entries, "
-                "but here are more."
-            )
+            message = f"the header announces {n_entries} entries, but here are more."
+            raise _error(path, lines[n_entries - filled], message)
         filled += size
         if size:
             yield entries, lines
@@ -553,19 +534,8 @@ def _parse_block(block, path, first_line, surplus):
     line number of each triple, and the number of lines.
     """
     ended = block if block.endswith(b"\n") else block + b"\n"
-    characters = np.frombuffer(ended, dtype=np.uint8)
-    is_separator = (characters < ord("0")) | (characters > ord("9"))
     n_lines = ended.count(b"\n")
-    regular = np.count_nonzero(is_separator) == 3 * n_lines
-    if regular:
-        separators = np.flatnonzero(is_separator)
-        regular = (
-            separators[0] > 0
-            and np.all(np.diff(separators) > 1)
-            and np.all(characters[separators].reshape(-1, 3) == np.frombuffer(b"  \n", dtype=np.uint8))
-            and np.diff(separators, prepend=-1).max() <= 18  # digits: nothing overflows int64
-        )
-    if regular:
+    if _REGULAR_LINES.fullmatch(ended):
         entries = np.fromstring(ended.decode("ascii"), dtype=np.int64, sep=" ").reshape(-1, 3)
         return entries, range(first_line, first_line + n_lines), n_lines
 
@@ -578,41 +548,26 @@ def _parse_block(block, path, first_line, surplus):
             lines.append(number)
             surplus += 1
         elif not line.isspace():
-            raise ValueError(f"{path}, line {number}: expected three integers, got {_shown(line)}.")
+            raise _error(path, number, f"expected three integers, got {_shown(line)}.")
         else:
             surplus -= 1
             if surplus < -_MAX_BLANK_LINES:
-                raise ValueError(
-                    f"{path}, line {number}: empty; more than {_MAX_BLANK_LINES} empty lines over the "
-                    "number of entries are not allowed."
-                )
+                most = f"more than {_MAX_BLANK_LINES} empty lines over the number of entries"
+                raise _error(path, number, f"empty; {most} are not allowed.")
     return np.array(entries, dtype=np.int64).reshape(-1, 3), lines, n_lines
 
 
-def _check_entries(entries, lines, path, n_samples, n_features):
-    """Raise for the first entry that is out of range."""
-    upper = np.array([n_samples, n_features, _MAX_COUNT])
-    bad = (entries < 1) | (entries > upper)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        meaning = ("document number", "word number", "count")[column]
-        raise ValueError(
-            f"{path}, line {lines[row]}: {meaning} {entries[row, column]} is outside 1..{upper[column]}."
-        )
-
-
-def _parse_ldac(path, n_features):
-    """Return the words, their counts and the number of words of each document."""
-    words, counts, lengths = array("i"), array("i"), array("i")
-    for numbers in _ldac_documents(path, n_features):
-        for column, values in zip((words, counts, lengths), numbers):
-            column.frombytes(values.tobytes())
-        _check_total(len(words), _MAX_ENTRIES, "pairs", path, len(lengths))
-    return np.array(words), np.array(counts), np.array(lengths)
+def _check_entries(entries, lines, path, lowest, highest):
+    """Raise ValueError for the first number out of range; columns are the last of _ENTRY."""
+    outside = (entries < lowest) | (entries > highest)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        found = f"{_ENTRY[-entries.shape[1] :][column]} {entries[row, column]}"
+        raise _error(path, lines[row], f"{found} is outside {lowest[column]}..{highest[column]}.")
 
 
 def _ldac_documents(path, n_features):
-    """Yield words, their counts and the number of words of each document, block by block, int32."""
+    """Yield words, their counts and the number of words of each document, block by block."""
     n_documents, n_empty = 0, 0
     with _opened(path) as file:
         for block in _ldac_blocks(file, path):
@@ -620,14 +575,14 @@ def _ldac_documents(path, n_features):
             n_documents += len(block)
             n_empty += len(block) - np.count_nonzero(numbers[2])
             _check_total(n_empty, _MAX_EMPTY_DOCUMENTS, "documents without words", path, n_documents)
-            yield tuple(values.astype(np.int32) for values in numbers)
+            yield numbers
     if not n_documents:
         raise ValueError(f"{path} holds no document.")
 
 
 def _check_total(found, allowed, meaning, path, line):
     if found > allowed:
-        raise ValueError(f"{path}, line {line}: {found} {meaning} up to here, at most {allowed} are allowed.")
+        raise _error(path, line, f"{found} {meaning} up to here, at most {allowed} are allowed.")
 
 
 def _ldac_blocks(file, path):
@@ -637,19 +592,14 @@ def _ldac_blocks(file, path):
         if line.isspace():
             n_blank += 1
             if n_blank > _MAX_BLANK_LINES:
-                raise ValueError(
-                    f"{path}, line {number}: empty; at most {_MAX_BLANK_LINES} empty lines are "
-                    "allowed, at the end."
-                )
+                message = f"empty; at most {_MAX_BLANK_LINES} empty lines are allowed, at the end."
+                raise _error(path, number, message)
             continue
         if n_blank:
-            raise ValueError(
-                f"{path}, line {number - n_blank}: empty; a document without words is a line holding 0."
-            )
+            message = "empty; a document without words is a line holding 0."
+            raise _error(path, number - n_blank, message)
         if not _LDAC_LINE.fullmatch(line):
-            raise ValueError(
-                f"{path}, line {number}: expected 'N word:count word:count ...', got {_shown(line)}."
-            )
+            raise _error(path, number, f"expected 'N word:count word:count ...', got {_shown(line)}.")
         block.append(line)
         n_bytes += len(line)
         if n_bytes >= _LDAC_BLOCK_BYTES:
@@ -665,33 +615,20 @@ def _parse_ldac_block(block, path, first_line, n_features):
     numbers = np.fromstring(text, dtype=np.int64, sep=" ")
     lengths = np.array([line.count(b":") for line in block])
     starts = np.cumsum(2 * lengths + 1) - (2 * lengths + 1)
-    announced = numbers[starts]
-    pairs = np.delete(numbers, starts).reshape(-1, 2)
-    low, high = np.array([0, 1]), np.array([n_features - 1, _MAX_COUNT])
-    outside = (pairs < low) | (pairs > high)
-
-    wrong = np.concatenate(
-        [np.flatnonzero(announced != lengths), np.repeat(np.arange(len(block)), lengths)[outside.any(axis=1)]]
-    )
+    announced, lines = numbers[starts], first_line + np.arange(len(block))
+    wrong = np.flatnonzero(announced != lengths)
     if len(wrong):
-        i = wrong.min()
-        place = f"{path}, line {first_line + i}"
-        if announced[i] != lengths[i]:
-            raise ValueError(f"{place}: {announced[i]} words are announced, {lengths[i]} are there.")
-        first = lengths[:i].sum()
-        row, column = np.argwhere(outside[first : first + lengths[i]])[0]
-        meaning = ("word number", "count")[column]
-        raise ValueError(
-            f"{place}: {meaning} {pairs[first + row, column]} is outside {low[column]}..{high[column]}."
-        )
-    return pairs[:, 0], pairs[:, 1], lengths
+        i = wrong[0]
+        raise _error(path, lines[i], f"{announced[i]} words are announced, {lengths[i]} are there.")
+    pairs = np.delete(numbers, starts).reshape(-1, 2)
+    _check_entries(pairs, np.repeat(lines, lengths), path, (0, 1), (n_features - 1, _MAX_COUNT))
+    return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), lengths
 
 
 def _canonical_csr(counts, words, indptr, shape, path, first=1):
     """Build a CSR matrix of int32 with sorted indices and no duplicates; its rows count from `first`."""
     result = sparse.csr_matrix((counts, words, indptr), shape=shape)
-    if not result.has_sorted_indices:
-        result.sort_indices()
+    result.sort_indices()
     if not result.has_canonical_format:
         result = result.astype(np.int64)
         result.sum_duplicates()

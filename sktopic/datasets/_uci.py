@@ -1,9 +1,7 @@
 """The bag-of-words collections of the UCI repository, downloaded on first use."""
 
-import math
 import os
 import tempfile
-import zipfile
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -12,8 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from sktopic._documents._corpus import open_corpus
+from sktopic._documents._corpus_writer import save_corpus
 from sktopic._runtime._compat import as_configured
-from sktopic._runtime._files import real_path, write_file
+from sktopic._runtime._files import real_path
 
 from ._readers import parse_docword, parse_vocabulary
 
@@ -98,10 +98,10 @@ def fetch_bag_of_words(
     -----
     No checksums are published for these files. What is verified is that the header, the body, the
     vocabulary and the published figures in the table above agree; a file is given its final name only
-    after that. The parsed counts are kept next to the files where the folder can be written to, and later
-    calls read only these: the downloaded files may be deleted then. Kept counts that are damaged are made
-    anew. Calls in several processes at once do not disturb each other; one that is killed leaves at most a
-    file or a folder whose name begins with a dot, which may be deleted.
+    after that. The parsed counts are kept next to the files, as a corpus on disk, where the folder can be
+    written to. Later calls read only these: the downloaded files may be deleted then. If kept counts are
+    damaged, the files are parsed again. Calls in several processes at once do not disturb each other; one
+    that is killed leaves at most a folder whose name begins with a dot, which may be deleted.
 
     The collection "pubmed" needs about 4 GB of memory and some minutes of parsing.
 
@@ -121,12 +121,13 @@ def fetch_bag_of_words(
         raise ValueError(f"name must be one of {list(_PUBLISHED)}, got {name!r}.")
     folder = Path.home() / "sktopic_data" if data_home is None else Path(data_home).expanduser()
     folder = folder / "uci_bag_of_words"
-    cache = folder / f"{name}.npz"
+    kept = folder / f"{name}.corpus"
 
-    loaded = _load_cache(cache, name)
+    loaded = _load_kept(kept, name)
     if loaded is None:
         loaded = _load_files(folder, name, base_url or _BASE_URL, download_if_missing)
-        _save_cache(cache, *loaded)
+        with suppress(OSError, ValueError):  # a folder that cannot be written to, or that is no corpus
+            save_corpus(kept, *loaded, overwrite=kept.exists())
     counts, feature_names = loaded
     n_samples, n_features, n_entries = _PUBLISHED[name]
     return Bunch(
@@ -184,23 +185,10 @@ def _download(base_url, filename, incoming, folder):
             f"Or put the file into {folder}."
         ) from error
     base_url = base_url.rstrip("/") + "/"
-
-    def stream(url, output_file, _pooch):
-        # As pooch's own downloader, but the connection is closed whatever happens.
-        headers = {"Accept-Encoding": "identity"}
-        with requests.get(url, stream=True, timeout=_TIMEOUT, headers=headers) as response:
-            response.raise_for_status()
-            with open(output_file, "wb") as file:
-                for chunk in response.iter_content(1 << 20):
-                    file.write(chunk)
-                received = file.tell()
-            announced = response.headers.get("Content-Length")
-            if announced and "Content-Encoding" not in response.headers and received != int(announced):
-                raise requests.ConnectionError(f"{received} of {announced} bytes received")
-
     repository = pooch.create(path=incoming, base_url=base_url, registry={filename: None})
+    downloader = pooch.HTTPDownloader(timeout=_TIMEOUT, headers={"Accept-Encoding": "identity"})
     try:
-        return Path(repository.fetch(filename, downloader=stream))
+        return Path(repository.fetch(filename, downloader=downloader))
     except requests.RequestException as error:
         raise ConnectionError(
             f"Could not download {base_url}{filename}: {error}. Name a mirror with base_url, or put "
@@ -214,58 +202,14 @@ def _parse(docword, vocab, name):
     return parse_docword(docword, expected=_PUBLISHED[name]), feature_names
 
 
-def _save_cache(path, counts, feature_names):
-    """Keep parsed counts as arrays, without pickling, if the folder can be written to."""
-    words = np.frombuffer("\n".join(feature_names).encode("utf-8"), dtype=np.uint8)
-    arrays = {
-        "shape": np.array(counts.shape),
-        "indptr": counts.indptr,
-        "indices": counts.indices,
-        "counts": counts.data.astype(np.min_scalar_type(counts.data.max())),
-        "words": words,
-    }
-    with suppress(OSError):
-        folder = real_path(path.parent)
-        write_file(os.path.join(folder, path.name), lambda file: np.savez(file, **arrays), follow=False)
-
-
-def _load_cache(path, name):
-    """Return counts and words as saved, None if there are none or they cannot be used."""
-    if not path.is_file():
-        return None
+def _load_kept(path, name):
+    """Return counts and words that were kept, None if there are none or they cannot be used."""
+    n_samples, n_features, n_entries = _PUBLISHED[name]
     try:
-        with open(path, "rb") as file:
-            _check_sizes(file)
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                return _unpack(arrays, _PUBLISHED[name][:2])
-    except Exception:  # a damaged archive raises a dozen types: those of zipfile, zlib, struct and NumPy
+        corpus = open_corpus(path, verify=True)
+        is_whole = corpus.shape == (n_samples, n_features) and corpus.nnz <= n_entries
+        if not is_whole or corpus.dtype.kind != "u" or corpus.feature_names is None:
+            return None
+        return as_configured(sparse.csr_matrix(corpus[:], dtype=np.int32)), corpus.feature_names
+    except (OSError, ValueError):
         return None
-
-
-def _check_sizes(file):
-    """Raise if an array of the archive claims more bytes than the whole file has."""
-    available = os.fstat(file.fileno()).st_size
-    with zipfile.ZipFile(file) as archive:
-        for name in archive.namelist():
-            with archive.open(name) as member:
-                np.lib.format.read_magic(member)
-                shape, _, dtype = np.lib.format.read_array_header_1_0(member)
-            if math.prod(shape) * dtype.itemsize > available:
-                raise ValueError(f"{name} claims to be of shape {shape}.")
-
-
-def _unpack(arrays, shape):
-    """Return counts and words, after checking that they are what `_save_cache` writes."""
-    feature_names = np.array(arrays["words"].tobytes().decode("utf-8").split("\n"), dtype=object)
-    data, indices, indptr = arrays["counts"], arrays["indices"], arrays["indptr"]
-    kinds = data.dtype.kind, indices.dtype.kind, indptr.dtype.kind
-    if kinds != ("u", "i", "i") or tuple(arrays["shape"].tolist()) != shape or len(feature_names) != shape[1]:
-        raise ValueError("other types or another shape")
-    if data.min() < 1 or data.max() > np.iinfo(np.int32).max:
-        raise ValueError("counts out of range")
-    counts = sparse.csr_matrix((data.astype(np.int32), indices, indptr), shape=shape)
-    counts.check_format(full_check=True)
-    if not counts.has_canonical_format:
-        raise ValueError("words out of order")
-    return as_configured(counts), feature_names

@@ -17,7 +17,7 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
-from sktopic.datasets import _readers, _uci, fetch_bag_of_words, read_ldac, read_uci
+from sktopic.datasets import _readers, _uci, fetch_bag_of_words, read_ldac, read_uci, save_corpus
 
 from .tools import check_resources
 
@@ -366,57 +366,45 @@ def tiny(tmp_path, monkeypatch):
         return bunch.data, bunch.feature_names
 
     fetch()
-    assert _uci._load_cache(folder / "tiny.npz", "tiny") is not None
-    return folder / "tiny.npz", fetch
+    assert _uci._load_kept(folder / "tiny.corpus", "tiny") is not None
+    return folder / "tiny.corpus", fetch
 
 
 TINY = Counter({(0, 0): 2, (0, 3): 1, (2, 1): 5, (2, 2): 1}), (3, 4), ["a", "b", "c", "d"]
 
 
-def test_a_mutated_cache_is_made_anew(tiny, bounded):
-    cache, fetch = tiny
-    whole, before = cache.read_bytes(), n_open_files()
+def test_mutated_counts_that_were_kept_are_not_used(tiny, bounded):
+    kept, fetch = tiny
+    whole, before = {path: path.read_bytes() for path in kept.iterdir()}, n_open_files()
     for case in range(N_CASES):
         rng = random.Random(f"cache-{case}")
-        content = whole
+        path = rng.choice(sorted(whole))
+        content = whole[path]
         for _ in range(rng.randint(1, 3)):
             change = rng.choice([flip, flip, cut, behead, insert, insert_random_bytes, insert_long_run])
             content = change(rng, content)
-        cache.write_bytes(content)
+        path.write_bytes(content)
         result = bounded(fetch, "never refused", case)
         assert_holds(result, TINY, case)
+        path.write_bytes(whole[path])
     assert n_open_files() == before
 
 
+COUNTS = np.array([[2, 0, 0, 1], [0, 0, 0, 0], [0, 5, 1, 0]])
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("counts", "words"),
     [
-        {"shape": np.array([3, 2**40])},
-        {"shape": np.array([2**62, 4])},
-        {"shape": np.array(3)},
-        {"indptr": np.array([0, 10**6, 3, 4])},
-        {"indptr": np.array([0, 3, 2, 4])},
-        {"indptr": np.array([0, 2, 4])},
-        {"indptr": np.array([0.0, 2.0, 2.5, 4.0])},
-        {"indices": np.array([0, 3, 1, 4])},
-        {"indices": np.array([0, 3, -1, 2])},
-        {"indices": np.array([3, 0, 1, 2])},
-        {"indices": np.array([0, 0, 1, 2])},
-        {"counts": np.array([2, 0, 5, 1])},
-        {"counts": np.array([2, -1, 5, 1])},
-        {"counts": np.array([2, 2**40, 5, 1])},
-        {"counts": np.array([2, np.nan, 5, 1])},
-        {"counts": np.array([2, 1, 5])},
-        {"counts": np.array([[2, 1, 5, 1]])},
-        {"words": np.frombuffer(b"a\nb\nc", dtype=np.uint8)},
-        {"words": np.frombuffer(b"\xff\nb\nc\nd", dtype=np.uint8)},
-        {"words": None},
+        (COUNTS[:2], "abcd"),
+        (COUNTS[:, :3], "abc"),
+        (COUNTS + 1, "abcd"),
+        (COUNTS * 0.5, "abcd"),
+        (COUNTS, None),
     ],
-    ids=lambda change: "-".join(f"{key}={value}" for key, value in change.items()),
 )
-def test_a_cache_that_contradicts_itself_is_made_anew(tiny, change):
-    cache, fetch = tiny
-    with np.load(cache) as arrays:
-        arrays = {**arrays, **change}
-    np.savez(cache, **{key: value for key, value in arrays.items() if value is not None})
-    assert_holds(fetch(), TINY, change)
+def test_a_corpus_that_contradicts_what_was_published_is_made_anew(tiny, counts, words):
+    kept, fetch = tiny
+    save_corpus(kept, counts, words and list(words), overwrite=True)
+    assert_holds(fetch(), TINY, counts)
+    assert_holds(_uci._load_kept(kept, "tiny"), TINY, counts)

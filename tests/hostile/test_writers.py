@@ -209,7 +209,7 @@ def collection():
 
 
 def follow_cache(folder):
-    """A dataset that is read from text files, and kept as arrays."""
+    """A dataset that is read from text files, and kept as a corpus."""
     files, _uci._PUBLISHED["kos"] = collection()
     os.makedirs(folder / "uci_bag_of_words", exist_ok=True)
     for name, content in files.items():
@@ -258,7 +258,8 @@ def test_a_killed_computation_goes_on_to_the_same_result(name, tmp_path):
         else:
             killed(compute_anew, name, folder, rng.randint(1, n_changes))
         for path in folder.rglob("*.json"):
-            json.loads(path.read_bytes())
+            if path.parent.suffix != ".incomplete":
+                json.loads(path.read_bytes())
         begun = [path for path in folder.iterdir() if path.is_dir()]
         assert set(in_child(compute, name, begun)) == {expected}, f"kill {i}"
 
@@ -506,7 +507,7 @@ def test_what_others_have_put_at_any_name_is_left_alone(name, tmp_path):
 # Where the package changes files, and the writers here that call it.
 MODULES_THAT_WRITE = {
     "_runtime/_files": WRITERS,
-    "_documents/_corpus_writer": {"corpus"},
+    "_documents/_corpus_writer": {"corpus", "cache"},
     "_estimators/_model_files": {"model"},
     "_estimators/_result_blocks": {"proportions"},
     "_runtime/_result_file": {"curve"},
