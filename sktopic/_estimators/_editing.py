@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import digamma
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._concurrency import trains
+from sktopic._estimators._concurrency import take_over, trains
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._arrays import columns_of
+from sktopic._runtime._attributes import twin
 
 Model = TypeVar("Model", bound=TopicModel)
 
@@ -259,9 +260,9 @@ def _edited(model, change):
     model._checked()
     if not model._has_topics():
         raise ValueError(f"this {type(model).__name__} has seen no words so far: its topics are random.")
-    edited, before = model._unfitted()
+    edited = twin(model)
     change(edited)
-    model._take(edited, before)
+    take_over(model, edited)
     return model
 
 

@@ -15,16 +15,14 @@ from sktopic._state._fields import (
     arrays_of,
     optional_fields,
     sizes_of,
-    state_of,
     value_fields,
     values_of,
 )
 
 # All attributes that training or edits set.
-FITTED = {"_state", "n_features_in_", "feature_names_in_", "_topic_names"}
+FITTED = "_state", "n_features_in_", "feature_names_in_", "_topic_names"
 # What fitted values that are no arrays can be.
-COUNT, NUMBER, OPTIONAL_NAME = Integral, Real, (str, NoneType)
-KINDS = {"count": COUNT, "number": NUMBER, "name": OPTIONAL_NAME}
+TYPES = {"count": Integral, "number": Real, "name": (str, NoneType)}
 
 
 def check_arrays(model):
@@ -44,7 +42,7 @@ def check_arrays(model):
         raise damaged(model, fault)
 
 
-def check_state(model):
+def check_parts(model):
     """Raise ValueError for a state whose parts do not fit together."""
     try:
         model._state.check()
@@ -106,9 +104,10 @@ def declared_arrays(kind):
 
 @cache
 def declared_values(kind):
-    """What fitted numbers and strings can be, by their names in files."""
-    found = {f"_state.{name}": KINDS[declared.kind] for name, declared in value_fields(kind).items()}
-    return {"n_features_in_": COUNT} | found
+    """What fitted numbers and strings can be, "count", "number" or "name", by their names in files."""
+    return {"n_features_in_": "count"} | {
+        f"_state.{name}": declared.kind for name, declared in value_fields(kind).items()
+    }
 
 
 @cache
@@ -125,13 +124,6 @@ def fitted_of(model):
     }
 
 
-def attributes_of(kind, found):
-    """The attributes that `fitted_of` has found these in."""
-    n_features = found["n_features_in_"]
-    fields = {name.removeprefix("_state."): each for name, each in found.items() if name != "n_features_in_"}
-    return {"n_features_in_": n_features, "_state": state_of(kind, fields, {"features": n_features})}
-
-
 def check_values(model):
     """Raise ValueError for fitted numbers and strings of other types than the class declares."""
     found, optional = fitted_of(model), optional_names(model._state_class)
@@ -139,11 +131,11 @@ def check_values(model):
         value = found.get(name)
         if value is None and name in optional:
             continue
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
             raise damaged(model, f"{name} is {value!r:.40}")
-        if kind is COUNT and not 0 <= value < 2**63:
+        if kind == "count" and not 0 <= value < 2**63:
             raise damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
-        if kind is NUMBER and not isfinite(value):
+        if kind == "number" and not isfinite(value):
             raise damaged(model, f"{name} is {value}, where a finite number is needed")
 
 

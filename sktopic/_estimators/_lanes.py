@@ -31,6 +31,7 @@ from sktopic._estimators._model_files import checked_feature_names, described, d
 from sktopic._estimators._topic_model import TopicModel, start_training
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import add_rows, take_changes
+from sktopic._runtime._attributes import twin
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import arrays_of, duplicate, values_of
 from sktopic._topics._prior import PriorStatistics
@@ -115,7 +116,7 @@ class RoundStart:
     @classmethod
     def of(cls, estimator, state=None):
         """That of an estimator, and of a state if it is not the estimator's own."""
-        bare, _ = estimator._unfitted()
+        bare = twin(estimator)
         state = bare._state if state is None else state
         bare._state = None
         if hasattr(bare, "_skl_callbacks"):
@@ -595,7 +596,7 @@ def end_pass(start):
 
 def finish(start, rows):
     """Return the fitted estimator with the rows of all shards, in their order."""
-    model, _ = start.estimator._unfitted()
+    model = twin(start.estimator)
     model._state = with_rows(start.state, np.concatenate(rows))
     return model
 

@@ -17,7 +17,6 @@ import sktopic
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._estimators._fitted_state import (
     FITTED,
-    attributes_of,
     check_values,
     declared_arrays,
     declared_values,
@@ -26,7 +25,9 @@ from sktopic._estimators._fitted_state import (
 )
 from sktopic._estimators._topic_names import check_pairs
 from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
+from sktopic._runtime._attributes import attributes_of
 from sktopic._runtime._files import write_file
+from sktopic._state._fields import state_of
 
 # After the first release, the number is raised whenever files change.
 FORMAT = "sktopic model 1"
@@ -96,8 +97,8 @@ def read_model(path, classes, mapped=False, verify=True):
 
 def _described(model):
     """The header and the arrays of a model."""
-    cls, attributes = type(model), vars(model)
-    if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
+    cls, attributes = type(model), attributes_of(model)
+    if getattr(sktopic, cls.__name__, None) is not cls:  # `load` would not know it
         raise TypeError(f"{cls.__name__} is not a class of sktopic: only those can be stored")
     names = cls._get_param_names()
     unknown = attributes.keys() - FITTED - {*names, OUTPUT, CALLBACKS}
@@ -189,8 +190,9 @@ def _model_of(archive, classes, mapped, verify):
     for name, field in declared.items():
         if f"fitted/{name}" in archive.declared:
             found[name] = archive.array(f"fitted/{name}", field.dtype, mapped=mapped, verify=verify)
-    for name, value in attributes_of(kind, found).items():
-        setattr(model, name, value)
+    model.n_features_in_ = found.pop("n_features_in_")
+    fields = {name.removeprefix("_state."): each for name, each in found.items()}
+    model._state = state_of(kind, fields, {"features": model.n_features_in_})
     _set_names(model, header)
     try:
         model._check_settings()

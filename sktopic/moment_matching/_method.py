@@ -11,6 +11,7 @@ from sktopic._kernels._moment_matching import FIRST, SECOND, SUM, filter_tokens
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import row_blocks
 from sktopic._state._fields import writable
+from sktopic._topics._fitted_topic_prior import check_number_of_topics
 from sktopic._topics._prior import check_prior
 from sktopic.moment_matching._document_step import FIXED_NUMBER, MomentMatchingStep, ProportionsForm
 from sktopic.moment_matching._prior import matched_prior, moments_at_start, with_documents, with_group
@@ -87,7 +88,8 @@ class FilterMethod:
         return FilteredTopics.of_means(store, self.word_prior(n_features) * masses)
 
     def check_continuation(self, state):
-        """Raise ValueError for a prior that cannot change once there is a posterior."""
+        """Raise ValueError for what cannot change once there is a posterior."""
+        check_number_of_topics(self.n_components, state.topics.n_topics)
         if self.word_prior(state.topics.n_features) != state.topic_word_prior:
             raise ValueError(
                 f"topic_word_prior={self.topic_word_prior!r} differs from {state.topic_word_prior:g}, with "
