@@ -186,7 +186,7 @@ def test_a_shallow_copy_is_trained_without_changing_the_other():
 
 
 def note_copies(monkeypatch, model):
-    """Let the attribute note of the model be set whenever a state is copied, as another thread would do it."""
+    """Let the attribute note be set whenever a state is copied, as another thread would do it."""
     original = _concurrency.duplicate
 
     def duplicate(state):
