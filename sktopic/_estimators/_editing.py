@@ -99,12 +99,9 @@ class TopicEdit:
         return log_means
 
 
-# Methods of estimators whose topics can be edited: a class has them by their names in its body, and defines
-#
-# - `_columns()`: the columns, in the arrays, of the topics that are reported;
-# - `_has_topics()`: whether the topics are learned from words, and not still those of the start.
-#
-# Its method has `edited(state, edit)` and `frozen(state, columns)`, which change no array in place.
+# Methods of estimators whose topics can be edited. A class has them by their names in its body, and defines
+# `_has_topics()`: whether the topics are learned from words, and not still those of the start. Its
+# method has `edited(state, edit)` and `frozen(state, columns)`, which change no array in place.
 
 
 @trains

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._concurrency import Training, fits, trains
@@ -194,9 +193,6 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         return self._present_method().prediction
 
     # Edits of topics
-
-    def _columns(self):
-        return np.arange(self.n_components_)
 
     def _has_topics(self):
         return self._state.n_topic_updates > 0

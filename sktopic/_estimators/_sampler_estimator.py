@@ -1,6 +1,5 @@
 """The scikit-learn side of batch samplers: fit and partial_fit, fitted attributes and edits of topics."""
 
-from abc import abstractmethod
 from functools import partial
 from typing import Any, Self
 
@@ -25,8 +24,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     that before the call; after it, the state is that of the last complete sweep. `fit` leaves that only where
     it was interrupted.
 
-    A subclass declares the class of ``_state``, and defines `_columns` and `_method`, which
-    returns a SamplerMethod (see _training._sweeps).
+    A subclass declares the class of ``_state``, and defines `_method`, which returns a SamplerMethod (see
+    _training._sweeps).
     """
 
     max_iter: int
@@ -129,10 +128,6 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     merge_topics = merge_topics
     drop_topics = drop_topics
     freeze_topics = freeze_topics
-
-    @abstractmethod
-    def _columns(self):
-        """Return the columns of the topics that are reported."""
 
     def _has_topics(self):
         return bool(self._state.words.totals.any())

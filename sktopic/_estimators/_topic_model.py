@@ -162,6 +162,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the fitted topics, a TopicProbabilities."""
         return self._present_method().topics(self._state)
 
+    def _columns(self):
+        """Return the columns, in the arrays of the state, of the topics that are reported."""
+        return np.arange(self.n_components_)
+
     def _inference_topics(self):
         """Return the topics that documents are inferred with: those fitted, unless a method has its own."""
         return self._topic_probabilities()

@@ -223,6 +223,3 @@ class CollapsedGibbsLDA(SamplerEstimator):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
         check_topic_word_prior(self.topic_word_prior, self.n_components)
-
-    def _columns(self):
-        return np.arange(self.n_components_)
