@@ -76,19 +76,7 @@ __all__ = [
     "seeding",
 ]
 
-_MODULES = (
-    "datasets",
-    "distributed",
-    "exceptions",
-    "features",
-    "hdp",
-    "inspection",
-    "lda",
-    "metrics",
-    "model_selection",
-    "moment_matching",
-    "seeding",
-)
+_MODULES = [name for name in __all__ if name.islower() and name != "load"]
 
 
 # All is imported when it is first asked for. Kernels that are imported wait until this module is: if that in

@@ -223,10 +223,15 @@ class Own(OnlineEMLDA):
     pass
 
 
+class Disguised(OnlineEMLDA):
+    __module__ = "sktopic.lda"
+
+
 def refused():
     model = OnlineEMLDA(**QUICK).fit(X)
     yield OnlineEMLDA(), NotFittedError, "not fitted"
     yield Own(**QUICK).fit(X), TypeError, "Own is not a class of sktopic"
+    yield Disguised(**QUICK).fit(X), TypeError, "Disguised is not a class of sktopic"
     yield clone(model).set_params(n_jobs=0), NotFittedError, "not fitted"
     for name, value, kind in (
         (

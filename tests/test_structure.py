@@ -22,16 +22,7 @@ LONGEST_CLASS = 250  # lines without docstrings
 LONGER = {"TopicModel": 290}  # what all estimators answer
 MOST_FILES_AT_THE_TOP = 10
 # Modules that go behind attributes, by vars() and object.__new__: let there be fewer, not more.
-BEHIND_ATTRIBUTES = {
-    "_documents/_matrices.py",  # matrices that scipy would check again
-    "_estimators/_concurrency.py",  # snapshots
-    "_estimators/_model_files.py",  # attributes of users are no part of a file
-    "_estimators/_topic_model.py",  # a fit begins on a copy
-    "_runtime/_interrupt.py",  # what was before an interrupted change
-    "_state/_fields.py",  # the next state
-    "_training/_monitor.py",  # copies for callbacks
-    "datasets/_docstrings.py",  # members of other packages
-}
+BEHIND_ATTRIBUTES = {"_runtime/_attributes.py"}
 # Public functions, whose options users name in calls.
 OPTIONS_OF_USERS = {
     "coherence",

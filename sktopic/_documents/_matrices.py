@@ -1,5 +1,6 @@
 """Counts as documents: canonical CSR matrices, and batches of their rows as kernels see them."""
 
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -90,8 +91,7 @@ def _with_own_indices(X, also_csr):
     """A matrix of the same values; of CSR, on the same arrays unless these are to be copied, too."""
     if X.format == "dok":
         return X.copy()
-    own = object.__new__(type(X))
-    vars(own).update(vars(X))
+    own = copy(X)  # without the checks of its class
     for name in INDICES.get(X.format, ()) if X.format != "csr" or also_csr else ():
         array = np.array(getattr(X, name))
         if X.format == "lil":

@@ -15,12 +15,13 @@ from weakref import ref
 
 import numpy as np
 
-from sktopic._estimators._fitted_state import FITTED
-from sktopic._runtime._interrupt import uninterrupted
+from sktopic._estimators._fitted_state import FITTED, check_arrays
+from sktopic._runtime._attributes import attributes_of, set_attributes, twin
+from sktopic._runtime._interrupt import complete_or_undone, uninterrupted
 from sktopic._state._fields import State, arrays_of, changed_arrays, duplicate
 
 # fit and partial_fit, and what else changes a fitted model.
-Training = TypeVar("Training", bound=Callable[..., object])
+Method = TypeVar("Method", bound=Callable[..., object])
 # What fitted attributes are.
 PLAIN = np.ndarray, State, np.generic, int, float, str, type(None)
 # Parameters of these types, and tuples of them, stay valid: they cannot change inside.
@@ -96,7 +97,7 @@ def _guard_of(model):
     return guard
 
 
-def trains(method: Training) -> Training:
+def trains(method: Method) -> Method:
     """Decorator of methods that change the fitted state: no two such calls of the object at the same time.
 
     Nor can parameters be set meanwhile (see `check_assignment`). The locks are entered by ``with`` alone,
@@ -114,7 +115,7 @@ def trains(method: Training) -> Training:
                     guard.method, guard.parameters = method.__name__, _parameters_of(self)
                     with updating(self):
                         if guard.in_use():  # readers go on with the arrays there are
-                            vars(self).update(_own_arrays(vars(self).copy()))  # others may set some meanwhile
+                            _give_own_arrays(self)
                             guard.readers = []
                     return method(self, *given, **named)
         raise RuntimeError(
@@ -122,10 +123,10 @@ def trains(method: Training) -> Training:
             "which must end first; train copies (sklearn.base.clone, copy.deepcopy) side by side."
         )
 
-    return cast(Training, call)
+    return cast(Method, call)
 
 
-def fits(method: Training) -> Training:
+def fits(method: Method) -> Method:
     """`trains`, for methods that fit from scratch: after an Exception the earlier fitted state is back.
 
     It is kept as references, since a fit sets arrays of its own. KeyboardInterrupt is no Exception.
@@ -133,24 +134,20 @@ def fits(method: Training) -> Training:
 
     @wraps(method)
     def call(self, *given, **named):
-        before = vars(self).copy()
+        before = attributes_of(self)
         try:
             return method(self, *given, **named)
         except Exception:
             with updating(self):
-                for name in FITTED:
-                    if name in before:
-                        vars(self)[name] = before[name]
-                    else:
-                        vars(self).pop(name, None)
+                set_attributes(self, before, FITTED)
             raise
 
-    return trains(cast(Training, call))
+    return trains(cast(Method, call))
 
 
 def _parameters_of(model):
-    state = vars(model)
-    return {name: state[name] for name in model._parameter_constraints if name in state}
+    attributes = attributes_of(model)
+    return {name: attributes[name] for name in model._parameter_constraints if name in attributes}
 
 
 def check_assignment(model, name, value=DELETED):
@@ -165,22 +162,16 @@ def check_assignment(model, name, value=DELETED):
     if not is_parameter and guard.trainer == threading.get_ident():  # first, as training sets many
         return
     is_read = is_parameter or name in FITTED
-    if is_read and vars(model).get(name, guard) is not value:
+    if is_read and getattr(model, name, DELETED) is not value:
         raise _set_in_training(model, name, value)
 
 
 def check_parameters(model):
     """Raise RuntimeError for parameters that are not those with which the training call began."""
-    given, state = _guard_of(model).parameters, vars(model)
-    if not all(map(is_, map(state.get, given), given.values())):
-        name = next(name for name, value in given.items() if state.get(name) is not value)
-        raise _set_in_training(model, name, state.get(name))
-
-
-def check_state(model, state):
-    """Raise RuntimeError for a state that is not the one which the training call has set last."""
-    if model._state is not state:
-        raise _set_in_training(model, "_state", DELETED if model._state is None else model._state)
+    given, attributes = _guard_of(model).parameters, attributes_of(model)
+    if not all(map(is_, map(attributes.get, given), given.values())):
+        name = next(name for name, value in given.items() if attributes.get(name) is not value)
+        raise _set_in_training(model, name, attributes.get(name))
 
 
 def _set_in_training(model, name, value):
@@ -193,15 +184,10 @@ def _set_in_training(model, name, value):
     )
 
 
-def _own_arrays(attributes):
-    own = {name: value.copy() for name, value in attributes.items() if isinstance(value, np.ndarray)}
-    return own | {name: duplicate(value) for name, value in attributes.items() if isinstance(value, State)}
-
-
-def _arrays_in(value):
-    """The arrays of an attribute: itself, or those of a state."""
-    arrays = arrays_of(value).values() if isinstance(value, State) else [value]
-    return [array for array in arrays if isinstance(array, np.ndarray)]
+def _give_own_arrays(model):
+    """Let the state be one in arrays of its own: training changes no others in place."""
+    if isinstance(model._state, State):
+        model._state = duplicate(model._state)
 
 
 def changing(model):
@@ -218,6 +204,12 @@ def updating(model):
         yield
 
 
+def take_over(model, other):
+    """Let what is fitted be that of another estimator; a user may have set other attributes meanwhile."""
+    with updating(model):
+        set_attributes(model, attributes_of(other), FITTED)
+
+
 def snapshot(model):
     """An estimator with the present fitted state, which does not change while it is read.
 
@@ -226,12 +218,10 @@ def snapshot(model):
     until training goes on.
     """
     guard = _guard_of(model)
-    taken = object.__new__(type(model))
     with guard.changing:
-        vars(taken).update(vars(model))
+        taken = twin(model)
         if guard.training.locked() and not guard.trained_here():
-            # Not of the model: a training call sets attributes, though not arrays, without the lock.
-            vars(taken).update(_own_arrays(vars(taken)))
+            _give_own_arrays(taken)
         else:
             guard.lend(taken)
     return taken
@@ -245,7 +235,7 @@ def trained_here(model):
 def copied(model):
     """An estimator with the present fitted state in arrays of its own."""
     taken = snapshot(model)
-    vars(taken).update(_own_arrays(vars(taken)))
+    _give_own_arrays(taken)
     return taken
 
 
@@ -253,17 +243,14 @@ def state_to_pickle(model, getstate):
     """What getstate() says a pickle is to have, such that training does not change it meanwhile."""
     guard = _guard_of(model)
     with guard.changing:
-        state = getstate().copy()  # others may set attributes meanwhile
-        if guard.training.locked():
-            return {**state, **_own_arrays(state)}
-        views = {name: value.view() for name, value in state.items() if isinstance(value, np.ndarray)}
-        views |= {
-            name: changed_arrays(value, np.ndarray.view)
-            for name, value in state.items()
-            if isinstance(value, State)
-        }
-        guard.lend(*(array for value in views.values() for array in _arrays_in(value)))
-    return {**state, **views}
+        attributes = getstate().copy()  # others may set attributes meanwhile
+        state = attributes.get("_state")
+        if isinstance(state, State) and guard.training.locked():
+            attributes["_state"] = duplicate(state)
+        elif isinstance(state, State):
+            attributes["_state"] = lent = changed_arrays(state, np.ndarray.view)
+            guard.lend(*(array for array in arrays_of(lent).values() if isinstance(array, np.ndarray)))
+    return attributes
 
 
 def check_settings_once(model, settings, check):
@@ -289,10 +276,10 @@ def kept_answering(model, prepare):
     guard = _guard_of(model)
     with guard.changing:
         kept = guard.answering
-        if kept is not None and _are_same(vars(model).copy(), kept[1]):
+        if kept is not None and _are_same(attributes_of(model), kept[1]):
             return kept[0]
     answering = prepare()
-    state = vars(answering.model).copy()
+    state = attributes_of(answering.model)
     if all(map(_is_unchanging, answering.settings.values())) and all(map(_is_plain, state.values())):
         with guard.changing:
             if not guard.training.locked():  # else the next update would change it
@@ -317,7 +304,7 @@ def kept_components(model, compute):
         components = compute(taken)
         components.flags.writeable = False
         # Of others, which a user may have set, nothing is held: they might lead back to the model.
-        state = {name: value for name, value in vars(taken).items() if isinstance(value, PLAIN)}
+        state = {name: value for name, value in attributes_of(taken).items() if isinstance(value, PLAIN)}
         kept = components.view(), state  # a view cannot be made writable
         with guard.changing:
             if _has(model, state):
@@ -327,5 +314,45 @@ def kept_components(model, compute):
 
 def _has(model, state):
     """Whether the attributes are still the same objects; readers of a model in training get others."""
-    attributes = vars(model)
+    attributes = attributes_of(model)
     return all(attributes.get(name) is value for name, value in state.items())
+
+
+class Training:
+    """What a trainer may do with an estimator: read its state, and set the next one.
+
+    Parameters
+    ----------
+    model : estimator whose training call is running
+    """
+
+    def __init__(self, model):
+        self._model, self._state = model, model._state
+
+    @property
+    def state(self):
+        return self._state
+
+    @state.setter
+    def state(self, state):
+        self._model._state = self._state = state
+
+    def check_undisturbed(self):
+        """Raise an error if somebody else has set parameters, the state, or sizes of its arrays."""
+        model = self._model
+        check_parameters(model)
+        if model._state is not self._state:
+            raise _set_in_training(model, "_state", DELETED if model._state is None else model._state)
+        check_arrays(model)
+
+    def changing(self):
+        """The lock to hold while the state is changed, so that readers wait."""
+        return changing(self._model)
+
+    def complete_or_undone(self, *, waits, undo=None):
+        """Context manager of a block that sets the state: it is complete, or the state is that before.
+
+        waits : whether Ctrl-C waits for the end of the block, and does not stop it
+        undo : function that restores what the block has changed inside arrays of that state
+        """
+        return complete_or_undone(self._model, undo, waits=waits)

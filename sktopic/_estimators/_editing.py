@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import digamma
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._concurrency import trains
+from sktopic._estimators._concurrency import take_over, trains
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._arrays import columns_of
+from sktopic._runtime._attributes import twin
 
 Model = TypeVar("Model", bound=TopicModel)
 
@@ -98,12 +99,9 @@ class TopicEdit:
         return log_means
 
 
-# Methods of estimators whose topics can be edited: a class has them by their names in its body, and defines
-#
-# - `_columns()`: the columns, in the arrays, of the topics that are reported;
-# - `_has_topics()`: whether the topics are learned from words, and not still those of the start.
-#
-# Its method has `edited(state, edit)` and `frozen(state, columns)`, which change no array in place.
+# Methods of estimators whose topics can be edited. A class has them by their names in its body, and defines
+# `_has_topics()`: whether the topics are learned from words, and not still those of the start. Its
+# method has `edited(state, edit)` and `frozen(state, columns)`, which change no array in place.
 
 
 @trains
@@ -259,9 +257,9 @@ def _edited(model, change):
     model._checked()
     if not model._has_topics():
         raise ValueError(f"this {type(model).__name__} has seen no words so far: its topics are random.")
-    edited, before = model._unfitted()
+    edited = twin(model)
     change(edited)
-    model._take(edited, before)
+    take_over(model, edited)
     return model
 
 

@@ -21,10 +21,9 @@ from sktopic._state._fields import (
 )
 
 # All attributes that training or edits set.
-FITTED = {"_state", "n_features_in_", "feature_names_in_", "_topic_names"}
+FITTED = "_state", "n_features_in_", "feature_names_in_", "_topic_names"
 # What fitted values that are no arrays can be.
-COUNT, NUMBER, OPTIONAL_NAME = Integral, Real, (str, NoneType)
-KINDS = {"count": COUNT, "number": NUMBER, "name": OPTIONAL_NAME}
+TYPES = {"count": Integral, "number": Real, "name": (str, NoneType)}
 
 
 def check_arrays(model):
@@ -44,7 +43,7 @@ def check_arrays(model):
         raise damaged(model, fault)
 
 
-def check_state(model):
+def check_parts(model):
     """Raise ValueError for a state whose parts do not fit together."""
     try:
         model._state.check()
@@ -106,9 +105,10 @@ def declared_arrays(kind):
 
 @cache
 def declared_values(kind):
-    """What fitted numbers and strings can be, by their names in files."""
-    found = {f"_state.{name}": KINDS[declared.kind] for name, declared in value_fields(kind).items()}
-    return {"n_features_in_": COUNT} | found
+    """What fitted numbers and strings can be, "count", "number" or "name", by their names in files."""
+    return {"n_features_in_": "count"} | {
+        f"_state.{name}": declared.kind for name, declared in value_fields(kind).items()
+    }
 
 
 @cache
@@ -125,11 +125,11 @@ def fitted_of(model):
     }
 
 
-def attributes_of(kind, found):
-    """The attributes that `fitted_of` has found these in."""
-    n_features = found["n_features_in_"]
-    fields = {name.removeprefix("_state."): each for name, each in found.items() if name != "n_features_in_"}
-    return {"n_features_in_": n_features, "_state": state_of(kind, fields, {"features": n_features})}
+def set_fitted(model, found):
+    """Let training have set what a dict has by the names of `fitted_of`; it loses these entries."""
+    model.n_features_in_ = found.pop("n_features_in_")
+    fields = {name.removeprefix("_state."): each for name, each in found.items()}
+    model._state = state_of(model._state_class, fields, {"features": model.n_features_in_})
 
 
 def check_values(model):
@@ -139,11 +139,11 @@ def check_values(model):
         value = found.get(name)
         if value is None and name in optional:
             continue
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
             raise damaged(model, f"{name} is {value!r:.40}")
-        if kind is COUNT and not 0 <= value < 2**63:
+        if kind == "count" and not 0 <= value < 2**63:
             raise damaged(model, f"{name} is {value}, where a number from 0 to 2**63 - 1 is needed")
-        if kind is NUMBER and not isfinite(value):
+        if kind == "number" and not isfinite(value):
             raise damaged(model, f"{name} is {value}, where a finite number is needed")
 
 

@@ -33,6 +33,7 @@ from sktopic._estimators._model_files import checked_feature_names, described, d
 from sktopic._estimators._topic_model import TopicModel, start_training
 from sktopic._kernels._rng import combine_keys
 from sktopic._kernels._statistics import take_changes
+from sktopic._runtime._attributes import twin
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import arrays_of, duplicate, values_of
 from sktopic._topics._prior import PriorStatistics
@@ -117,7 +118,7 @@ class RoundStart:
     @classmethod
     def of(cls, estimator, state):
         """That of an estimator, and of a state in the place of the estimator's own."""
-        bare, _ = estimator._unfitted()
+        bare = twin(estimator)
         bare._state = None
         if hasattr(bare, "_skl_callbacks"):
             del bare._skl_callbacks
@@ -431,7 +432,7 @@ def merge_whole(start, rows, updates, is_first_visit=True, ends_pass=False):
 
 def finish(start, rows):
     """Return the fitted estimator with the rows of all shards, in their order."""
-    model, _ = start.estimator._unfitted()
+    model = twin(start.estimator)
     model._state = start.state_with(np.concatenate(rows))
     return model
 

@@ -3,20 +3,15 @@
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._estimators._concurrency import changing, fits, trains
+from sktopic._estimators._concurrency import Training, fits, trains
 from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._estimators._fitted_state import check_state
 from sktopic._estimators._topic_model import TopicModel
-from sktopic._estimators._training import Training
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
-from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
-from sktopic._state._fields import writable
 from sktopic._training._minibatches import (
     VALIDATION_KEY,
     Passes,
@@ -100,7 +95,17 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     def _fit(self, X, y, sample_weight):
         self._check_settings()
         self._check_sample_weight(sample_weight)
-        documents = self._begin_weighted(X, sample_weight, self._check_corpus)
+
+        def weighted(documents):
+            documents = documents.weighted(sample_weight)
+            if self.early_stopping and documents.n_documents < 2:
+                raise ValueError(
+                    "early_stopping=True holds out a document and needs 2; X has "
+                    f"{documents.n_documents} sample."
+                )
+            return documents
+
+        documents = self._begin_anew(X, weighted)
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             evaluate = None
             if self.early_stopping:
@@ -149,16 +154,7 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
     def _partial_fit(self, X, sample_weight):
         self._check_settings()
         self._check_sample_weight(sample_weight)
-        if self._is_fitted():
-            self._checked()
-            method = self._method()
-            method.check_continuation(self._state)
-            documents = self._documents(X).weighted(sample_weight).begin()  # errors change nothing
-            self._check_undisturbed()
-            with changing(self), complete_or_undone(self, waits=True):
-                self._state = method.adopted(writable(self._state))
-        else:
-            documents = self._begin_weighted(X, sample_weight, streamed=True)
+        documents = self._begin_or_continue(X, lambda documents: documents.weighted(sample_weight))
         with Workers(self.n_jobs) as workers, FitMonitor(self) as monitor:
             run = Run(method=self._method(), training=Training(self), monitor=monitor, workers=workers)
             self._add_documents(run, documents)
@@ -184,40 +180,11 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         """Train on the documents of partial_fit."""
         add_minibatches(run, documents, int(self.batch_size), self.total_samples)
 
-    def _begin_weighted(self, X, sample_weight, check=None, *, streamed=False):
-        """Begin anew with the documents of X that count, which are returned as Documents.
-
-        check : function of these that may raise
-        """
-
-        def select(_, documents):
-            documents = documents.weighted(sample_weight)
-            if check is not None:
-                check(documents)
-            return documents
-
-        return self._begin_anew(X, select, streamed=streamed)
-
-    def _check_corpus(self, documents):
-        """Raise ValueError for a corpus that is too small for early stopping."""
-        if self.early_stopping and documents.n_documents < 2:
-            raise ValueError(
-                f"early_stopping=True holds out a document and needs 2; X has {documents.n_documents} sample."
-            )
-
     def _trains_on_whole_corpus(self):
         """Whether each update of fit is to see all documents."""
         return False
 
-    def _checked(self):
-        super()._checked()
-        check_state(self)
-        return self
-
     # What TopicModel asks for
-
-    def _topic_probabilities(self):
-        return self._present_method().topics(self._state)
 
     def _inference_topics(self):
         return self._present_method().inference_topics(self._state)
@@ -226,9 +193,6 @@ class MinibatchEstimator(CallbackSupportMixin, TopicModel):
         return self._present_method().prediction
 
     # Edits of topics
-
-    def _columns(self):
-        return np.arange(self.n_components_)
 
     def _has_topics(self):
         return self._state.n_topic_updates > 0

@@ -17,15 +17,16 @@ import sktopic
 from sktopic._documents._matrices import check_sparse_structure
 from sktopic._estimators._fitted_state import (
     FITTED,
-    attributes_of,
     check_values,
     declared_arrays,
     declared_values,
     fitted_of,
     optional_names,
+    set_fitted,
 )
 from sktopic._estimators._topic_names import check_pairs
 from sktopic._runtime._array_archive import DAMAGED, ArrayArchive, write_archive
+from sktopic._runtime._attributes import attributes_of
 from sktopic._runtime._files import write_file
 
 # After the first release, the number is raised whenever files change.
@@ -96,8 +97,8 @@ def read_model(path, classes, mapped=False, verify=True):
 
 def _described(model):
     """The header and the arrays of a model."""
-    cls, attributes = type(model), vars(model)
-    if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
+    cls, attributes = type(model), attributes_of(model)
+    if getattr(sktopic, cls.__name__, None) is not cls:  # `load` would not know it
         raise TypeError(f"{cls.__name__} is not a class of sktopic: only those can be stored")
     names = cls._get_param_names()
     unknown = attributes.keys() - FITTED - {*names, OUTPUT, CALLBACKS}
@@ -188,8 +189,7 @@ def _model_of(archive, classes, mapped, verify):
     others = {f"parameters/{name}{part}" for name in parameters for part in _parts(parameters[name])}
     found = fitted_in(archive, kind, others, mapped=mapped, verify=verify)
     model = cls(**{name: _parameter(archive, name, value) for name, value in parameters.items()})
-    for name, value in attributes_of(kind, found).items():
-        setattr(model, name, value)
+    set_fitted(model, found)
     _set_names(model, header)
     try:
         model._check_settings()

@@ -1,6 +1,5 @@
 """The scikit-learn side of batch samplers: fit and partial_fit, fitted attributes and edits of topics."""
 
-from abc import abstractmethod
 from functools import partial
 from typing import Any, Self
 
@@ -12,7 +11,6 @@ from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
 from sktopic._runtime._parallel import Workers
-from sktopic._state._fields import writable
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._training._sweeps import Schedule, SweepTrainer
 from sktopic._typing import DocumentsLike, FloatArray
@@ -26,8 +24,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     that before the call; after it, the state is that of the last complete sweep. `fit` leaves that only where
     it was interrupted.
 
-    A subclass declares the class of ``_state``, and defines `_columns` and `_method`, which
-    returns a SamplerMethod (see _training._sweeps).
+    A subclass declares the class of ``_state``, and defines `_method`, which returns a SamplerMethod (see
+    _training._sweeps).
     """
 
     max_iter: int
@@ -40,9 +38,6 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     n_samples_seen_: int = fitted("chain.n_samples_seen")
     log_likelihood_: FloatArray = fitted("chain.log_likelihood")
     _seed: int = fitted("chain.seed")
-
-    def _check_continuation(self):
-        """Raise ValueError for parameters that cannot change once sampling has begun."""
 
     @fits
     @with_callbacks
@@ -103,18 +98,8 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
             error the state is that of the last complete sweep; before the first one, that before the call.
         """
         self._check_settings()
-        is_first = not hasattr(self, "n_samples_seen_")
-        begin = partial(self._begin_anew, streamed=True) if is_first else self._go_on
-        self._train(X, y, begin, reporting=False)
+        self._train(X, y, self._begin_or_continue, reporting=False)
         return self
-
-    def _go_on(self, X):
-        """Let the state go on with the present parameters; returns the Documents of X."""
-        self._checked()._check_continuation()
-        documents = self._documents(X)
-        # Sweeps change arrays that a memory map may protect.
-        self._state = self._method().adopted(writable(self._state))
-        return documents
 
     def _train(self, X, y, begin, *, reporting):
         """All sweeps over the documents of a call.
@@ -138,18 +123,11 @@ class SamplerEstimator(CallbackSupportMixin, TopicModel):
     def _schedule(self, draws=range(0)):
         return Schedule(int(self.max_iter), int(self.evaluate_every), draws)
 
-    def _topic_probabilities(self):
-        return self._present_method().topics(self._state)
-
     # Edits of topics
 
     merge_topics = merge_topics
     drop_topics = drop_topics
     freeze_topics = freeze_topics
-
-    @abstractmethod
-    def _columns(self):
-        """Return the columns of the topics that are reported."""
 
     def _has_topics(self):
         return bool(self._state.words.totals.any())

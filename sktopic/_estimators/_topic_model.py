@@ -2,12 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
 from itertools import chain, repeat
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
-from types import NoneType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,10 +24,10 @@ from sktopic._documents._matrices import (
     as_documents,
     check_counts,
     check_sparse_structure,
-    rows_of_documents,
 )
 from sktopic._documents._sources import documents_of, joined
 from sktopic._estimators._concurrency import (
+    changing,
     check_assignment,
     check_parameters,
     check_settings_once,
@@ -37,35 +36,26 @@ from sktopic._estimators._concurrency import (
     kept_components,
     snapshot,
     state_to_pickle,
+    take_over,
     trained_here,
     updating,
 )
 from sktopic._estimators._constraints import check_numbers
-from sktopic._estimators._fitted_state import check_arrays
+from sktopic._estimators._fitted_inference import Inference
+from sktopic._estimators._fitted_state import check_arrays, check_parts
 from sktopic._estimators._model_files import write_model
-from sktopic._estimators._result_blocks import write_blocks
 from sktopic._estimators._topic_names import renamed
 from sktopic._estimators._vocabulary import add_features
-from sktopic._inference import (
-    FixedTopics,
-    InferenceStep,
-    draw_proportions,
-    infer_proportions,
-    infer_word_topics,
-)
+from sktopic._inference import InferenceStep
 from sktopic._inference._completion import mean_log_predictive
-from sktopic._kernels._rng import combine_keys
+from sktopic._runtime._attributes import set_attributes, twin
 from sktopic._runtime._compat import Interval, outside_container, validate_params
+from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN, Progress
-from sktopic._state._fields import State, arrays_of
+from sktopic._state._fields import State, writable
 from sktopic._typing import DocumentsLike, FloatArray, FloatingArray
 
-# Tells the streams of transform from those of fit.
-TRANSFORM_KEY = 0x7472616E
-# Parameters that nothing reads but training; of other types than these, they can be as large as the model.
-READ_BY_TRAINING = {"components_init", "topic_word_prior"}
-SMALL = Real, str, NoneType
 # Documents above which transform, score and the like show their progress, where that is asked for.
 MANY_DOCUMENTS = 10_000
 # Documents that an iterator over the topics of words answers for at once.
@@ -101,8 +91,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Base class of all topic models.
 
     A subclass has parameters ``n_jobs`` and ``random_state``, has ``doc_topic_prior_``,
-    ``n_components_`` and ``_seed`` once it is fitted, and defines `_method`,
-    `_topic_probabilities` and `_transform_step`.
+    ``n_components_`` and ``_seed`` once it is fitted, and defines `_method` and `_transform_step`.
     """
 
     n_components: int
@@ -169,9 +158,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._check_settings()  # which names the parameter
             raise
 
-    @abstractmethod
     def _topic_probabilities(self):
         """Return the fitted topics, a TopicProbabilities."""
+        return self._present_method().topics(self._state)
+
+    def _columns(self):
+        """Return the columns, in the arrays of the state, of the topics that are reported."""
+        return np.arange(self.n_components_)
 
     def _inference_topics(self):
         """Return the topics that documents are inferred with: those fitted, unless a method has its own."""
@@ -188,14 +181,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Raise ValueError for parameters out of range. A subclass adds those that depend on each other."""
         self._validate_params()
         check_numbers(self)
-
-    def _check_same_number(self, n_trained, when="in training"):
-        """Raise ValueError if n_components is no longer the number of topics in training."""
-        if self.n_components != n_trained:
-            raise ValueError(
-                f"n_components={self.n_components!r} differs from the {n_trained} topics {when}; "
-                "set it back, or call fit to start anew."
-            )
 
     def _documents(self, X, *, reset=False, once=True):
         """Return the Documents of X; with reset, set the attributes that tell of its features.
@@ -227,8 +212,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return X.shape[0] > 0 and X.shape[1] == getattr(self, "n_features_in_", None)
 
     def _checked(self):
-        """Return self; raise ValueError for fitted arrays that do not fit together."""
+        """Return self; raise ValueError for a fitted state whose parts do not fit together."""
         check_arrays(self)
+        check_parts(self)
         return self
 
     def _check_undisturbed(self):
@@ -250,21 +236,37 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _begin_anew(self, X, select=None, *, streamed=False):
         """Set the state from which training starts, all or nothing; return the Documents of X.
 
-        select : function of the model that is begun and of these documents, which returns those to train on,
-            and may raise
+        select : function of these documents, which returns those to train on, and may raise
         streamed : whether more documents may follow: of blocks, only the first is then read before training
         """
-        begun, before = self._unfitted()
-        vars(begun).pop("_topic_names", None)
+        begun = twin(self)  # until it is taken over, nothing is lost
+        set_attributes(begun, {}, ["_topic_names"])
         documents = begun._documents(X, reset=True, once=streamed)
         if not streamed:
             documents.survey()
         if select is not None:
-            documents = select(begun, documents)
+            documents = select(documents)
         begun._warn_of_doubtful(documents.begin().summary(), streamed)
         start_training(begun, begun.n_features_in_)
-        self._take(begun, before)
+        take_over(self, begun)
         return documents.checked_by(self._validate_documents)
+
+    def _begin_or_continue(self, X, select=None):
+        """The same for `partial_fit`: a fitted model goes on, with parameters that may have changed."""
+        if not self._is_fitted():
+            return self._begin_anew(X, select, streamed=True)
+        self._checked()
+        method = self._method()
+        method.check_continuation(self._state)
+        documents = self._documents(X)
+        if select is not None:
+            documents = select(documents)
+        documents.begin()  # errors change nothing
+        self._check_undisturbed()
+        with changing(self), complete_or_undone(self, waits=True):
+            # Training changes arrays that a memory map may protect.
+            self._state = method.adopted(writable(self._state))
+        return documents
 
     def _warn_of_doubtful(self, summary, streamed):
         """Warn of documents that training starts from, but that are hardly word counts, or too few."""
@@ -272,22 +274,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         summary.warn_of_other_values(owner)
         if not streamed:
             summary.warn_of_small_corpus(owner, None if self._infers_number_of_topics else self.n_components)
-
-    def _unfitted(self):
-        """Return a copy on which a new fit is begun, and its attributes: until `_take` nothing is lost."""
-        copy, before = object.__new__(type(self)), vars(self).copy()
-        vars(copy).update(before)
-        return copy, before
-
-    def _take(self, begun, before):
-        """Take over what changed in what `_unfitted` gave; a user may have set other attributes meanwhile."""
-        state, nothing = vars(begun), object()
-        with updating(self):
-            for name in before.keys() - state.keys():
-                vars(self).pop(name, None)
-            vars(self).update(
-                {name: value for name, value in state.items() if before.get(name, nothing) is not value}
-            )
 
     add_features = add_features
 
@@ -621,71 +607,3 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 
 TopicModel.transform = outside_container(TopicModel.transform)  # type: ignore[method-assign]
-
-
-class Inference:
-    """What it takes to infer documents with a model that does not change meanwhile, computed where needed.
-
-    Parameters
-    ----------
-    model : fitted TopicModel
-    """
-
-    def __init__(self, model):
-        self.model = model
-        self._kept = None
-
-    @cached_property
-    def settings(self):
-        """The parameters by name, without those as large as the model, which say nothing of inference."""
-        names = [name for name in self.model._parameter_constraints if hasattr(self.model, name)]
-        given = {name: getattr(self.model, name) for name in names}
-        large = {name for name in READ_BY_TRAINING & given.keys() if not isinstance(given[name], SMALL)}
-        return {name: value for name, value in given.items() if name not in large}
-
-    def _fixed(self):
-        """What documents are inferred with, FixedTopics."""
-        if self._kept is not None:
-            return self._kept
-        model = self.model
-        fixed = FixedTopics(
-            topics=model._inference_topics(),
-            prior=model.doc_topic_prior_,
-            step=model._transform_step(),
-            key=combine_keys(model._seed, TRANSFORM_KEY),
-        )
-        if any(np.may_share_memory(fixed.topics.store, array) for array in arrays_of(model._state).values()):
-            self._kept = fixed  # else the topics are a copy, as large as the model
-        return fixed
-
-    def proportions(self, X, workers, progress):
-        """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
-        return infer_proportions(X, self._fixed(), workers, progress)
-
-    def all_proportions(self, documents, workers, progress, out):
-        """theta of Documents, in memory, or where `write_blocks` writes it."""
-        if out is None:
-            return joined([self.proportions(X, workers, progress) for X in documents.blocks()])
-        blocks = (self.proportions(X, workers, progress) for X, _ in documents.groups())
-        return write_blocks(out, blocks, documents.n_documents, self.model.n_components_)
-
-    def draws(self, X, n_draws, workers, progress):
-        """Draws of theta, ndarray of shape (n_documents, n_draws, n_components_), float32 where X is."""
-        return draw_proportions(X, n_draws, self._fixed(), workers, progress)
-
-    def word_topics(self, X, n_topics, workers, progress=NOT_SHOWN):
-        """Topics of the entries of X and their probabilities, two ndarrays of shape (n_entries, n_topics)."""
-        n_topics = min(n_topics, self.model.n_components_)
-        return infer_word_topics(X, n_topics, self._fixed(), workers, progress)
-
-    def blocks_of_word_topics(self, documents, n_topics, size):
-        """Yield a slice of rows, and word_topics of these; workers come and go, as the caller may stop."""
-        n_before = 0
-        for X in documents.blocks():
-            for first in range(0, X.shape[0], size):
-                last = min(first + size, X.shape[0])
-                rows = rows_of_documents(X, np.arange(first, last))
-                with Workers(self.model.n_jobs) as workers:
-                    found = self.word_topics(rows, n_topics, workers)
-                yield slice(n_before + first, n_before + last), *found
-            n_before += X.shape[0]

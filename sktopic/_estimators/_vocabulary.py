@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sktopic._estimators._concurrency import trains
+from sktopic._estimators._concurrency import take_over, trains
+from sktopic._runtime._attributes import twin
 
 NAMES = "feature_names_in_"
 # Names that an error message lists.
@@ -58,7 +59,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     check_is_fitted(self)
     self._checked()
     known = getattr(self, NAMES, None)
-    grown, before = self._unfitted()
+    grown = twin(self)
     if known is None:
         n = _number(features)
     else:
@@ -68,7 +69,7 @@ def add_features(self: Model, features: int | ArrayLike) -> Model:
     grown._check_settings()  # how much new words weigh is a parameter of some
     grown._state = grown._method().grown(grown._state, n)
     grown.n_features_in_ = self.n_features_in_ + n
-    self._take(grown, before)
+    take_over(self, grown)
     return self
 
 

@@ -7,6 +7,8 @@ import threading
 from _signal import SIGINT, getsignal, signal
 from contextlib import contextmanager
 
+from sktopic._runtime._attributes import attributes_of, set_attributes
+
 
 def _handler_here():
     """The Python function that handles SIGINT in this thread, None if there is none.
@@ -54,7 +56,7 @@ class complete_or_undone:
         self._arrived, self._stopping = None, False
 
     def __enter__(self):
-        self._before = vars(self._owner).copy()
+        self._before = attributes_of(self._owner)
         self._handler = _handler_here()
         if self._handler is not None:
             self._caller = sys._getframe(1)
@@ -83,10 +85,7 @@ class complete_or_undone:
         if kind is not None:
             if self._undo is not None:
                 self._undo()
-            state = vars(self._owner)
-            for name in state.keys() - self._before.keys():
-                del state[name]
-            state.update(self._before)
+            set_attributes(self._owner, self._before)
         if self._handler is not None:
             signal(SIGINT, self._handler)
             self._caller = None

@@ -1,67 +1,47 @@
-"""Libraries that some parts need, and nothing else does: tables, plots, formats of files and clusters."""
+"""Libraries that some parts need, and nothing else does: tables, plots, formats of files and clusters.
+
+Each function returns a module, or raises an ImportError that says how to install it.
+"""
 
 from importlib import import_module
 
+CLUSTERS = "Clusters need dask and distributed, which are not installed: pip install sktopic[dask]."
+
 
 def import_pandas():
-    """The module; ImportError that says how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("Tables need pandas, which is not installed: pip install pandas.") from error
-    return pandas
+    return _imported("pandas", "Tables need pandas, which is not installed: pip install pandas.")
 
 
 def import_pyarrow(part):
-    """A part of the package; ImportError that says how to install it."""
-    try:
-        return import_module(f"pyarrow.{part}")
-    except ImportError as error:
-        raise ImportError(
-            "Parquet files need pyarrow, which is not installed: pip install sktopic[parquet]."
-        ) from error
+    advice = "Parquet files need pyarrow, which is not installed: pip install sktopic[parquet]."
+    return _imported(f"pyarrow.{part}", advice)
 
 
 def import_pyplot():
-    """The module; ImportError that says how to install it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Plots need matplotlib, which is not installed: pip install sktopic[plot]."
-        ) from error
-    return plt
+    advice = "Plots need matplotlib, which is not installed: pip install sktopic[plot]."
+    return _imported("matplotlib.pyplot", advice)
 
 
 def import_dask():
-    """The module; ImportError that says how to install it."""
-    return _part_of_dask("dask")
+    return _imported("dask", CLUSTERS)
 
 
 def import_dask_array():
-    """The module `dask.array`; ImportError that says how to install it."""
-    return _part_of_dask("dask.array")
+    return _imported("dask.array", CLUSTERS)
 
 
 def import_distributed():
-    """The module; ImportError that says how to install it."""
-    return _part_of_dask("distributed")
-
-
-def _part_of_dask(name):
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            "Clusters need dask and distributed, which are not installed: pip install sktopic[dask]."
-        ) from error
+    return _imported("distributed", CLUSTERS)
 
 
 def import_fsspec():
-    """The module `fsspec.core`, which opens addresses; ImportError that says how to install it."""
+    """The part that opens addresses."""
+    advice = "Addresses with :// need fsspec, which is not installed: pip install fsspec."
+    return _imported("fsspec.core", advice)
+
+
+def _imported(module, advice):
     try:
-        return import_module("fsspec.core")
+        return import_module(module)
     except ImportError as error:
-        raise ImportError(
-            "Addresses with :// need fsspec, which is not installed: pip install fsspec."
-        ) from error
+        raise ImportError(advice) from error

@@ -49,6 +49,15 @@ def n_topics_of_start(prior, n_topics):
     return len(prior.topic_of_start), "at the start, before some were merged or dropped"
 
 
+def check_number_of_topics(n_components, n_trained, when="in training"):
+    """Raise ValueError if n_components is no longer the number of topics with which training began."""
+    if n_components != n_trained:
+        raise ValueError(
+            f"n_components={n_components!r} differs from the {n_trained} topics {when}; set it back, or call "
+            "fit to start anew."
+        )
+
+
 def adopted_prior(prior, value, default, n_components, word_counts):
     """The prior after the parameter topic_word_prior was taken over.
 

@@ -2,11 +2,8 @@
 
 import math
 
-import numpy as np
-
 from sktopic._runtime._compat import has_progress_bar
 from sktopic._runtime._progress import NOT_SHOWN, Progress
-from sktopic._state._fields import State, duplicate
 
 
 class FitMonitor:
@@ -128,13 +125,5 @@ class FitTasks:
             self._end(self._root)
 
     def _end(self, task):
-        # The estimator is usable at any time; a callback that asks for one gets arrays of its own.
-        attributes = vars(self._arguments["estimator"])
-
-        def copies():
-            found = {name: each.copy() for name, each in attributes.items() if isinstance(each, np.ndarray)}
-            return found | {
-                name: duplicate(each) for name, each in attributes.items() if isinstance(each, State)
-            }
-
-        return task.call_on_fit_task_end(**self._arguments, reconstruction_attributes=copies)
+        # The estimator is usable at any time: a callback that asks for one gets a copy, and nothing is set.
+        return task.call_on_fit_task_end(**self._arguments, reconstruction_attributes={})

@@ -10,9 +10,10 @@ from numbers import Real
 
 import numpy as np
 
-from sktopic._estimators._fitted_state import attributes_of, check_values, fitted_of
+from sktopic._estimators._fitted_state import check_values, fitted_of, set_fitted
 from sktopic._estimators._lanes import ROWS, TOO_LARGE, RoundStart, finish, rows_of, without_rows
 from sktopic._estimators._model_files import described, described_fitted, fitted_in
+from sktopic._runtime._attributes import twin
 from sktopic._state._fields import arrays_of, values_of
 from sktopic.dask._files import read_rows, write_rows
 from sktopic.dask._state import MergedState, shards_of
@@ -175,9 +176,8 @@ def _start_in(archive, start):
     found = fitted_in(archive, kind, absent={STORE})
     # Rows are files of their own: zeros that take no memory stand for them.
     found[STORE] = np.broadcast_to(0.0, (start.n_features, found["_state.words.totals"].size))
-    model, _ = start.estimator._unfitted()
-    for name, value in attributes_of(kind, found).items():
-        setattr(model, name, value)
+    model = twin(start.estimator)
+    set_fitted(model, found)
     check_values(model)
     model._checked()
     _check_numbers(model._state)

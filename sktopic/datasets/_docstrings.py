@@ -187,7 +187,7 @@ def _docs_of_module(module):
     """Map qualified names to the raw docstrings of `module`, its classes, functions and methods."""
     found = {module.__name__: module.__doc__}
     declared = getattr(module, "__all__", None)
-    for name in sorted(vars(module) if declared is None else declared):
+    for name in sorted(dir(module) if declared is None else declared):
         if name.startswith("_") or name in _OPT_IN_NAMES:
             continue
         try:
@@ -208,13 +208,13 @@ def _docs_of_module(module):
 def _docs_of_methods(cls, qualified):
     """Map qualified names to the docstrings of public methods that `cls` defines or inherits."""
     found = {}
-    for ancestor in reversed(inspect.getmro(cls)):
-        if ancestor.__module__.split(".")[0] in _PACKAGES:
-            for name, member in vars(ancestor).items():
-                if name.startswith("_") or _GENERATED_METHOD.fullmatch(name):
-                    continue
-                if inspect.isroutine(member):
-                    found[f"{qualified}.{name}"] = getattr(member, "__doc__", None)
+    for name, _, owner, member in inspect.classify_class_attrs(cls):
+        if owner.__module__.split(".")[0] not in _PACKAGES:
+            continue
+        if name.startswith("_") or _GENERATED_METHOD.fullmatch(name):
+            continue
+        if inspect.isroutine(member):
+            found[f"{qualified}.{name}"] = getattr(member, "__doc__", None)
     return found
 
 
@@ -231,7 +231,7 @@ def _own_doc(member):
     if inspect.ismodule(member):
         return None
     if inspect.isclass(member):
-        return vars(member).get("__doc__")
+        return inspect.getattr_static(member, "__doc__")  # as it is written, with its signature
     if inspect.isroutine(member):
         return member.__doc__
     doc = member.__doc__ if callable(member) else None

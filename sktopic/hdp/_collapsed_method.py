@@ -109,6 +109,9 @@ class CollapsedHDP:
             )
         )
 
+    def check_continuation(self, state):
+        """Any parameter can change."""
+
     def adopted(self, state):
         """The state with the present parameters; concentrations that are sampled stay what they are."""
         given = self.topic_word_prior

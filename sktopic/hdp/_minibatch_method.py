@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sktopic._state._fields import changed, grown
+from sktopic._topics._fitted_topic_prior import check_number_of_topics
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._training._statistics_updates import DocumentAverage
@@ -70,12 +71,8 @@ class HDPMethod(HDPUpdates):
 
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
-        n_topics = state.words.n_topics
-        if self.keeps_columns and self.n_components != n_topics:  # else n_components is only the start
-            raise ValueError(
-                f"n_components={self.n_components!r} differs from the {n_topics} topics in training; "
-                "set it back, or call fit to start anew."
-            )
+        if self.keeps_columns:  # else n_components is only the start
+            check_number_of_topics(self.n_components, state.words.n_topics)
 
     # Topics
 

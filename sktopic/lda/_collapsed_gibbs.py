@@ -7,11 +7,9 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import ANY_NUMBER, AT_LEAST_ONE, MATRIX, PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._estimators._fitted_state import check_state
 from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._inference import GibbsInference
 from sktopic._runtime._compat import StrOptions
-from sktopic._topics._fitted_topic_prior import n_topics_of_start
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_word_prior import check_topic_word_prior
 from sktopic._typing import FloatArray, MatrixLike
@@ -225,14 +223,3 @@ class CollapsedGibbsLDA(SamplerEstimator):
         super()._check_settings()
         check_prior(self.doc_topic_prior, self.n_components)
         check_topic_word_prior(self.topic_word_prior, self.n_components)
-
-    def _check_continuation(self):
-        self._check_same_number(*n_topics_of_start(self._state.prior, self.n_components_))
-
-    def _checked(self):
-        super()._checked()
-        check_state(self)
-        return self
-
-    def _columns(self):
-        return np.arange(self.n_components_)

@@ -21,8 +21,10 @@ from sktopic._state._fields import State, array, edited, grown, part, total
 from sktopic._topics._fitted_topic_prior import (
     TopicWordPrior,
     adopted_prior,
+    check_number_of_topics,
     edited_prior,
     given_doc_topic_prior,
+    n_topics_of_start,
     prior_of_more_words,
 )
 from sktopic._topics._prior import (
@@ -188,6 +190,10 @@ class CollapsedLDA:
                 chain=Chain.begun(seed),
             )
         )
+
+    def check_continuation(self, state):
+        """Raise ValueError for another number of topics."""
+        check_number_of_topics(self.n_components, *n_topics_of_start(state.prior, state.words.n_topics))
 
     def adopted(self, state):
         """The state with the present parameters; priors that are learned go on from what they are."""

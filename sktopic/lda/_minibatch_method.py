@@ -11,6 +11,7 @@ from sktopic._state._fields import changed, grown
 from sktopic._topics._fitted_topic_prior import (
     TopicWordPrior,
     adopted_prior,
+    check_number_of_topics,
     given_doc_topic_prior,
     n_topics_of_start,
     prior_of_more_words,
@@ -212,12 +213,8 @@ class MinibatchLDA:
 
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
-        n_start, when = n_topics_of_start(state.word_prior, len(state.doc_topic_prior))
-        if self.n_components != n_start:
-            raise ValueError(
-                f"n_components={self.n_components!r} differs from the {n_start} topics {when}; set it back, "
-                "or call fit to start anew."
-            )
+        n_topics = len(state.doc_topic_prior)
+        check_number_of_topics(self.n_components, *n_topics_of_start(state.word_prior, n_topics))
         averaged = self.start_from.averaged
         if averaged != state.words.averages:
             raise ValueError(

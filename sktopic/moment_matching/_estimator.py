@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import Self
 
-from sktopic._estimators._concurrency import changing, fits, trains
+from sktopic._estimators._concurrency import fits, trains
 from sktopic._estimators._constraints import PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._topic_model import TopicModel
 from sktopic._runtime._compat import CallbackSupportMixin, StrOptions, with_callbacks
-from sktopic._runtime._interrupt import complete_or_undone
 from sktopic._topics._prior import check_prior
 from sktopic._training._monitor import FitTasks
 from sktopic._typing import DocumentsLike, FloatArray
@@ -69,7 +68,7 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         method = self._method()
-        stream = self._begin(X, method)
+        stream = self._stream(X, method, self._begin_anew)
         filter_stream(self, method, stream, FitTasks(self, X, y, 1, stream.n_updates()))
         self._warn_at_limit()
         return self
@@ -101,34 +100,20 @@ class FilterEstimator(CallbackSupportMixin, TopicModel):
         """
         self._check_settings()
         method = self._method()
-        if self._state is None:
-            stream = self._begin(X, method, streamed=True)
-        else:
-            stream = self._continue(X, method)
+        stream = self._stream(X, method, self._begin_or_continue)
         filter_stream(self, method, stream, FitTasks(self, X, y, 1, 1, reporting=False))
         return self
 
-    def _begin(self, X, method, *, streamed=False):
-        """Set the state before the first token, all or nothing; return the Stream of X."""
+    def _stream(self, X, method, begin):
+        """Return the Stream of X once begin(X, select) has set the state before its first token."""
         streams = []
 
-        def select(begun, documents):
+        def select(documents):
             streams.append(stream_of(documents, method))  # which may raise
             return streams[0].documents
 
-        documents = self._begin_anew(X, select, streamed=streamed)
+        documents = begin(X, select)
         return replace(streams[0], documents=documents)
-
-    def _continue(self, X, method):
-        """Adopt parameters that have changed, and return the Stream of X."""
-        state = self._checked()._state
-        self._check_same_number(state.topics.n_topics)
-        method.check_continuation(state)
-        stream = stream_of(self._documents(X), method)
-        self._check_undisturbed()
-        with changing(self), complete_or_undone(self, waits=True):
-            self._state = method.adopted(self._state)
-        return stream
 
     def _warn_at_limit(self):
         """Warn if the inferred number of topics is the largest that n_components allows."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._kernels._moment_matching import FIRST, SECOND, SUM, filter_tokens
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import row_blocks
-from sktopic._state._fields import writable
+from sktopic._topics._fitted_topic_prior import check_number_of_topics
 from sktopic._topics._prior import check_prior
 from sktopic.moment_matching._document_step import FIXED_NUMBER, MomentMatchingStep, ProportionsForm
 from sktopic.moment_matching._prior import matched_prior, moments_at_start, with_documents, with_group
@@ -87,7 +87,8 @@ class FilterMethod:
         return FilteredTopics.of_means(store, self.word_prior(n_features) * masses)
 
     def check_continuation(self, state):
-        """Raise ValueError for a prior that cannot change once there is a posterior."""
+        """Raise ValueError for what cannot change once there is a posterior."""
+        check_number_of_topics(self.n_components, state.topics.n_topics)
         if self.word_prior(state.topics.n_features) != state.topic_word_prior:
             raise ValueError(
                 f"topic_word_prior={self.topic_word_prior!r} differs from {state.topic_word_prior:g}, with "
@@ -99,7 +100,7 @@ class FilterMethod:
         prior = state.doc_topic_prior
         if not self.learns_prior:
             prior = np.array(check_prior(self.doc_topic_prior, state.topics.n_topics))
-        state = replace(state, topics=writable(state.topics), doc_topic_prior=prior)
+        state = replace(state, doc_topic_prior=prior)
         if self.learns_prior != (len(state.moments.averages) > 0):
             state = self._learning_anew(state)
         return state

@@ -5,7 +5,7 @@ from numbers import Real
 
 from sktopic._documents._sources import joined
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._estimators._topic_model import TRANSFORM_KEY
+from sktopic._estimators._fitted_inference import TRANSFORM_KEY
 from sktopic._inference import FixedTopics, infer_proportions
 from sktopic._inference._completion import mean_log_predictive
 from sktopic._kernels._rng import combine_keys

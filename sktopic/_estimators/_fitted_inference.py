@@ -1,0 +1,90 @@
+"""Inference of documents with a fitted model that does not change meanwhile."""
+
+from functools import cached_property
+from numbers import Real
+from types import NoneType
+
+import numpy as np
+
+from sktopic._documents._matrices import rows_of_documents
+from sktopic._documents._sources import joined
+from sktopic._estimators._result_blocks import write_blocks
+from sktopic._inference import FixedTopics, draw_proportions, infer_proportions, infer_word_topics
+from sktopic._kernels._rng import combine_keys
+from sktopic._runtime._parallel import Workers
+from sktopic._runtime._progress import NOT_SHOWN
+from sktopic._state._fields import arrays_of
+
+# Tells the streams of transform from those of fit.
+TRANSFORM_KEY = 0x7472616E
+# Parameters that nothing reads but training; of other types than these, they can be as large as the model.
+READ_BY_TRAINING = {"components_init", "topic_word_prior"}
+SMALL = Real, str, NoneType
+
+
+class Inference:
+    """What it takes to infer documents with a model that does not change meanwhile, computed where needed.
+
+    Parameters
+    ----------
+    model : fitted TopicModel
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self._kept = None
+
+    @cached_property
+    def settings(self):
+        """The parameters by name, without those as large as the model, which say nothing of inference."""
+        names = [name for name in self.model._parameter_constraints if hasattr(self.model, name)]
+        given = {name: getattr(self.model, name) for name in names}
+        large = {name for name in READ_BY_TRAINING & given.keys() if not isinstance(given[name], SMALL)}
+        return {name: value for name, value in given.items() if name not in large}
+
+    def _fixed(self):
+        """What documents are inferred with, FixedTopics."""
+        if self._kept is not None:
+            return self._kept
+        model = self.model
+        fixed = FixedTopics(
+            topics=model._inference_topics(),
+            prior=model.doc_topic_prior_,
+            step=model._transform_step(),
+            key=combine_keys(model._seed, TRANSFORM_KEY),
+        )
+        if any(np.may_share_memory(fixed.topics.store, array) for array in arrays_of(model._state).values()):
+            self._kept = fixed  # else the topics are a copy, as large as the model
+        return fixed
+
+    def proportions(self, X, workers, progress):
+        """theta of documents X, ndarray of shape (n_documents, n_components_), float32 where X is."""
+        return infer_proportions(X, self._fixed(), workers, progress)
+
+    def all_proportions(self, documents, workers, progress, out):
+        """theta of Documents, in memory, or where `write_blocks` writes it."""
+        if out is None:
+            return joined([self.proportions(X, workers, progress) for X in documents.blocks()])
+        blocks = (self.proportions(X, workers, progress) for X, _ in documents.groups())
+        return write_blocks(out, blocks, documents.n_documents, self.model.n_components_)
+
+    def draws(self, X, n_draws, workers, progress):
+        """Draws of theta, ndarray of shape (n_documents, n_draws, n_components_), float32 where X is."""
+        return draw_proportions(X, n_draws, self._fixed(), workers, progress)
+
+    def word_topics(self, X, n_topics, workers, progress=NOT_SHOWN):
+        """Topics of the entries of X and their probabilities, two ndarrays of shape (n_entries, n_topics)."""
+        n_topics = min(n_topics, self.model.n_components_)
+        return infer_word_topics(X, n_topics, self._fixed(), workers, progress)
+
+    def blocks_of_word_topics(self, documents, n_topics, size):
+        """Yield a slice of rows, and word_topics of these; workers come and go, as the caller may stop."""
+        n_before = 0
+        for X in documents.blocks():
+            for first in range(0, X.shape[0], size):
+                last = min(first + size, X.shape[0])
+                rows = rows_of_documents(X, np.arange(first, last))
+                with Workers(self.model.n_jobs) as workers:
+                    found = self.word_topics(rows, n_topics, workers)
+                yield slice(n_before + first, n_before + last), *found
+            n_before += X.shape[0]
