@@ -11,8 +11,7 @@ from scipy.spatial.distance import squareform
 from sktopic._runtime._compat import Interval, StrOptions, validate_params
 from sktopic._runtime._optional import import_pyplot
 from sktopic._typing import FloatArray
-from sktopic.inspection._names import shortened, topic_labels
-from sktopic.inspection._tables import top_words
+from sktopic.inspection._tables import shortened, top_words, topic_labels
 from sktopic.metrics._comparison import METRICS, word_profiles
 
 if TYPE_CHECKING:

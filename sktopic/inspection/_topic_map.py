@@ -15,8 +15,6 @@ MOST_ROUNDS = 300
 # Scaling ends after so many steps, or with one that lowers the stress by less than this share of the squared
 # distances.
 MOST_STEPS, LEAST_GAIN = 300, 1e-6
-# Rows of distances that are computed at a time: they stay in the cache.
-ROWS_AT_A_TIME = 32
 # Stands for the distance of points that coincide.
 NO_DISTANCE = 1e-5
 # Angle between the directions in which coinciding topics are moved apart: no two are the same.
@@ -62,44 +60,24 @@ def plane(distances):
 def scaled(points, distances):
     """Points moved step by step (SMACOF), as ``sklearn.manifold.smacof`` moves them.
 
-    That goes over several arrays of all pairs in each step, and takes seven times as long.
+    That checks its arguments and computes the distances anew in each step, which takes longer.
     """
-    stress = np.inf
+    stress, ones = np.inf, np.ones(len(points))
     with one_blas_thread():
         for step in range(MOST_STEPS):
-            before, (moved, stress, squares) = stress, guttman_transform(points, distances)
+            lengths = (points**2).sum(axis=1)
+            left = np.column_stack([points, lengths, ones])
+            d = left @ np.column_stack([-2 * points, ones, lengths]).T  # squares of distances
+            np.sqrt(np.maximum(d, 0.0, out=d), out=d)
+            squares, before = np.vdot(d, d) / 2, stress
+            # But for the sum of the squares of what is wanted, which never changes.
+            stress = squares - np.vdot(d, distances)
             if step > 1 and before - stress < LEAST_GAIN * squares:
                 break
-            points = moved
+            d[d == 0.0] = NO_DISTANCE
+            ratio = np.divide(distances, d, out=d)
+            points = (ratio.sum(axis=1, keepdims=True) * points - ratio @ points) / len(points)
     return points
-
-
-def guttman_transform(points, distances):
-    """Points moved so that their stress is lower, the stress before, and the sum of squared distances.
-
-    The stress is the sum of (d - distances) ** 2 over pairs, d being the distances of points, but for the sum
-    of distances ** 2, which never changes.
-    """
-    n = len(points)
-    lengths, ones = (points**2).sum(axis=1), np.ones(n)
-    # Their product has the squares of distances.
-    left, right = np.column_stack([points, lengths, ones]), np.column_stack([-2 * points, ones, lengths])
-    summands, sums, product = np.column_stack([points, ones]), np.zeros((n, 3)), 0.0
-    for first in range(0, n, ROWS_AT_A_TIME):
-        # Pairs within these rows come twice, those with later points once.
-        last = min(first + ROWS_AT_A_TIME, n)
-        wanted, d = distances[first:last, first:], left[first:last] @ right[first:].T
-        np.sqrt(np.maximum(d, 0.0, out=d), out=d)
-        within, later = slice(last - first), slice(last - first, None)
-        product += np.einsum("ij,ij", d[:, within], wanted[:, within]) / 2
-        product += np.einsum("ij,ij", d[:, later], wanted[:, later])
-        d[d == 0.0] = NO_DISTANCE
-        ratio = np.divide(wanted, d, out=d)
-        sums[first:last] += ratio @ summands[first:]
-        sums[last:] += ratio[:, later].T @ summands[first:last]
-    squares = n * lengths.sum() - (points.sum(axis=0) ** 2).sum()
-    moved = (points * sums[:, 2:] - sums[:, :2]) / n
-    return moved, squares - 2 * product, squares
 
 
 def separated(centres, radii):
@@ -120,8 +98,6 @@ def separated(centres, radii):
         steps[coincide] = (directions[one] - directions[other])[coincide]
         lengths = np.sqrt((steps**2).sum(axis=1))
         steps *= (overlaps / lengths / 2)[:, None]
-        for axis in 0, 1:
-            for moved, sign in ((one, 1), (other, -1)):
-                by = sign * steps[push, axis]
-                centres[:, axis] += np.bincount(moved[push], weights=by, minlength=len(centres))
+        np.add.at(centres, one[push], steps[push])
+        np.subtract.at(centres, other[push], steps[push])
     return centres
