@@ -30,7 +30,6 @@ from sktopic.metrics._coherence import top_columns
 from sktopic.metrics._comparison import top_word_stability
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from pandas import DataFrame
 
@@ -177,19 +176,15 @@ class TopicNumberCurve:
         scores = list(map(_mean_score, self.models))
         panels[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
         panels[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
-        self._set_axis(panels[0])
+        if self.n_components[-1] >= WIDE * self.n_components[0]:
+            panels[0].set_xscale("log")  # which all panels share, as the ticks
+        panels[0].set_xticks(self.n_components, [str(number) for number in self.n_components])
+        panels[0].set_xticks([], minor=True)
         for panel in panels[2:]:
             panel.set_xlabel("number of topics")
         panels[3].set_ylim(0, None)
         fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
         return fig
-
-    def _set_axis(self, panel: "Axes") -> None:
-        """Ticks at the numbers of topics, which all panels share."""
-        if self.n_components[-1] >= WIDE * self.n_components[0]:
-            panel.set_xscale("log")
-        panel.set_xticks(self.n_components, [str(number) for number in self.n_components])
-        panel.set_xticks([], minor=True)
 
     def _best(self):
         means = np.array(list(map(_mean_score, self.models)))
@@ -347,7 +342,7 @@ def topic_number_curve(
     seeds = np.random.RandomState(random_state).randint(2**31 - 1, size=len(splits))
     # The largest first: jobs that run at the same time then end at about the same time.
     tasks = [
-        _Task(_seeded(candidate, seed), train, test, n_words)
+        _Task(_with(candidate, "random_state", int(seed)), train, test, n_words)
         for candidate in reversed(candidates)
         for (train, test), seed in zip(splits, seeds)
     ]
@@ -407,13 +402,10 @@ def _names(references):
     ]
 
 
-def _seeded(candidate, seed):
-    seeds = {name: int(seed) for name in candidate.get_params() if _ends_in(name, "random_state")}
-    return clone(candidate).set_params(**seeds)
-
-
-def _ends_in(name, parameter):
-    return name.rpartition("__")[2] == parameter
+def _with(candidate, parameter, value):
+    """A clone in which the parameter of this name has the value in all steps that have one."""
+    names = [name for name in candidate.get_params() if name.rpartition("__")[2] == parameter]
+    return clone(candidate).set_params(**dict.fromkeys(names, value))
 
 
 # Fits
@@ -430,10 +422,7 @@ class _Task:
 
     def key(self, X_digest):
         """A key for all that the result depends on."""
-        params = self.candidate.get_params()
-        silent = {name: 0 for name in params if _ends_in(name, "verbose")}
-        silent |= {name: None for name in params if _ends_in(name, "n_jobs")}
-        candidate = clone(self.candidate).set_params(**silent)
+        candidate = _with(_with(self.candidate, "verbose", 0), "n_jobs", None)
         return digest((sktopic.__version__, X_digest, candidate, self.train, self.test, self.n_words))
 
 

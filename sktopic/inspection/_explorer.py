@@ -38,17 +38,7 @@ from sktopic.inspection._tables import infer_documents, topic_labels, typical_do
 from sktopic.inspection._topic_map import topic_map
 
 # Parts of the one script of the page, in this order.
-SCRIPTS = (
-    "elements.js",
-    "topics.js",
-    "map.js",
-    "list.js",
-    "words.js",
-    "documents.js",
-    "shares.js",
-    "search.js",
-    "main.js",
-)
+SCRIPTS = "elements", "topics", "map", "list", "words", "documents", "shares", "search", "main"
 # Pixels of the page within a notebook.
 HEIGHT = 860
 RELATED_TOPICS = 3
@@ -239,7 +229,7 @@ def explore(
         )
     proportions = normalize(proportions.astype(np.float64), norm="l1", copy=False)
     texts = one_for_each(texts, "texts", len(lengths))
-    groups = one_for_each(groups, "groups", len(lengths))
+    group_of = one_for_each(groups, "groups", len(lengths))
 
     n_tokens = lengths.sum()
     shares = lengths @ proportions / n_tokens
@@ -294,11 +284,11 @@ def explore(
         data["time"] = shares_by(codes, periods, lengths, proportions)
         for entry in entries:
             entry["period"] = periods[codes[entry["row"]]]
-    if groups is not None:
-        groups = [str(group) for group in groups]
-        data["groups"] = shares_by_group(groups, lengths, proportions)
+    if group_of is not None:
+        group_of = [str(group) for group in group_of]
+        data["groups"] = shares_by_group(group_of, lengths, proportions)
         for entry in entries:
-            entry["group"] = groups[entry["row"]]
+            entry["group"] = group_of[entry["row"]]
     return Explorer(data)
 
 
@@ -306,7 +296,7 @@ def _page(data):
     """The page with its style, script and data."""
     folder = files("sktopic.inspection") / "explorer"
     style = (folder / "style.css").read_text(encoding="utf-8")
-    script = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    script = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
         policy=f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "

@@ -109,12 +109,7 @@ def top_words(
     n_words: int = 10,
     return_weights: Literal[True],
 ) -> tuple[NDArray[np.object_], FloatArray]: ...
-@validate_params(
-    {
-        "n_words": [Interval(Integral, 1, None, closed="left")],
-        "return_weights": ["boolean"],
-    }
-)
+@validate_params({"n_words": [Interval(Integral, 1, None, closed="left")], "return_weights": ["boolean"]})
 def top_words(
     model_or_components: object,
     feature_names: ArrayLike | None = None,

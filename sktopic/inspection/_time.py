@@ -26,11 +26,7 @@ MOST_ABOVE = 1.5
 COLUMNS = ("period", "topic", "name", "share", "standard_error", "low", "high", "n_documents")
 
 
-@validate_params(
-    {
-        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-    }
-)
+@validate_params({"confidence_level": [Interval(Real, 0, 1, closed="neither")]})
 def topics_over_time(
     model: object,
     X: object,
@@ -186,13 +182,16 @@ def plot_topics_over_time(
     """
     plt = import_pyplot()
     check_figure(fig)
-    by_topic = dict(list(_checked_table(table).groupby("topic")))
-    if topics is None:
-        chosen = list(by_topic)
-    else:
-        chosen = list(topics) if np.iterable(topics) else []
-    unknown = [topic for topic in chosen if topic not in by_topic]
-    if unknown or not chosen:
+    missing = [name for name in COLUMNS if name not in getattr(table, "columns", ())]
+    if missing:
+        raise TypeError(
+            f"table is a {type(table).__name__} without columns {', '.join(missing)}; a table of "
+            "topics_over_time is allowed."
+        )
+    by_topic = dict(list(table.groupby("topic")))
+    topics = list(by_topic) if topics is None else topics
+    chosen = list(topics) if np.iterable(topics) else []
+    if not chosen or not by_topic.keys() >= set(chosen):
         raise ValueError(f"topics={topics!r}; some of the numbers in the table are allowed.")
     n_columns = min(n_columns, len(chosen))
     n_rows = -(-len(chosen) // n_columns)
@@ -207,16 +206,6 @@ def plot_topics_over_time(
     for panel in panels[len(chosen) :]:
         panel.remove()
     return fig
-
-
-def _checked_table(table):
-    missing = [name for name in COLUMNS if name not in getattr(table, "columns", ())]
-    if missing:
-        raise TypeError(
-            f"table is a {type(table).__name__} without columns {', '.join(missing)}; a table of "
-            "topics_over_time is allowed."
-        )
-    return table
 
 
 def _plot_shares(panel, rows):
