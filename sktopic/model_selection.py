@@ -37,6 +37,13 @@ __all__ = ["ModelMeasures", "TopicNumberCurve", "topic_number_curve"]
 
 # Ratio of the largest to the smallest number of topics from which a plot has them on a logarithmic scale.
 WIDE = 8
+# Attributes of ModelMeasures that the plot shows, by the labels of its axes.
+PANELS = {
+    "held-out nats per word": "scores",
+    "coherence (NPMI)": "coherences",
+    "stability": "stability",
+    "seconds of a fit": "seconds",
+}
 
 
 @dataclass(frozen=True)
@@ -161,19 +168,20 @@ class TopicNumberCurve:
             fig = import_pyplot().figure(figsize=(9, 5.5), layout="constrained")
         panels = fig.subplots(2, 2, sharex=True).ravel()
         chosen = f"one standard error: {self.one_standard_error}"
-        for panel, (label, mean) in zip(panels, PANELS.items()):
+        for panel, (label, measure) in zip(panels, PANELS.items()):
             panel.axvline(self.best, color="grey", linestyle=":", label=f"best: {self.best}")
             panel.axvline(self.one_standard_error, color="grey", label=chosen)
-            panel.plot(self.n_components, list(map(mean, self.models)), ".-", color="C0")
+            means = [np.mean(getattr(model, measure)) for model in self.models]
+            panel.plot(self.n_components, means, ".-", color="C0")
             for i, reference in enumerate(self.references, start=1):
                 number = reference.n_components.mean()
                 name = f"{reference.name}: {number:.3g}"
                 panel.axvline(number, color=f"C{i}", linestyle="--", label=name)
-                panel.plot(number, mean(reference), "D", color=f"C{i}")
+                panel.plot(number, np.mean(getattr(reference, measure)), "D", color=f"C{i}")
             panel.set_ylabel(label)
             panel.spines[["top", "right"]].set_visible(False)
         errors = [self._difference(measures)[1] for measures in self.models]
-        scores = list(map(_mean_score, self.models))
+        scores = [measures.scores.mean() for measures in self.models]
         panels[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
         panels[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
         if self.n_components[-1] >= WIDE * self.n_components[0]:
@@ -187,7 +195,7 @@ class TopicNumberCurve:
         return fig
 
     def _best(self):
-        means = np.array(list(map(_mean_score, self.models)))
+        means = np.array([measures.scores.mean() for measures in self.models])
         if np.isnan(means).all():
             raise ValueError("no number of topics has a score: no held-out document has words.")
         return int(np.nanargmax(means))
@@ -202,19 +210,6 @@ class TopicNumberCurve:
         if len(values) < 2:
             return math.nan
         return float(values.std(ddof=1) * math.sqrt(1.0 / len(values) + self.test_ratio))
-
-
-def _mean_score(measures):
-    return measures.scores.mean()
-
-
-# What the plot shows, by the labels of its axes.
-PANELS = {
-    "held-out nats per word": _mean_score,
-    "coherence (NPMI)": lambda measures: measures.coherences.mean(),
-    "stability": lambda measures: measures.stability,
-    "seconds of a fit": lambda measures: measures.seconds.mean(),
-}
 
 
 @validate_params(

