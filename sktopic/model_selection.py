@@ -30,7 +30,6 @@ from sktopic.metrics._coherence import top_columns
 from sktopic.metrics._comparison import top_word_stability
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from pandas import DataFrame
 
@@ -38,6 +37,13 @@ __all__ = ["ModelMeasures", "TopicNumberCurve", "topic_number_curve"]
 
 # Ratio of the largest to the smallest number of topics from which a plot has them on a logarithmic scale.
 WIDE = 8
+# Attributes of ModelMeasures that the plot shows, by the labels of its axes.
+PANELS = {
+    "held-out nats per word": "scores",
+    "coherence (NPMI)": "coherences",
+    "stability": "stability",
+    "seconds of a fit": "seconds",
+}
 
 
 @dataclass(frozen=True)
@@ -162,37 +168,34 @@ class TopicNumberCurve:
             fig = import_pyplot().figure(figsize=(9, 5.5), layout="constrained")
         panels = fig.subplots(2, 2, sharex=True).ravel()
         chosen = f"one standard error: {self.one_standard_error}"
-        for panel, (label, mean) in zip(panels, PANELS.items()):
+        for panel, (label, measure) in zip(panels, PANELS.items()):
             panel.axvline(self.best, color="grey", linestyle=":", label=f"best: {self.best}")
             panel.axvline(self.one_standard_error, color="grey", label=chosen)
-            panel.plot(self.n_components, list(map(mean, self.models)), ".-", color="C0")
+            means = [np.mean(getattr(model, measure)) for model in self.models]
+            panel.plot(self.n_components, means, ".-", color="C0")
             for i, reference in enumerate(self.references, start=1):
                 number = reference.n_components.mean()
                 name = f"{reference.name}: {number:.3g}"
                 panel.axvline(number, color=f"C{i}", linestyle="--", label=name)
-                panel.plot(number, mean(reference), "D", color=f"C{i}")
+                panel.plot(number, np.mean(getattr(reference, measure)), "D", color=f"C{i}")
             panel.set_ylabel(label)
             panel.spines[["top", "right"]].set_visible(False)
         errors = [self._difference(measures)[1] for measures in self.models]
-        scores = list(map(_mean_score, self.models))
+        scores = [measures.scores.mean() for measures in self.models]
         panels[0].errorbar(self.n_components, scores, errors, fmt="none", color="C0", capsize=3)
         panels[0].axhline(scores[self._best()], color="grey", linewidth=0.5)
-        self._set_axis(panels[0])
+        if self.n_components[-1] >= WIDE * self.n_components[0]:
+            panels[0].set_xscale("log")  # which all panels share, as the ticks
+        panels[0].set_xticks(self.n_components, [str(number) for number in self.n_components])
+        panels[0].set_xticks([], minor=True)
         for panel in panels[2:]:
             panel.set_xlabel("number of topics")
         panels[3].set_ylim(0, None)
         fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
         return fig
 
-    def _set_axis(self, panel: "Axes") -> None:
-        """Ticks at the numbers of topics, which all panels share."""
-        if self.n_components[-1] >= WIDE * self.n_components[0]:
-            panel.set_xscale("log")
-        panel.set_xticks(self.n_components, [str(number) for number in self.n_components])
-        panel.set_xticks([], minor=True)
-
     def _best(self):
-        means = np.array(list(map(_mean_score, self.models)))
+        means = np.array([measures.scores.mean() for measures in self.models])
         if np.isnan(means).all():
             raise ValueError("no number of topics has a score: no held-out document has words.")
         return int(np.nanargmax(means))
@@ -207,19 +210,6 @@ class TopicNumberCurve:
         if len(values) < 2:
             return math.nan
         return float(values.std(ddof=1) * math.sqrt(1.0 / len(values) + self.test_ratio))
-
-
-def _mean_score(measures):
-    return measures.scores.mean()
-
-
-# What the plot shows, by the labels of its axes.
-PANELS = {
-    "held-out nats per word": _mean_score,
-    "coherence (NPMI)": lambda measures: measures.coherences.mean(),
-    "stability": lambda measures: measures.stability,
-    "seconds of a fit": lambda measures: measures.seconds.mean(),
-}
 
 
 @validate_params(
@@ -347,7 +337,7 @@ def topic_number_curve(
     seeds = np.random.RandomState(random_state).randint(2**31 - 1, size=len(splits))
     # The largest first: jobs that run at the same time then end at about the same time.
     tasks = [
-        _Task(_seeded(candidate, seed), train, test, n_words)
+        _Task(_with(candidate, "random_state", int(seed)), train, test, n_words)
         for candidate in reversed(candidates)
         for (train, test), seed in zip(splits, seeds)
     ]
@@ -407,13 +397,10 @@ def _names(references):
     ]
 
 
-def _seeded(candidate, seed):
-    seeds = {name: int(seed) for name in candidate.get_params() if _ends_in(name, "random_state")}
-    return clone(candidate).set_params(**seeds)
-
-
-def _ends_in(name, parameter):
-    return name.rpartition("__")[2] == parameter
+def _with(candidate, parameter, value):
+    """A clone in which the parameter of this name has the value in all steps that have one."""
+    names = [name for name in candidate.get_params() if name.rpartition("__")[2] == parameter]
+    return clone(candidate).set_params(**dict.fromkeys(names, value))
 
 
 # Fits
@@ -430,10 +417,7 @@ class _Task:
 
     def key(self, X_digest):
         """A key for all that the result depends on."""
-        params = self.candidate.get_params()
-        silent = {name: 0 for name in params if _ends_in(name, "verbose")}
-        silent |= {name: None for name in params if _ends_in(name, "n_jobs")}
-        candidate = clone(self.candidate).set_params(**silent)
+        candidate = _with(_with(self.candidate, "verbose", 0), "n_jobs", None)
         return digest((sktopic.__version__, X_digest, candidate, self.train, self.test, self.n_words))
 
 

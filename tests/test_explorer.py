@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 import sktopic
 from sktopic.datasets import make_bars
 from sktopic.inspection import explore, name_topics, topic_similarity
-from sktopic.inspection._marked_texts import find_words, units
+from sktopic.inspection._explorer_data import find_words, units
 from sktopic.inspection._topic_map import scaled, topic_map
 from sktopic.lda import OnlineEMLDA
 from tests.test_docstrings import NAMES

@@ -2,11 +2,9 @@
 
 from sktopic.inspection._effects import estimate_effect, plot_effects
 from sktopic.inspection._explorer import Explorer, explore
-from sktopic.inspection._names import name_topics
 from sktopic.inspection._plots import plot_n_components, plot_scores, plot_topics
-from sktopic.inspection._pyldavis import pyldavis_data
 from sktopic.inspection._related import plot_topic_dendrogram, plot_topic_similarity, topic_similarity
-from sktopic.inspection._tables import top_documents, top_words
+from sktopic.inspection._tables import name_topics, pyldavis_data, top_documents, top_words
 from sktopic.inspection._time import plot_topics_over_time, topics_over_time
 from sktopic.inspection._topic_table import topic_table
 

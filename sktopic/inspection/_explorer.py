@@ -11,27 +11,37 @@ from numbers import Integral
 from os import PathLike
 from string import Template
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.preprocessing import normalize
 
+from sktopic._estimators._plug_in import column_names, plug_in_topics, word_names
+from sktopic._runtime._arrays import largest
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._files import write_file
 from sktopic._runtime._surrogates import shown
-from sktopic.inspection._explorer_data import PageSettings, explorer_data
+from sktopic.inspection._explorer_data import (
+    documents_with_topics,
+    few_periods,
+    one_for_each,
+    relevant_words,
+    rounded,
+    shares_by,
+    shares_by_group,
+    topics_of_words,
+    with_texts,
+    with_words,
+    words_in_page,
+)
+from sktopic.inspection._related import topic_similarity
+from sktopic.inspection._tables import infer_documents, topic_labels, typical_documents
+from sktopic.inspection._topic_map import topic_map
 
 # Parts of the one script of the page, in this order.
-SCRIPTS = (
-    "elements.js",
-    "topics.js",
-    "map.js",
-    "list.js",
-    "words.js",
-    "documents.js",
-    "shares.js",
-    "search.js",
-    "main.js",
-)
+SCRIPTS = "elements", "topics", "map", "list", "words", "documents", "shares", "search", "main"
 # Pixels of the page within a notebook.
 HEIGHT = 860
+RELATED_TOPICS = 3
 
 # What must not stand in the data as it is: what an HTML parser could take for a tag, and half characters,
 # which no file can hold.
@@ -207,22 +217,86 @@ def explore(
     >>> explorer = explore(OnlineEMLDA(n_components=10, random_state=0).fit(X), X)
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
-    settings = PageSettings(
-        freq=freq,
-        title=title,
-        n_words=n_words,
-        n_documents=n_documents,
-        n_characters=n_characters,
-        word_of=word_of,
-    )
-    return Explorer(explorer_data(model, X, feature_names, texts, dates, groups, settings))
+    components = plug_in_topics(model).components()
+    documents = infer_documents(model, X)
+    names = word_names(column_names(model), feature_names, components.shape[1])
+    labels = topic_labels(model, len(components))
+    lengths, proportions = documents.lengths, documents.proportions
+    if proportions.shape[1] != len(components):
+        raise ValueError(
+            f"transform of the model returns {proportions.shape[1]} proportions a document, but it has "
+            f"{len(components)} topics."
+        )
+    proportions = normalize(proportions.astype(np.float64), norm="l1", copy=False)
+    texts = one_for_each(texts, "texts", len(lengths))
+    group_of = one_for_each(groups, "groups", len(lengths))
+
+    n_tokens = lengths.sum()
+    shares = lengths @ proportions / n_tokens
+    expected = shares @ components
+    relevant = relevant_words(components, shares, n_words)
+    typical = typical_documents(lengths, proportions, n_documents)
+    kept = np.unique(typical)
+    found = documents_with_topics(documents.counts, proportions, components, kept)
+    if texts is None:
+        entries = with_words(found, expected, len(kept))
+    else:
+        entries = with_texts(found, texts, names, n_characters, word_of)
+    words = words_in_page(expected, relevant, entries)
+    numbers = np.zeros(len(names), dtype=int)
+    numbers[words] = np.arange(len(words))
+    for entry in entries:
+        if "words" in entry:
+            entry["words"][::3] = numbers[entry["words"][::3]].tolist()
+
+    similarity = topic_similarity(model)
+    centres, radii = topic_map(1 - similarity, shares)
+    related = largest(similarity - 2 * np.eye(len(labels)), min(RELATED_TOPICS, len(labels) - 1))
+    data = {
+        "title": title,
+        "n_documents": len(lengths),
+        "n_tokens": float(n_tokens),
+        "n_words": len(names),
+        "words_shown": n_words,
+        "topics": [
+            {
+                "name": labels[k],
+                "share": rounded(shares[k]),
+                "x": rounded(centres[k, 0]),
+                "y": rounded(centres[k, 1]),
+                "radius": rounded(radii[k]),
+                "words": numbers[relevant[k]].tolist(),
+                "probabilities": rounded(components[k, relevant[k]]),
+                "related": related[k].tolist(),
+                "documents": np.searchsorted(kept, typical[k]).tolist(),
+            }
+            for k in range(len(components))
+        ],
+        "words": {
+            "names": [str(name) for name in names[words]],
+            "tokens": rounded(n_tokens * expected[words]),
+            "topics": topics_of_words(components, shares, words),
+        },
+        "documents": entries,
+    }
+    if dates is not None:
+        periods, codes = few_periods(dates, freq, len(lengths))
+        data["time"] = shares_by(codes, periods, lengths, proportions)
+        for entry in entries:
+            entry["period"] = periods[codes[entry["row"]]]
+    if group_of is not None:
+        group_of = [str(group) for group in group_of]
+        data["groups"] = shares_by_group(group_of, lengths, proportions)
+        for entry in entries:
+            entry["group"] = group_of[entry["row"]]
+    return Explorer(data)
 
 
 def _page(data):
     """The page with its style, script and data."""
     folder = files("sktopic.inspection") / "explorer"
     style = (folder / "style.css").read_text(encoding="utf-8")
-    script = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    script = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
         policy=f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "

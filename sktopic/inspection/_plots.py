@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from sktopic._estimators._plug_in import last_step
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pyplot
-from sktopic.inspection._names import shortened, topic_labels
-from sktopic.inspection._tables import top_words
-from sktopic.inspection._topic_page import TopicPage
+from sktopic.inspection._tables import shortened, top_words, topic_labels
+from sktopic.inspection._topic_page import draw_topics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,12 +92,16 @@ def plot_topics(
     if len(titles) != len(chosen):
         raise ValueError(f"titles has {len(titles)} entries; {len(chosen)} are needed, one for each topic.")
 
-    n_columns = min(n_columns, len(chosen))
     figure = plt.figure() if fig is None else fig
-    page = TopicPage(figure, words[chosen], weights[chosen], titles, n_columns, parse_math)
-    if fig is None:
-        page.fit_figure()
-    page.draw()
+    draw_topics(
+        figure,
+        words[chosen],
+        weights[chosen],
+        titles,
+        min(n_columns, len(chosen)),
+        parse_math=parse_math,
+        resize=fig is None,
+    )
     return figure
 
 

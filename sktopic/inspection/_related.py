@@ -1,6 +1,5 @@
 """Which topics are like each other: a matrix of their similarities, and the tree they form."""
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -8,25 +7,22 @@ from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sktopic._runtime._compat import Interval, StrOptions, validate_params
+from sktopic._runtime._compat import validate_params
 from sktopic._runtime._optional import import_pyplot
 from sktopic._typing import FloatArray
-from sktopic.inspection._names import shortened, topic_labels
-from sktopic.inspection._tables import top_words
-from sktopic.metrics._comparison import METRICS, word_profiles
+from sktopic.inspection._tables import shortened, top_words, topic_labels
+from sktopic.metrics._comparison import COMPARISON, METRICS, word_profiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-METRIC = StrOptions({"cosine", "hellinger", "average_jaccard"})
-N_WORDS = Interval(Integral, 1, None, closed="left")
 # Words of a topic that 'average_jaccard' compares, as in match_topics.
 N_COMPARED = 10
 # Inches: a row of a plot, what is around the rows, and a dendrogram without its labels.
 ROW_HEIGHT, MARGIN, TREE_WIDTH, CHARACTER_WIDTH = 0.2, 0.7, 4.0, 0.085
 
 
-@validate_params({"metric": [METRIC]})
+@validate_params({"metric": COMPARISON["metric"]})
 def topic_similarity(
     model_or_components: object,
     *,
@@ -67,7 +63,7 @@ def topic_similarity(
     return similarity
 
 
-@validate_params({"metric": [METRIC], "n_words": [N_WORDS]})
+@validate_params(COMPARISON)
 def plot_topic_dendrogram(
     model_or_components: object,
     feature_names: ArrayLike | None = None,
@@ -133,7 +129,7 @@ def plot_topic_dendrogram(
     return ax
 
 
-@validate_params({"metric": [METRIC], "n_words": [N_WORDS]})
+@validate_params(COMPARISON)
 def plot_topic_similarity(
     model_or_components: object,
     feature_names: ArrayLike | None = None,

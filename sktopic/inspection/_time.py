@@ -12,9 +12,8 @@ from scipy.special import expit, logit, stdtrit
 from sktopic._runtime._arrays import row_blocks
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas, import_pyplot
-from sktopic.inspection._inferred import infer_documents
-from sktopic.inspection._names import shortened, topic_labels
 from sktopic.inspection._plots import check_figure
+from sktopic.inspection._tables import infer_documents, shortened, topic_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -27,11 +26,7 @@ MOST_ABOVE = 1.5
 COLUMNS = ("period", "topic", "name", "share", "standard_error", "low", "high", "n_documents")
 
 
-@validate_params(
-    {
-        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-    }
-)
+@validate_params({"confidence_level": [Interval(Real, 0, 1, closed="neither")]})
 def topics_over_time(
     model: object,
     X: object,
@@ -124,20 +119,19 @@ def topics_over_time(
     """
     pandas = import_pandas()
     documents = infer_documents(model, X)
-    periods, codes = periods_of(pandas, dates, freq, len(documents.lengths))
-    used = np.flatnonzero(documents.lengths)
-    kept, codes = np.unique(codes[used], return_inverse=True)
-    share, error, n_documents = share_of_tokens(documents.lengths[used], documents.proportions[used], codes)
-    low, high = interval_of_share(share, error, n_documents, confidence_level)
-    n_periods, n_components = share.shape
-    values = (
-        periods[kept].repeat(n_components),
-        np.tile(np.arange(n_components), n_periods),
-        np.tile(np.array(topic_labels(model, n_components), dtype=object), n_periods),
-        *(array.ravel() for array in (share, error, low, high)),
-        n_documents.repeat(n_components),
+    periods, codes = periods_of(dates, freq, len(documents.lengths))
+    kept, tables, n_documents = shares_of_periods(
+        documents.lengths, documents.proportions, codes, confidence_level
     )
-    return pandas.DataFrame(dict(zip(COLUMNS, values)))
+    n_components = documents.proportions.shape[1]
+    values = {
+        "period": periods[kept].repeat(n_components),
+        "topic": np.tile(np.arange(n_components), len(kept)),
+        "name": np.tile(np.array(topic_labels(model, n_components), dtype=object), len(kept)),
+        **{name: table.ravel() for name, table in tables.items()},
+        "n_documents": n_documents.repeat(n_components),
+    }
+    return pandas.DataFrame(values)
 
 
 @validate_params({"n_columns": [Interval(Integral, 1, None, closed="left")]})
@@ -188,13 +182,16 @@ def plot_topics_over_time(
     """
     plt = import_pyplot()
     check_figure(fig)
-    by_topic = dict(list(_checked_table(table).groupby("topic")))
-    if topics is None:
-        chosen = list(by_topic)
-    else:
-        chosen = list(topics) if np.iterable(topics) else []
-    unknown = [topic for topic in chosen if topic not in by_topic]
-    if unknown or not chosen:
+    missing = [name for name in COLUMNS if name not in getattr(table, "columns", ())]
+    if missing:
+        raise TypeError(
+            f"table is a {type(table).__name__} without columns {', '.join(missing)}; a table of "
+            "topics_over_time is allowed."
+        )
+    by_topic = dict(list(table.groupby("topic")))
+    topics = list(by_topic) if topics is None else topics
+    chosen = list(topics) if np.iterable(topics) else []
+    if not chosen or not by_topic.keys() >= set(chosen):
         raise ValueError(f"topics={topics!r}; some of the numbers in the table are allowed.")
     n_columns = min(n_columns, len(chosen))
     n_rows = -(-len(chosen) // n_columns)
@@ -211,18 +208,9 @@ def plot_topics_over_time(
     return fig
 
 
-def _checked_table(table):
-    missing = [name for name in COLUMNS if name not in getattr(table, "columns", ())]
-    if missing:
-        raise TypeError(
-            f"table is a {type(table).__name__} without columns {', '.join(missing)}; a table of "
-            "topics_over_time is allowed."
-        )
-    return table
-
-
 def _plot_shares(panel, rows):
     """Draw what a table says of one topic."""
+    from matplotlib.dates import AutoDateLocator
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     periods = rows["period"].to_numpy()
@@ -234,18 +222,25 @@ def _plot_shares(panel, rows):
     panel.set_title(shortened(rows["name"].iloc[0]), fontsize="medium", loc="left", parse_math=False)
     panel.yaxis.set_major_locator(MaxNLocator(2))
     panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
-    if periods.dtype.kind in "iu":
-        panel.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-    else:
-        panel.xaxis.set_major_locator(_few_dates())
+    integers = periods.dtype.kind in "iu"
+    panel.xaxis.set_major_locator(
+        MaxNLocator(3, integer=True) if integers else AutoDateLocator(minticks=2, maxticks=4)
+    )
     panel.tick_params(labelsize="x-small")
     panel.spines[["top", "right"]].set_visible(False)
 
 
-def _few_dates():
-    from matplotlib.dates import AutoDateLocator
+def shares_of_periods(lengths, proportions, codes, confidence_level):
+    """Return the periods that have words, and of these: columns of `topics_over_time`, numbers of documents.
 
-    return AutoDateLocator(minticks=2, maxticks=4)
+    The columns are a dict of ndarrays of shape (n_periods, n_components); the parameters are those of
+    `share_of_tokens`, except that documents may have no words.
+    """
+    used = np.flatnonzero(lengths)
+    kept, codes = np.unique(codes[used], return_inverse=True)
+    share, error, n_documents = share_of_tokens(lengths[used], proportions[used], codes)
+    low, high = interval_of_share(share, error, n_documents, confidence_level)
+    return kept, {"share": share, "standard_error": error, "low": low, "high": high}, n_documents
 
 
 def share_of_tokens(lengths, proportions, codes):
@@ -267,12 +262,8 @@ def share_of_tokens(lengths, proportions, codes):
     """
     n_documents = np.bincount(codes)
     tokens = np.bincount(codes, weights=lengths)
-    share = np.zeros((len(tokens), proportions.shape[1]))
+    share = _indicator(lengths, codes, len(tokens)) @ proportions / tokens[:, None]
     squares = np.zeros_like(share)
-    for block in row_blocks(proportions):
-        by_period = _indicator(lengths[block], codes[block], len(tokens))
-        share += by_period @ proportions[block]
-    share /= tokens[:, None]
     # Of a single document, nothing is left without it.
     alone = n_documents == 1
     others = np.where(alone[codes], np.inf, tokens[codes] - lengths)
@@ -302,8 +293,9 @@ def interval_of_share(share, error, n_documents, confidence_level):
     return expit(middle - width), expit(middle + width)
 
 
-def periods_of(pandas, dates, freq, n_documents):
+def periods_of(dates, freq, n_documents):
     """Return the periods that documents may be in, a pandas Index in ascending order, and that of each."""
+    pandas = import_pandas()
     dates = _read_dates(pandas, dates, years=freq is not None)
     if len(dates) != n_documents:
         raise ValueError(f"dates has {len(dates)} entries, but X has {n_documents} documents.")

@@ -64,42 +64,28 @@ def scaled(points, distances):
 
     That goes over several arrays of all pairs in each step, and takes seven times as long.
     """
-    stress = np.inf
+    n, stress = len(points), np.inf
+    ones, sums = np.ones(n), np.empty((n, 3))
     with one_blas_thread():
         for step in range(MOST_STEPS):
-            before, (moved, stress, squares) = stress, guttman_transform(points, distances)
+            lengths = (points**2).sum(axis=1)
+            # Their product has the squares of distances.
+            left = np.column_stack([points, lengths, ones])
+            right = np.column_stack([-2 * points, ones, lengths]).T
+            summands = np.column_stack([points, ones])
+            squares, before = n * lengths.sum() - (points.sum(axis=0) ** 2).sum(), stress
+            stress = squares  # but for the sum of distances ** 2, which never changes
+            for first in range(0, n, ROWS_AT_A_TIME):
+                rows = slice(first, first + ROWS_AT_A_TIME)
+                d = left[rows] @ right
+                np.sqrt(np.maximum(d, 0.0, out=d), out=d)
+                stress -= np.vdot(d, distances[rows])
+                d[d == 0.0] = NO_DISTANCE
+                sums[rows] = np.divide(distances[rows], d, out=d) @ summands
             if step > 1 and before - stress < LEAST_GAIN * squares:
                 break
-            points = moved
+            points = (points * sums[:, 2:] - sums[:, :2]) / n
     return points
-
-
-def guttman_transform(points, distances):
-    """Points moved so that their stress is lower, the stress before, and the sum of squared distances.
-
-    The stress is the sum of (d - distances) ** 2 over pairs, d being the distances of points, but for the sum
-    of distances ** 2, which never changes.
-    """
-    n = len(points)
-    lengths, ones = (points**2).sum(axis=1), np.ones(n)
-    # Their product has the squares of distances.
-    left, right = np.column_stack([points, lengths, ones]), np.column_stack([-2 * points, ones, lengths])
-    summands, sums, product = np.column_stack([points, ones]), np.zeros((n, 3)), 0.0
-    for first in range(0, n, ROWS_AT_A_TIME):
-        # Pairs within these rows come twice, those with later points once.
-        last = min(first + ROWS_AT_A_TIME, n)
-        wanted, d = distances[first:last, first:], left[first:last] @ right[first:].T
-        np.sqrt(np.maximum(d, 0.0, out=d), out=d)
-        within, later = slice(last - first), slice(last - first, None)
-        product += np.einsum("ij,ij", d[:, within], wanted[:, within]) / 2
-        product += np.einsum("ij,ij", d[:, later], wanted[:, later])
-        d[d == 0.0] = NO_DISTANCE
-        ratio = np.divide(wanted, d, out=d)
-        sums[first:last] += ratio @ summands[first:]
-        sums[last:] += ratio[:, later].T @ summands[first:last]
-    squares = n * lengths.sum() - (points.sum(axis=0) ** 2).sum()
-    moved = (points * sums[:, 2:] - sums[:, :2]) / n
-    return moved, squares - 2 * product, squares
 
 
 def separated(centres, radii):
@@ -120,8 +106,6 @@ def separated(centres, radii):
         steps[coincide] = (directions[one] - directions[other])[coincide]
         lengths = np.sqrt((steps**2).sum(axis=1))
         steps *= (overlaps / lengths / 2)[:, None]
-        for axis in 0, 1:
-            for moved, sign in ((one, 1), (other, -1)):
-                by = sign * steps[push, axis]
-                centres[:, axis] += np.bincount(moved[push], weights=by, minlength=len(centres))
+        np.add.at(centres, one[push], steps[push])
+        np.subtract.at(centres, other[push], steps[push])
     return centres

@@ -346,11 +346,13 @@ def _windows_together(texts, names, top, size, exact):
     enters = offset + np.maximum(position - size + 1, 0)
     leaves = offset + np.minimum(position + 1, n_windows[text])
     if exact:
-        word, starts, stops = _exact_ranges(word, enters, leaves)
+        # What two occurrences of a word share is left to the first.
+        again, enters = np.flatnonzero(word[1:] == word[:-1]) + 1, enters.copy()
+        enters[again] = np.maximum(enters[again], leaves[again - 1])
     else:
-        word, starts, stops = _gensim_ranges(word, enters, leaves, total)
+        word, enters, leaves = _gensim_ranges(word, enters, leaves, total)
     bounds = np.searchsorted(word, np.arange(len(columns) + 1))
-    ranges = [(starts[i:j], stops[i:j]) for i, j in pairwise(bounds)]
+    ranges = [(enters[i:j], leaves[i:j]) for i, j in pairwise(bounds)]
     return np.array([_lengths_in_common([ranges[w] for w in topic]) for topic in top]), total
 
 
@@ -364,14 +366,6 @@ def _occurrences(texts, lengths, words):
     first = np.cumsum(lengths) - lengths
     text = np.repeat(np.arange(len(lengths)), lengths)[at]
     return found[at], text, at - first[text]
-
-
-def _exact_ranges(word, enters, leaves):
-    """Ranges of windows that contain a word; what two of its occurrences share is left to the first."""
-    starts = enters.copy()
-    again = np.flatnonzero(word[1:] == word[:-1]) + 1
-    starts[again] = np.maximum(enters[again], leaves[again - 1])
-    return word, starts, leaves
 
 
 def _gensim_ranges(word, enters, leaves, total):

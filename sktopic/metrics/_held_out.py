@@ -1,17 +1,14 @@
 """Held-out likelihood: document completion and left-to-right."""
 
 import math
-from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sktopic._documents._matrices import document_groups
-from sktopic._documents._sources import Documents
 from sktopic._estimators._constraints import ANY_SWEEPS, SOME_SWEEPS
 from sktopic._estimators._plug_in import after_pipeline, check_documents, column_names, plug_in_model
 from sktopic._inference import FixedTopics, GibbsInference, document_pieces, infer_proportions
@@ -107,11 +104,15 @@ def document_completion(
     >>> -2.6 < score < -2.0
     True
     """
-    step = GibbsInference(burn_in, sweeps)
-    completions = _completions(
+    step, scores = GibbsInference(burn_in, sweeps), []
+    for _, groups in _completions(
         model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs
-    )
-    return float(np.mean([completion.per_word() for completion in completions]))
+    ):
+        total = PerWord()
+        for _, log_likelihood, n_words, _ in groups:
+            total.add(log_likelihood, n_words)
+        scores.append(total.value())
+    return float(np.mean(scores))
 
 
 @validate_params({**COMPLETION_CONSTRAINTS, "per": [StrOptions({"document", "word"})]})
@@ -175,49 +176,29 @@ def relative_score(
     >>> relative_score(bars.components, bars.data, doc_topic_prior=bars.doc_topic_prior) > 20
     True
     """
-    step = GibbsInference(burn_in, sweeps)
-    completions = _completions(
+    step, scores = GibbsInference(burn_in, sweeps), []
+    for documents, groups in _completions(
         model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs
-    )
-    return float(np.mean([completion.above_unigram(per) for completion in completions]))
-
-
-class _Completion(NamedTuple):
-    """Documents that are completed, group by group.
-
-    Attributes
-    ----------
-    documents : Documents
-    groups : iterator
-        Over counts of documents, log-likelihoods and numbers of their hidden words, and these.
-    """
-
-    documents: Documents
-    groups: Iterator[tuple[sp.csr_array, np.ndarray, np.ndarray, sp.csr_array]]
-
-    def per_word(self):
-        total = PerWord()
-        for _, log_likelihood, n_words, _ in self.groups:
-            total.add(log_likelihood, n_words)
-        return total.value()
-
-    def above_unigram(self, per):
-        log_shares = log_word_shares(X for X, _ in self.documents.groups())
+    ):
+        log_shares = log_word_shares(counts for counts, _ in documents.groups())
         by_word, by_document, n_documents = PerWord(), ExactSum(), 0
-        for X, log_likelihood, n_words, hidden in self.groups:
+        for counts, log_likelihood, n_words, hidden in groups:
             gain = log_likelihood - hidden @ log_shares
             by_word.add(gain, n_words)
-            lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+            lengths = np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel()
             # Of a short document, the share that is hidden may be far from hidden_fraction.
-            scale = np.divide(lengths, n_words, out=np.zeros_like(lengths), where=n_words > 0)
-            by_document.add(gain * scale)
-            n_documents += X.shape[0]
+            by_document.add(gain * np.divide(lengths, n_words, out=np.zeros_like(lengths), where=n_words > 0))
+            n_documents += counts.shape[0]
         score = by_word.value()
-        return score if per == "word" or math.isnan(score) else by_document.value() / n_documents
+        scores.append(score if per == "word" or math.isnan(score) else by_document.value() / n_documents)
+    return float(np.mean(scores))
 
 
 def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_repeats, step, n_jobs):
-    """The _Completion of documents for each choice of hidden words."""
+    """Yield documents, and what is found of them, group by group, for each choice of hidden words.
+
+    Of each group, these are the counts of its documents, and what `hidden_log_likelihood` returns.
+    """
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     documents = check_documents(X, topics, column_names(model_or_components))
@@ -232,7 +213,7 @@ def _completions(model_or_components, X, doc_topic_prior, hidden_fraction, n_rep
 
         for repeat in range(n_repeats):
             key = HIDING_KEY if repeat == 0 else combine_keys(HIDING_KEY, repeat)
-            yield _Completion(documents, completed(key))
+            yield documents, completed(key)
 
 
 @validate_params(
@@ -314,7 +295,8 @@ def left_to_right(
     model_or_components, X = after_pipeline(model_or_components, X)
     topics, prior = plug_in_model(model_or_components, doc_topic_prior)
     documents = check_documents(X, topics, column_names(model_or_components))
-    settings = n_particles, n_resampling if estimator == "wallach" else 0, estimator == "unbiased"
+    unbiased = estimator == "unbiased"
+    settings = n_particles, 0 if unbiased else n_resampling, unbiased
     if isinstance(random_state, (int, np.integer)):
         seed = int(random_state)
     else:
