@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from sktopic._estimators._plug_in import after_pipeline
 from sktopic._runtime._compat import Interval, validate_params
 from sktopic._runtime._optional import import_pandas, import_pyplot
-from sktopic.inspection._names import shortened, topic_labels
+from sktopic.inspection._tables import shortened, topic_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
