@@ -1,14 +1,14 @@
 """Online maximum a posteriori estimation for LDA (Than and Doan, 2014; Vu et al., 2018)."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
-from sktopic._inference import CellwiseStep, WeightedCounts, document_pieces
+from sktopic._inference import CellwiseStep, WeightedCounts, joined_results
 from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import DocumentAverage
@@ -25,22 +25,14 @@ class OPEStep(CellwiseStep):
     n_iter: int
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
-        settings = {"rows": topics.rows, "prior": prior, "p": self.bernoulli_p}
-        pieces = [
-            (batch.cells(a, b), keys[a:b], self.n_iter, settings) for a, b in document_pieces(batch, workers)
-        ]
-        return WeightedCounts.of(batch, topics, workers.map(_maximise, pieces))
+        maximise = partial(_maximise, n_iter=self.n_iter, rows=topics.rows, prior=prior, p=self.bernoulli_p)
+        return WeightedCounts.of(batch, topics, *joined_results(maximise, batch, workers, keys))
 
 
-class _Maximised(NamedTuple):
-    weights: np.ndarray
-    share: np.ndarray
-
-
-def _maximise(cells, keys, n_iter, settings):
+def _maximise(cells, keys, n_iter, prior, p, **settings):
     """The kernels for some documents."""
-    start, choices = draw_choices(keys, len(settings["prior"]), n_iter, settings["p"])
-    return _Maximised(*maximise_documents(*cells, start=start, choices=choices, **settings))
+    start, choices = draw_choices(keys, len(prior), n_iter, p)
+    return maximise_documents(*cells, start=start, choices=choices, prior=prior, p=p, **settings)
 
 
 class OnlineOPELDA(MinibatchLDAEstimator):
