@@ -503,7 +503,7 @@ def test_shuffling_visits_every_document_once_a_pass(monkeypatch):
 
     def train_on_batch(run, reader, rows, update, **given):
         batches.append(np.array(rows))
-        original(run, reader, rows, update, **given)
+        return original(run, reader, rows, update, **given)
 
     monkeypatch.setattr(_minibatches, "train_on_batch", train_on_batch)
     make_model(shuffle=True, max_iter=3, batch_size=15).fit(SMALL)

@@ -4,7 +4,7 @@ A round is of L lanes, each of which treats H mini-batches one after the other: 
 its own copy of the statistics, those of the words that its documents have, while all else that is learned
 stays what it was. What the lanes have added is then merged, lane by lane, in an update like any other, whose
 batch counts are those of all of them (`LaneCounts`) and whose step size is that of H updates
-(`combined_step`). So one update of each lane is, up to rounding, one update by all their documents.
+(`step_size`). So one update of each lane is, up to rounding, one update by all their documents.
 
 The functions are pure and know nothing of who calls them where. The rows of words may be in shards, none of
 which needs the others; what is not of words is in a small `RoundStart`.
@@ -37,6 +37,7 @@ from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_word_prior import is_matrix
 from sktopic._topics._word_count_views import digamma_sums, mean_log_of_sums
 from sktopic._topics._word_counts import INITIAL_KEY, SMALLEST_SCALE, WordCounts, no_average
+from sktopic._training._minibatch_state import counted
 from sktopic._training._minibatches import Update, counts_of_batch
 from sktopic._training._statistics_updates import BatchCounts
 
@@ -502,9 +503,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
         words = np.empty(0, dtype=np.int32)
         found = BatchCounts(counts, words, n_documents, n_tokens)
         state = method.absorb_counts(state, found, update, workers)
-    state = replace(
-        state, n_updates=state.n_updates + n_updates, n_samples_seen=state.n_samples_seen + n_documents
-    )
+    state = counted(state, update, n_documents)
     if n_tokens > 0.0:
         step = rho if method.learns_word_prior else None
         merge = RowsMerge(kept=float(left * state.words.scale), weights=weights, word_prior_step=step)

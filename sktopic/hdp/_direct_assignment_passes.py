@@ -11,7 +11,6 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sktopic._training._minibatches import (
-    EarlierPasses,
     MinibatchMethod,
     begin_passes,
     end_pass,
@@ -67,15 +66,13 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
     begin_passes(run, documents, passes, evaluate)
     stop = False
     for epoch in count():
-        ends, again, earlier = stop or epoch >= passes.max_iter - 1, False, EarlierPasses()
+        ends, again = stop or epoch >= passes.max_iter - 1, False
         if ends and epoch > 0:
             last = last_pass(run.method)
-            is_complete = pass_minibatches(
-                replace(run, method=last), documents, passes, tasks, epoch, earlier
-            )
+            is_complete = pass_minibatches(replace(run, method=last), documents, passes, tasks, epoch)
             again = is_complete and finish(run, last)
         else:
-            pass_minibatches(run, documents, passes, tasks, epoch, earlier)
+            pass_minibatches(run, documents, passes, tasks, epoch)
         stop = end_pass(run, epoch) or stop
         if tasks.end_epoch() or (ends and not again):
             break

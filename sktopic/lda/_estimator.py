@@ -12,8 +12,8 @@ from sktopic._topics._prior import check_prior, default_topic_word_prior
 from sktopic._topics._topic_word_prior import check_topic_word_prior
 from sktopic._topics._word_count_views import expected_counts, priors_of
 from sktopic._typing import FloatArray
+from sktopic.lda._lda_state import LDAState
 from sktopic.lda._minibatch_method import DocPrior, RandomStart, WordPrior
-from sktopic.lda._minibatch_state import LDAState
 
 
 class MinibatchLDAEstimator(MinibatchEstimator):

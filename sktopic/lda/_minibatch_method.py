@@ -26,9 +26,10 @@ from sktopic._topics._word_count_views import (
 )
 from sktopic._topics._word_counts import LEANING, WordCounts
 from sktopic._training._minibatch_state import random_words, state_at_start
-from sktopic._training._updates import gathered_topics, step_size, work_of_clearing
+from sktopic._training._step_size import step_size
+from sktopic._training._updates import gathered_topics, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
-from sktopic.lda._minibatch_state import LDAState, edited_lda
+from sktopic.lda._lda_state import LDAState, edited_lda
 from sktopic.lda._topic_exchange import best_order, evidence_gains, may_exchange
 
 # Passes over all entries that learning the prior of topics takes, in operations on each.
