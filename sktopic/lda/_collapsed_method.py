@@ -8,12 +8,14 @@ from scipy.special import digamma, gammaln
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._token_counts import (
+    add_tokens,
     column_sums,
     counts_exactly,
     in_order,
     leaves_none_negative,
     log_rising_change,
     prior_gains,
+    transfer_tokens,
     word_blocks,
 )
 from sktopic._kernels._rng import combine_keys, uniforms
@@ -28,7 +30,7 @@ from sktopic._topics._fitted_topic_prior import (
 from sktopic._topics._prior import (
     LARGEST_LEARNED,
     SMALLEST_LEARNED,
-    PriorLearner,
+    DocPrior,
     check_prior,
     default_topic_word_prior,
 )
@@ -39,7 +41,7 @@ from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
 from sktopic.lda._shards import Shard, topic_prior_of
-from sktopic.lda._topic_exchange import evidence_gains, may_exchange, sampled_order
+from sktopic.lda._topic_exchange import evidence_gains, exchange, sampled_order
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
 PRIOR_ITERATIONS = 5
@@ -264,14 +266,15 @@ class CollapsedLDA:
         store[:] = 0.0
         for i, shard in enumerate(call.shards):
             draws = uniforms(combine_keys(state.chain.seed, ASSIGNMENT_KEY, i), len(shard.z))
-            z = initial_topics(
+            shard.z[:] = initial_topics(
                 shard,
                 draws,
                 n_topics=state.words.n_topics,
                 n_features=len(store),
                 components_init=self.components_init,
             )
-            shard.assign(z, store)
+            add_tokens(shard, store)
+            shard.list_topics()
         state.words.totals[:] = column_sums(store)
 
     def undo(self, state, call):
@@ -308,14 +311,14 @@ class CollapsedLDA:
                 key=combine_keys(key, i),
             )
 
-        results = workers.map_here(sweep, list(enumerate(call.shards)))
-        if not one_shard:
-            for shard, found in zip(call.shards, results):
-                shard.transfer(found.before, words.store)
+        topics_before = [] if one_shard else [shard.z.copy() for shard in call.shards]
+        totals = workers.map_here(sweep, list(enumerate(call.shards)))
+        for shard, z in zip(call.shards, topics_before):
+            transfer_tokens(shard, z, words.store)
         if not call.none_negative:
             recount(state, call)
         elif one_shard:
-            words.totals[:] = results[0].totals
+            words.totals[:] = totals[0]
         else:
             before.sum_totals(words)
         if before.totals.any():  # topics have documents that are not there any more
@@ -324,25 +327,27 @@ class CollapsedLDA:
 
     def exchanged(self, state, call, key):
         """The state after Metropolis-Hastings steps that let topics change places, with their priors."""
-        words, prior = state.words, state.doc_topic_prior
-        if self.topics_are_named or not may_exchange(
-            words,
+
+        def order_of(base, entries):
+            places, gains = evidence_gains(state.words, 1.0, base, entries, equal_sizes=False)
+            return sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
+
+        if self.topics_are_named:
+            return state
+        order = exchange(
+            state,
             state.prior,
-            prior,
-            is_learned=self.learns_doc_topic_prior,
-            n_updates=state.chain.n_sweeps,
-        ):
+            state.chain.n_sweeps,
+            proportions_move=self.learns_doc_topic_prior,
+            order_of=order_of,
+        )
+        if order is None:
             return state
-        places, gains = evidence_gains(words, 1.0, state.prior.base, state.prior.entries, equal_sizes=False)
-        order = sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
-        if np.array_equal(order, np.arange(len(order))):
-            return state
-        words.rearrange(order)
         place = np.argsort(order).astype(np.int32)
         for shard in call.shards:
             shard.z[:] = place[shard.z]
             shard.list_topics()
-        return replace(state, doc_topic_prior=prior[order])
+        return replace(state, doc_topic_prior=state.doc_topic_prior[order])
 
     def ended(self, state, call, mean):
         """The state after the last sweep; mean: the counts of the words, if draws are averaged."""
@@ -376,7 +381,7 @@ class CollapsedLDA:
 
     def _with_learned_doc_topic_prior(self, state, shards):
         """The state after some of Minka's fixed point iterations for the prior of proportions."""
-        learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
+        learner = DocPrior(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
         for _ in range(PRIOR_ITERATIONS):
             gains = state.gains + prior_gains_of(state, shards)
             if gains[-1] == 0.0:  # there are no words

@@ -15,7 +15,6 @@ from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import TokenAverage
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
-from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 @dataclass
@@ -226,14 +225,9 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
 
     def _method(self):
         step = CVB0Step(self.max_doc_update_iter, self.doc_learning_offset, self.doc_learning_decay)
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=step,
             prediction=step,
             rule=TokenAverage(),
             steps=StepSize(self.learning_offset, self.learning_decay),
-            doc_prior=self._doc_prior(),
-            word_prior=self._word_prior(),
-            start_from=self._random_start(),
-            keeps_places=bool(self._topic_names),
         )

@@ -43,8 +43,10 @@ class CellTopics:
             for first, last in document_pieces(batch, workers)
         ]
         parts = [_Kept(*part) for part in workers.map(keep_shares, pieces)] or [_NOTHING]
-        bounds = np.concatenate([[0], np.cumsum(joined(parts, "size"))])
-        return cls(batch, bounds, joined(parts, "topic"), joined(parts, "tokens"), rows.shape[1])
+        size, topic, tokens = (
+            joined([getattr(part, name) for part in parts]) for name in ("size", "topic", "tokens")
+        )
+        return cls(batch, np.concatenate([[0], np.cumsum(size)]), topic, tokens, rows.shape[1])
 
     def cell(self):
         """The cell of each entry."""
