@@ -33,12 +33,11 @@ def joined_results(kernel, batch, workers, *arrays):
 
 def chain_pieces(batch, topics, chains, workers):
     """Arguments of a kernel of sweeps, a dict for the documents that each process treats."""
-    left_out = topics.left_out()
     for first, last in batch.chunks(workers.n_processes):
         documents, clumps = slice(first, last), slice(*batch.clump_indptr[[first, last]])
         yield {
             "cells": batch.cells(first, last),
             "clump_indptr": batch.clump_indptr[first : last + 1],
             "chains": chains._replace(keys=chains.keys[documents], z=chains.z[clumps]),
-            "left_out": part_of(left_out, documents),
+            "left_out": part_of(topics.left_out, documents),
         }

@@ -10,7 +10,7 @@ def gathered_topics(topics, batch, prior, state, update, workers):
         # Passes come in random orders. So every document, of this batch too, is in the part of the
         # statistics that earlier passes have left, as often as the share says.
         often = update.earlier_share * update.total_samples / state.corpus_size * batch.weights_up_to_one()
-        gathered.own = topics.own_tokens(often)
+        gathered.left_out = topics.left_out(often, gathered.log_norm)
     return gathered
 
 

@@ -11,9 +11,8 @@ from sktopic._estimators._fitted_state import check_state
 from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._inference import GibbsInference
 from sktopic._runtime._compat import StrOptions
-from sktopic._topics._fitted_topic_prior import n_topics_of_start
 from sktopic._topics._prior import check_prior
-from sktopic._topics._topic_word_prior import check_topic_word_prior
+from sktopic._topics._topic_word_prior import check_topic_word_prior, n_topics_of_start
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._collapsed_method import CollapsedLDA, CollapsedState
 

@@ -20,13 +20,6 @@ from sktopic._inference._token_counts import (
 )
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._state._fields import State, array, edited, grown, part, total
-from sktopic._topics._fitted_topic_prior import (
-    TopicWordPrior,
-    adopted_prior,
-    edited_prior,
-    given_doc_topic_prior,
-    prior_of_more_words,
-)
 from sktopic._topics._prior import (
     LARGEST_LEARNED,
     SMALLEST_LEARNED,
@@ -34,7 +27,14 @@ from sktopic._topics._prior import (
     check_prior,
     default_topic_word_prior,
 )
-from sktopic._topics._topic_word_prior import prior_totals
+from sktopic._topics._topic_word_prior import (
+    TopicWordPrior,
+    adopted_prior,
+    edited_prior,
+    given_doc_topic_prior,
+    prior_of_more_words,
+    prior_totals,
+)
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._state._fields import array, count, name, number, part
-from sktopic._topics._fitted_topic_prior import TopicWordPrior
+from sktopic._topics._topic_word_prior import TopicWordPrior
 from sktopic._training._minibatch_state import MinibatchState
 
 

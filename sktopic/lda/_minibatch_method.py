@@ -8,7 +8,8 @@ import numpy as np
 
 from sktopic._inference import InferenceStep, TrainingStep
 from sktopic._state._fields import changed, grown
-from sktopic._topics._fitted_topic_prior import (
+from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
+from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
     adopted_prior,
     edited_prior,
@@ -16,7 +17,6 @@ from sktopic._topics._fitted_topic_prior import (
     n_topics_of_start,
     prior_of_more_words,
 )
-from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import (
     average_probabilities,
