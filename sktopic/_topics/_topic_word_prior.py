@@ -1,6 +1,7 @@
 """The Dirichlet prior of topics: a number, or a matrix, kept as a number and the entries that differ."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -309,6 +310,26 @@ def adopted_prior(prior, value, default, n_components, word_counts):
         entries = (entries or none).taking(word_counts.frozen[0] > 0.0, prior.entries or none)
     has_entries = entries is not None and len(entries.values) > 0
     return replace(prior, base=base, entries=entries if has_entries else None)
+
+
+@dataclass(frozen=True)
+class WordPrior:
+    """The prior of topics: a parameter's value, what None stands for, and how it is learned if 'auto'."""
+
+    value: Any
+    default: float
+    rule: str = "fixed-point"
+
+    @property
+    def is_learned(self):
+        return isinstance(self.value, str)
+
+    def adopted(self, prior, n_components, word_counts, *, goes_on):
+        """As `adopted_prior`; goes_on : whether a number that is learned goes on from what it is."""
+        value, default = self.value, self.default
+        if self.is_learned:  # and no matrix any more
+            value, default = None, prior.base if goes_on else default
+        return adopted_prior(prior, value, default, n_components, word_counts)
 
 
 def edited_prior(prior, edit):

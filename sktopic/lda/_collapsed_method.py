@@ -25,11 +25,10 @@ from sktopic._topics._prior import (
     SMALLEST_LEARNED,
     DocPrior,
     check_prior,
-    default_topic_word_prior,
 )
 from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
-    adopted_prior,
+    WordPrior,
     edited_prior,
     given_doc_topic_prior,
     prior_of_more_words,
@@ -157,25 +156,18 @@ def with_learned_topic_word_prior(state):
 class CollapsedLDA:
     """The sampler, a SamplerMethod; its settings are the parameters of `CollapsedGibbsLDA`.
 
+    doc_prior : learned under a Gamma prior of shape 1 and rate 0, which is Minka's fixed point
     topics_are_named : whether users have named topics, which then stay in their places
     """
 
     n_components: int
-    doc_topic_prior: Any
-    topic_word_prior: Any
+    doc_prior: DocPrior
+    word_prior: WordPrior
     components_init: Any
     n_shards: int
     prior_interval: int
     schedule: Schedule
     topics_are_named: bool
-
-    @property
-    def learns_doc_topic_prior(self):
-        return isinstance(self.doc_topic_prior, str)
-
-    @property
-    def learns_topic_word_prior(self):
-        return isinstance(self.topic_word_prior, str)
 
     # The state
 
@@ -184,8 +176,8 @@ class CollapsedLDA:
         return self.adopted(
             CollapsedState(
                 words=WordCounts.empty(n_features, self.n_components),
-                prior=TopicWordPrior(base=default_topic_word_prior(self.n_components)),
-                doc_topic_prior=np.array(check_prior(self.doc_topic_prior, self.n_components)),
+                prior=TopicWordPrior(base=self.word_prior.default),
+                doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
                 gains=np.zeros(self.n_components + 1),
                 chain=Chain.begun(seed),
             )
@@ -193,19 +185,11 @@ class CollapsedLDA:
 
     def adopted(self, state):
         """The state with the present parameters; priors that are learned go on from what they are."""
-        learns = self.learns_topic_word_prior
-        prior = adopted_prior(
-            state.prior,
-            value=None if learns else self.topic_word_prior,
-            default=state.prior.base if learns else default_topic_word_prior(self.n_components),
-            n_components=self.n_components,
-            word_counts=state.words,
-        )
+        prior = self.word_prior.adopted(state.prior, self.n_components, state.words, goes_on=True)
         doc_topic_prior = state.doc_topic_prior
-        if not self.learns_doc_topic_prior:
-            doc_topic_prior = given_doc_topic_prior(
-                self.doc_topic_prior, self.n_components, prior, state.words.n_topics
-            )
+        if not self.doc_prior.is_learned:
+            value, n_topics = self.doc_prior.value, state.words.n_topics
+            doc_topic_prior = given_doc_topic_prior(value, self.n_components, prior, n_topics)
         return replace(state, prior=prior, doc_topic_prior=doc_topic_prior)
 
     def topics(self, state):
@@ -286,7 +270,7 @@ class CollapsedLDA:
             words.totals[:] = totals
             for shard, z in zip(call.shards, before):
                 shard.z[:] = z
-                if self.learns_doc_topic_prior and z.min(initial=0) >= 0:  # from the documents' topics
+                if self.doc_prior.is_learned and z.min(initial=0) >= 0:  # from the documents' topics
                     shard.list_topics()
             call.before.add_documents(words, call.shards)
             call.before.hold(words)
@@ -338,7 +322,7 @@ class CollapsedLDA:
             state,
             state.prior,
             state.chain.n_sweeps,
-            proportions_move=self.learns_doc_topic_prior,
+            proportions_move=self.doc_prior.is_learned,
             order_of=order_of,
         )
         if order is None:
@@ -363,7 +347,7 @@ class CollapsedLDA:
             except BaseException:
                 words.store[before.words] = rows
                 raise
-        if not self.learns_doc_topic_prior:
+        if not self.doc_prior.is_learned:
             return state
         return replace(state, gains=state.gains + prior_gains_of(state, call.shards))
 
@@ -373,20 +357,19 @@ class CollapsedLDA:
         """The state with learned priors, if it is their turn after this sweep."""
         if sweep % self.prior_interval:
             return state
-        if self.learns_doc_topic_prior:
+        if self.doc_prior.is_learned:
             state = self._with_learned_doc_topic_prior(state, call.shards)
-        if self.learns_topic_word_prior:
+        if self.word_prior.is_learned:
             state = with_learned_topic_word_prior(state)
         return state
 
     def _with_learned_doc_topic_prior(self, state, shards):
         """The state after some of Minka's fixed point iterations for the prior of proportions."""
-        learner = DocPrior(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
         for _ in range(PRIOR_ITERATIONS):
             gains = state.gains + prior_gains_of(state, shards)
             if gains[-1] == 0.0:  # there are no words
                 break
-            state = replace(state, doc_topic_prior=learner.mode(gains, 1.0))
+            state = replace(state, doc_topic_prior=self.doc_prior.mode(gains, 1.0))
         return state
 
     # The trace

@@ -9,11 +9,11 @@ from sktopic._estimators._constraints import SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._topics._prior import DocPrior, check_prior, default_topic_word_prior
-from sktopic._topics._topic_word_prior import check_topic_word_prior
+from sktopic._topics._topic_word_prior import WordPrior, check_topic_word_prior
 from sktopic._topics._word_count_views import expected_counts, priors_of
 from sktopic._typing import FloatArray
 from sktopic.lda._lda_state import LDAState
-from sktopic.lda._minibatch_method import MinibatchLDA, WordPrior
+from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 class MinibatchLDAEstimator(MinibatchEstimator):

@@ -5,12 +5,12 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
 from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._topics._topic_word_prior import WordPrior
 from sktopic._topics._word_count_views import geometric
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic._typing import MatrixLike
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, topic_word_posterior
-from sktopic.lda._minibatch_method import WordPrior
 
 
 class HybridLDA(MinibatchLDAEstimator):

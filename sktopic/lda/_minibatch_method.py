@@ -11,7 +11,7 @@ from sktopic._state._fields import changed, grown
 from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
 from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
-    adopted_prior,
+    WordPrior,
     edited_prior,
     given_doc_topic_prior,
     n_topics_of_start,
@@ -34,19 +34,6 @@ from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
 
 # Passes over all entries that learning the prior of topics takes, in operations on each.
 WORD_PRIOR_PASSES = 8
-
-
-@dataclass(frozen=True)
-class WordPrior:
-    """The prior of topics: a parameter's value, what None stands for, and how it is learned if 'auto'."""
-
-    value: Any
-    default: float
-    rule: str = "fixed-point"
-
-    @property
-    def is_learned(self):
-        return isinstance(self.value, str)
 
 
 @dataclass(frozen=True)
@@ -129,10 +116,9 @@ class MinibatchLDA:
 
     def adopted(self, state):
         """The state with parameters that were changed since the last call."""
-        value, default = self.word_prior.value, self.word_prior.default
-        if self.learns_word_prior:  # goes on from what is learned, if not from a matrix
-            value, default = None, state.word_prior.base if state.n_topic_updates > 0 else default
-        prior = adopted_prior(state.word_prior, value, default, self.n_components, state.words)
+        prior = self.word_prior.adopted(
+            state.word_prior, self.n_components, state.words, goes_on=state.n_topic_updates > 0
+        )
         state, n_topics = changed(state, word_prior=prior), len(state.doc_topic_prior)
         if not self.doc_prior.is_learned:
             value = given_doc_topic_prior(self.doc_prior.value, self.n_components, prior, n_topics)
