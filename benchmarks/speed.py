@@ -113,16 +113,17 @@ def few(X, n_components):
 def few_sweeps(X, n_components):
     """The sweeps of the same."""
     from sktopic._documents._matrices import DocumentReader, as_documents
-    from sktopic.lda._shards import Shard, TopicPrior
+    from sktopic.lda._shards import Shard, topic_prior_of
 
     counts, prior, piece = np.ones((X.shape[1], n_components)), np.full(n_components, 0.08), pieces(X, 10)
-    topic_prior = TopicPrior.of(*counts.shape, 0.02, None)
+    topic_prior = topic_prior_of(*counts.shape, 0.02, None)
 
     def run(i):
         batch = DocumentReader(as_documents(piece(i))).batch(np.arange(10))
         shard, totals = Shard.of(batch, prior, 1e-9), counts.sum(axis=0)
+        given = {"counts": counts, "update_counts": True, "prior": prior, "topic_prior": topic_prior}
         for sweep in range(200):
-            totals = shard.sweep(counts, True, totals, prior, topic_prior, sweep).totals
+            totals = shard.sweep(totals, key=sweep, **given)
 
     return 1, run
 
@@ -171,17 +172,21 @@ def train_draws(X, n_components):
 def collapsed(X, n_components):
     """Sweeps of CollapsedGibbsLDA over the documents that tomotopy_draws has, with its priors."""
     from sktopic._documents._matrices import DocumentReader, as_documents
-    from sktopic.lda._shards import Shard, TopicPrior
+    from sktopic._inference._token_counts import add_tokens
+    from sktopic.lda._shards import Shard, topic_prior_of
 
     X = X[: n_before(X)]
     counts, prior = np.zeros((X.shape[1], n_components)), np.full(n_components, 0.1)
-    topic_prior = TopicPrior.of(*counts.shape, 0.01, None)
+    topic_prior = topic_prior_of(*counts.shape, 0.01, None)
     shard = Shard.of(DocumentReader(as_documents(X)).batch(np.arange(X.shape[0])), prior, 1e-9)
-    shard.assign(np.random.default_rng(0).integers(n_components, size=len(shard.z)).astype(np.int32), counts)
+    shard.z[:] = np.random.default_rng(0).integers(n_components, size=len(shard.z))
+    add_tokens(shard, counts)
+    shard.list_topics()
     totals = [counts.sum(axis=0)]
+    given = {"counts": counts, "update_counts": True, "prior": prior, "topic_prior": topic_prior}
 
     def run(i):
-        totals[0] = shard.sweep(counts, True, totals[0], prior, topic_prior, i).totals
+        totals[0] = shard.sweep(totals[0], key=i, **given)
 
     for i in range(20):
         run(2**32 + i)

@@ -11,9 +11,9 @@ from scipy.special import gammaln
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.lda import CollapsedGibbsLDA, _document_topics
+from sktopic.lda import CollapsedGibbsLDA, _shards
 from sktopic.lda._collapsed_method import CollapsedLDA
-from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
+from sktopic.lda._shards import Shard, TopicLists, TopicRows
 from sktopic.metrics import document_completion
 
 from .conftest import assert_same_state, state
@@ -42,7 +42,7 @@ def make_model(n_components=4, **params):
 @pytest.fixture(params=[TopicRows, TopicLists])
 def kept(request, monkeypatch):
     """How documents' topics are kept."""
-    monkeypatch.setattr(_document_topics, "DENSE_TOPICS", 192 if request.param is TopicRows else 0)
+    monkeypatch.setattr(_shards, "DENSE_TOPICS", 192 if request.param is TopicRows else 0)
     return request.param
 
 
@@ -62,7 +62,9 @@ def watched(monkeypatch, look):
 
 def documents_of(topics, times):
     """The document of every token."""
-    return topics.document if isinstance(topics, TopicRows) else topics.cell_document.repeat(times)
+    if isinstance(topics, TopicRows):
+        return topics.tokens.document
+    return topics.cells.cell_document.repeat(times)
 
 
 def tokens_of(shards):
@@ -588,7 +590,7 @@ def test_partial_fit_reports_to_no_callbacks():
 def test_rows_are_kept_where_they_are_exact_and_small():
     def kept_for(X, n_components=5, smallest_ratio=1e-9):
         batch = DocumentReader(X).batch(np.arange(X.shape[0]))
-        return type(topics_of(batch, np.full(n_components, 0.1), smallest_ratio))
+        return type(Shard.of(batch, np.full(n_components, 0.1), smallest_ratio).topics)
 
     X = sp.csr_array(np.full((3, 40), 2.0))
     assert kept_for(X) is kept_for(X, n_components=64) is TopicRows

@@ -129,7 +129,7 @@ def test_priors_learned_go_on_after_edits():
         prior = model.doc_topic_prior_
         model.merge_topics([[1, 2]]).drop_topics([0])
         assert_allclose(model.doc_topic_prior_, [prior[1] + prior[2], *prior[3:]], rtol=1e-12)
-        learned = model._method().doc_prior.learner
+        learned = model._method().doc_prior
         if parameters["prior_update"] == "fixed-point":  # at once nothing changes but by what was not settled
             assert_allclose(
                 learned._fixed_point(model._state.prior_averages, model.doc_topic_prior_),

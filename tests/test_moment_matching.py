@@ -623,7 +623,11 @@ def test_a_count_becomes_at_most_1024_tokens(estimator, monkeypatch):
         tokens = []
         model = make_model(estimator, shuffle=None)
         with monkeypatch.context() as patch:
-            listing = lambda method, some, *arguments, tokens=tokens: tokens.extend(some.weight)  # noqa: E731
+
+            def listing(method, some, state, *arguments, tokens=tokens):
+                tokens.extend(some.weight)
+                return state
+
             patch.setattr(FilterMethod, "_filter", listing)
             model.partial_fit(count * np.eye(1, 16, 3))
         assert_allclose(sorted(tokens, reverse=True), expected, rtol=1e-12)

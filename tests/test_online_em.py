@@ -503,7 +503,7 @@ def test_shuffling_visits_every_document_once_a_pass(monkeypatch):
 
     def train_on_batch(run, reader, rows, update, **given):
         batches.append(np.array(rows))
-        original(run, reader, rows, update, **given)
+        return original(run, reader, rows, update, **given)
 
     monkeypatch.setattr(_minibatches, "train_on_batch", train_on_batch)
     make_model(shuffle=True, max_iter=3, batch_size=15).fit(SMALL)
@@ -828,7 +828,7 @@ def test_later_passes_know_how_often_documents_are_in_the_topics(monkeypatch):
         return infer(method, state, batch, keys, update, workers)
 
     def knowing(inference, batch, topics, *arguments):
-        known.append(topics.own.often.mean() if topics.own is not None else 0.0)
+        known.append(topics.left_out.often.mean() if topics.left_out is not None else 0.0)
         return step(inference, batch, topics, *arguments)
 
     monkeypatch.setattr(MinibatchLDA, "infer", counting)
@@ -860,8 +860,8 @@ def test_of_own_tokens_a_millionth_is_left_or_the_smoothing(smoothing):
     token = np.array([0.1, 0.2])
     topics = TopicProbabilities(np.ones((4, 2)), token, np.full(2, smoothing), token=token)
     often = np.array([0.0, 0.5, 0.25])
-    assert_allclose(topics.own_tokens(often).smoothing, np.maximum(smoothing, 1e-6 * 0.5 * token))
-    assert_array_equal(topics.own_tokens(often[:0]).smoothing, smoothing)
+    assert_allclose(topics.left_out(often, np.zeros(1)).smoothing, np.maximum(smoothing, 1e-6 * 0.5 * token))
+    assert_array_equal(topics.left_out(often[:0], np.zeros(1)).smoothing, smoothing)
 
 
 def test_own_tokens_are_left_out_whatever_all_documents_count():

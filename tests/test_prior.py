@@ -12,7 +12,7 @@ from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import (
-    PriorLearner,
+    DocPrior,
     PriorStatistics,
     bounded_step,
     check_prior,
@@ -175,7 +175,7 @@ def repeat(learner, statistics, prior, n=200, n_documents=1000.0):
 
 @every_prior
 def test_fixed_point_recovers_the_dirichlet_of_given_logarithms(alpha):
-    learner, start = PriorLearner("auto", "fixed-point"), np.full(len(alpha), 0.5)
+    learner, start = DocPrior("auto", "fixed-point"), np.full(len(alpha), 0.5)
     learned = repeat(learner, telling(mean_log_of(alpha)), start, 3000)
     assert_allclose(learned, alpha, rtol=1e-6)
 
@@ -183,7 +183,7 @@ def test_fixed_point_recovers_the_dirichlet_of_given_logarithms(alpha):
 @every_prior
 def test_symmetric_fixed_point_has_the_mean_logarithm(alpha):
     start = np.full(len(alpha), 0.5)
-    learned = repeat(PriorLearner("auto-symmetric", "fixed-point"), telling(mean_log_of(alpha)), start)
+    learned = repeat(DocPrior("auto-symmetric", "fixed-point"), telling(mean_log_of(alpha)), start)
     assert len(set(learned)) == 1
     assert_allclose(mean_log_of(learned)[0], mean_log_of(alpha).mean(), rtol=1e-4)
 
@@ -192,7 +192,7 @@ def test_symmetric_fixed_point_has_the_mean_logarithm(alpha):
 def test_batches_enter_the_average_by_the_step_size(rule):
     """(1 - rho) of the past and rho of the batch, whatever the number of its documents."""
     one, other, start = np.array([-1.0, -2.0, -1.5]), np.array([-2.0, -1.2, -1.6]), np.full(3, 0.5)
-    learner = PriorLearner("auto", rule)
+    learner = DocPrior("auto", rule)
     averages, prior = learner.update(learner.initial(start), start, telling(one, 3.0), 1.0, 100.0)
     assert_allclose(averages, one, rtol=1e-15)
     averages, prior = learner.update(averages, prior, telling(other, 11.0), 0.25, 100.0)
@@ -246,7 +246,7 @@ def test_step_solves_the_dense_hessian(alpha):
     hessian = polygamma(1, alpha.sum()) - np.diag(polygamma(1, alpha))
     step = -np.linalg.solve(hessian, gradient)
     for rho in (1.0, 0.1):
-        _, learned = PriorLearner("auto", "gradient").update(
+        _, learned = DocPrior("auto", "gradient").update(
             mean_log_of(alpha), alpha, telling(mean_log_theta), rho, 1000.0
         )
         assert np.all(np.abs(rho * step) < alpha / 2)
@@ -268,8 +268,8 @@ def test_full_steps_of_newton_reach_the_fixed_point(alpha, kind):
     rng = np.random.default_rng(1)
     mean_log_theta = mean_log_of(alpha) - rng.gamma(1.0, 0.02, len(alpha))  # of no Dirichlet exactly
     start, statistics = np.full(len(alpha), 0.5), telling(mean_log_theta)
-    by_newton = repeat(PriorLearner(kind, "gradient"), statistics, start, 60)
-    by_fixed_point = repeat(PriorLearner(kind, "fixed-point"), statistics, start, 3000)
+    by_newton = repeat(DocPrior(kind, "gradient"), statistics, start, 60)
+    by_fixed_point = repeat(DocPrior(kind, "fixed-point"), statistics, start, 3000)
     assert_allclose(by_newton, by_fixed_point, rtol=1e-3 if kind == "auto-symmetric" else 1e-5)
     fitted = mean_log_of(by_newton)
     if kind == "auto-symmetric":  # where iterations of the fixed point end at 1e-4, Newton goes on
@@ -282,7 +282,7 @@ def test_steps_are_held_between_half_and_twice_the_value():
     assert_array_equal(bounded_step(np.array([1.0, 1.0, 1.0]), np.array([-5.0, 0.25, 5.0])), [0.5, 1.25, 2.0])
     assert_array_equal(bounded_step(np.array([1.5e-6, 6e3]), np.array([-1.0, 1e9])), [1e-6, 1e4])
     for kind in ("auto", "auto-symmetric"):
-        learner, prior = PriorLearner(kind, "gradient"), np.full(3, 0.5)
+        learner, prior = DocPrior(kind, "gradient"), np.full(3, 0.5)
         _, far = learner.update(learner.initial(prior), prior, telling(np.full(3, -1e5)), 1.0, 100.0)
         assert_array_equal(far, 0.25)
 
@@ -304,7 +304,7 @@ def test_gamma_rule_rests_at_the_mode_of_the_posterior(shape, rate, truth):
     """Without rate, and with shape 1, at the maximum of the Dirichlet-multinomial likelihood."""
     n = documents_with_topics(truth)
     start, n_documents = np.full(len(truth), 0.5), float(len(n))
-    learner = PriorLearner("auto", "gamma", shape, rate)
+    learner = DocPrior("auto", "gamma", shape, rate)
     learned = repeat(learner, lambda prior: statistics_of(n, prior), start, 3000, n_documents)
     gradient = dirichlet_multinomial(learned, n)[1] + (shape - 1.0) / learned - rate
     assert np.all(np.abs(gradient * learned) < 1e-6 * n_documents)
@@ -322,7 +322,7 @@ def test_gamma_rule_rests_at_the_mode_of_the_posterior(shape, rate, truth):
 @pytest.mark.parametrize("truth", [[0.2, 0.7, 1.5], [0.4] * 5], ids=str)
 def test_symmetric_gamma_rule_rests_at_the_maximum_of_the_likelihood(truth):
     n = documents_with_topics(truth)
-    learner = PriorLearner("auto-symmetric", "gamma", 1.0, 0.0)
+    learner = DocPrior("auto-symmetric", "gamma", 1.0, 0.0)
     learned = repeat(
         learner, lambda prior: statistics_of(n, prior), np.full(len(truth), 2.0), 3000, float(len(n))
     )
@@ -333,7 +333,7 @@ def test_symmetric_gamma_rule_rests_at_the_maximum_of_the_likelihood(truth):
 def test_gamma_prior_outweighs_few_documents():
     """A sharp prior around 3 wins over what ten documents of a small alpha say, not over a million."""
     n, start = documents_with_topics([0.1, 0.1, 0.1], 10), np.full(3, 1.0)
-    learner = PriorLearner("auto", "gamma", 3001.0, 1000.0)
+    learner = DocPrior("auto", "gamma", 3001.0, 1000.0)
     few = repeat(learner, lambda prior: statistics_of(n, prior), start, n_documents=10.0)
     many = repeat(learner, lambda prior: statistics_of(n, prior), start, 3000, n_documents=1e6)
     assert np.all(np.abs(few - 3.0) < 0.1)
@@ -343,7 +343,7 @@ def test_gamma_prior_outweighs_few_documents():
 def test_gamma_rule_averages_what_batches_say():
     prior, n = np.array([0.3, 0.6]), documents_with_topics([0.2, 0.9], 20)
     statistics = statistics_of(n, prior)
-    learner = PriorLearner("auto", "gamma", 2.0, 5.0)
+    learner = DocPrior("auto", "gamma", 2.0, 5.0)
     averages, learned = learner.update(np.array([1.0, 2.0, 3.0]), prior, statistics, 0.25, 400.0)
     above = 0.75 * np.array([1.0, 2.0]) + 0.25 * statistics.topic_gains / 20
     below = 0.75 * 3.0 + 0.25 * statistics.total_gain / 20
@@ -359,7 +359,7 @@ def test_gamma_rule_averages_what_batches_say():
 @every_prior
 def test_prior_stays_where_batches_say_what_is_known(alpha, rule, kind):
     alpha = np.full(len(alpha), alpha.mean()) if kind == "auto-symmetric" else alpha
-    learner = PriorLearner(kind, rule, 1.0, 0.0)
+    learner = DocPrior(kind, rule, 1.0, 0.0)
     averages = learner.initial(alpha)
     statistics = telling(mean_log_of(alpha))
     statistics.topic_gains, statistics.total_gain = 7.0 * averages[: len(alpha)], 7.0
@@ -373,7 +373,7 @@ def test_prior_stays_where_batches_say_what_is_known(alpha, rule, kind):
 @pytest.mark.parametrize("rule", RULES)
 def test_learned_priors_stay_inside_their_range(rule, kind):
     for mean_log, gain, bound in ((-1e12, 0.0, 1e-6), (-1e-12, 1e12, 1e4)):
-        learner, prior = PriorLearner(kind, rule, 1.0, 0.0), np.full(4, 0.5)
+        learner, prior = DocPrior(kind, rule, 1.0, 0.0), np.full(4, 0.5)
         averages = learner.initial(prior)
         statistics = telling(np.full(4, mean_log))
         statistics.topic_gains, statistics.total_gain = np.full(4, gain), 1.0
@@ -388,7 +388,7 @@ def test_learned_priors_stay_inside_their_range(rule, kind):
 def test_prior_of_one_topic_stays_as_it_is(rule, kind):
     """Its proportion is one, whatever the prior: nothing is learned, and nothing goes wrong."""
     prior = np.array([0.7])
-    learner = PriorLearner(kind, rule, 1.0, 0.0)
+    learner = DocPrior(kind, rule, 1.0, 0.0)
     _, learned = learner.update(
         learner.initial(prior), prior, statistics_of(np.array([[3.0], [8.0]]), prior), 1.0, 9.0
     )
@@ -426,14 +426,14 @@ def test_shares_rest_where_the_likelihood_is_highest_among_priors_of_their_sum(t
     monkeypatch.setattr("sktopic._topics._prior.LEAST_SHARE", 0.0)
     n, total = documents_with_topics(truth), 1.7
     start = np.full(len(truth), total / len(truth))
-    learned = repeat(PriorLearner("auto", "shares"), lambda prior: statistics_of(n, prior), start, 3000)
+    learned = repeat(DocPrior("auto", "shares"), lambda prior: statistics_of(n, prior), start, 3000)
     assert_allclose(learned.sum(), total, rtol=1e-10)
     gradient = (digamma(learned + n) - digamma(learned)).sum(axis=0)  # equal for all: none would gain by more
     assert_allclose(gradient, gradient.mean(), rtol=1e-9)
 
 
 def test_shares_are_averaged_by_the_step_size_and_none_is_lost():
-    prior, learner = np.array([0.2, 0.3, 0.5]), PriorLearner("auto", "shares")
+    prior, learner = np.array([0.2, 0.3, 0.5]), DocPrior("auto", "shares")
     gains = np.array([0.0, 6.0, 2.0])
     statistics = PriorStatistics(np.zeros(3), gains, 3.0, 7.0)
     averages, learned = learner.update(learner.initial(prior), prior, statistics, 0.25, 100.0)

@@ -20,7 +20,7 @@ from sktopic._estimators._fitted_state import declared_arrays, optional_names
 from sktopic._runtime._array_archive import write_archive
 from sktopic.datasets import make_bars
 from sktopic.lda import OnlineEMLDA, OnlineVariationalLDA
-from sktopic.lda._minibatch_state import LDAState
+from sktopic.lda._lda_state import LDAState
 
 from .conftest import all_attributes, fingerprint
 

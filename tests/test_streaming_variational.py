@@ -10,8 +10,8 @@ from scipy.special import digamma
 
 from sktopic._topics._word_count_views import expected_counts
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.lda import StreamingVariationalLDA
-from sktopic.lda._minibatch_method import GeometricMeans, MinibatchLDA
+from sktopic.lda import StreamingVariationalLDA, _streaming_variational
+from sktopic.lda._minibatch_method import MinibatchLDA
 from sktopic.metrics import document_completion
 
 ETA, ALPHA = 0.07, 0.3
@@ -92,7 +92,7 @@ def test_counts_add_up_to_the_words_seen():
 def with_fixed_reading(monkeypatch, topics_of):
     """Let documents be read with the topics of one model, whatever was learned since."""
     fixed = topics_of._method().inference_topics(topics_of._state)
-    monkeypatch.setattr(GeometricMeans, "__call__", lambda view, *_: fixed)
+    monkeypatch.setattr(_streaming_variational, "geometric", lambda *_: fixed)
 
 
 def test_batches_read_with_the_same_topics_add_up_in_any_order(monkeypatch):

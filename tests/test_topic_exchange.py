@@ -11,8 +11,7 @@ from scipy.stats import chisquare
 
 from sktopic._kernels._rng import uniforms
 from sktopic._state._fields import duplicate
-from sktopic._topics._fitted_topic_prior import adopted_prior
-from sktopic._topics._topic_word_prior import split_topic_word_prior
+from sktopic._topics._topic_word_prior import adopted_prior, split_topic_word_prior
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.inspection import name_topics

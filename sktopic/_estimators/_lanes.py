@@ -4,7 +4,7 @@ A round is of L lanes, each of which treats H mini-batches one after the other: 
 its own copy of the statistics, those of the words that its documents have, while all else that is learned
 stays what it was. What the lanes have added is then merged, lane by lane, in an update like any other, whose
 batch counts are those of all of them (`LaneCounts`) and whose step size is that of H updates
-(`combined_step`). So one update of each lane is, up to rounding, one update by all their documents.
+(`step_size`). So one update of each lane is, up to rounding, one update by all their documents.
 
 The functions are pure and know nothing of who calls them where. The rows of words may be in shards, none of
 which needs the others; what is not of words is in a small `RoundStart`.
@@ -40,7 +40,8 @@ from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_word_prior import is_matrix
 from sktopic._topics._word_count_views import digamma_sums, mean_log_of_sums
 from sktopic._topics._word_counts import INITIAL_KEY, SMALLEST_SCALE, WordCounts
-from sktopic._training._minibatches import LaneMethod, Update, counted, counts_of_batch
+from sktopic._training._minibatch_state import counted
+from sktopic._training._minibatches import LaneMethod, Update, counts_of_batch
 from sktopic._training._statistics_updates import BatchCounts
 
 # Parts of the vocabulary: sums over words are of the words of parts, then of parts, whatever the shards are.
@@ -351,7 +352,7 @@ def merge_lanes(start, summaries, is_first_visit=True):
         word_prior_step = rho if method.learns_word_prior else None
     found = BatchCounts(counts, np.empty(0, dtype=np.int32), n_documents, n_tokens)
     with Workers(None) as workers:
-        state = counted(method.absorb_counts(state, found, update, workers), n_documents, update.n_updates)
+        state = counted(method.absorb_counts(state, found, update, workers), update, n_documents)
     merge = RowsMerge(float(left * state.words.scale), weights, word_prior_step)
     return start.followed_by(replace(state, words=state.words.folded())), merge
 

@@ -11,41 +11,31 @@ kernel that treats some documents; then let ``_method`` of an estimator return i
 """
 
 from sktopic._inference._dense import DenseCounts
-from sktopic._inference._factored import FactoredCounts, WeightedCounts
+from sktopic._inference._factored import WeightedCounts
 from sktopic._inference._gibbs import DENSE_TOPICS, GibbsInference, GibbsStep
-from sktopic._inference._pieces import document_pieces, joined
+from sktopic._inference._pieces import document_pieces, joined, joined_results
 from sktopic._inference._prediction import FixedTopics, draw_proportions, infer_proportions, infer_word_topics
 from sktopic._inference._protocol import (
     CellwiseStep,
-    DocumentStep,
     ExpectedCounts,
     InferenceStep,
-    InferredCells,
-    InferredDocuments,
-    PosteriorStep,
     TrainingStep,
     WithPriorStatistics,
 )
 from sktopic._inference._sparse_gibbs import SampledCounts, joined_indptr
-from sktopic._inference._variational import VariationalCounts, VariationalStep
+from sktopic._inference._variational import VariationalStep
 
 __all__ = [
     "DENSE_TOPICS",
     "CellwiseStep",
     "DenseCounts",
-    "DocumentStep",
     "ExpectedCounts",
-    "FactoredCounts",
     "FixedTopics",
     "GibbsInference",
     "GibbsStep",
     "InferenceStep",
-    "InferredCells",
-    "InferredDocuments",
-    "PosteriorStep",
     "SampledCounts",
     "TrainingStep",
-    "VariationalCounts",
     "VariationalStep",
     "WeightedCounts",
     "WithPriorStatistics",
@@ -55,4 +45,5 @@ __all__ = [
     "infer_word_topics",
     "joined",
     "joined_indptr",
+    "joined_results",
 ]

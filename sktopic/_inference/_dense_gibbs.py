@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
+from sktopic._inference._pieces import chain_pieces, joined
 from sktopic._kernels._dense_gibbs import PADDING, sweep_documents
-from sktopic._kernels._groups import Chains, DenseSums
+from sktopic._kernels._groups import DenseSums
 from sktopic._kernels._statistics import add_cell_counts
 from sktopic._topics._prior import PriorStatistics
-from sktopic._topics._topic_rows import part_of
 from sktopic._topics._word_counts import word_cells
 
 
@@ -73,48 +73,21 @@ def sweep_densely(batch, topics, prior, chains, sweeps, workers, *, by_cell=Fals
 
     by_cell : whether cells have sums, the counts, instead of documents
     """
-    n_documents, n_topics = batch.n_documents, len(prior)
+    settings = {"rows": topics.rows, "prior": prior, "sweeps": sweeps, "team": workers.team}
+    pieces = [(piece, by_cell, settings) for piece in chain_pieces(batch, topics, chains, workers)]
+    chains.z[:], *sums = map(joined, zip(*workers.map(_sweep, pieces)))
+    return DenseSums(*sums)
+
+
+def _sweep(piece, by_cell, settings):
+    """The kernel for some documents; returns new assignments and the sums."""
+    chains, rows = piece["chains"]._replace(z=piece["chains"].z.copy()), settings["rows"]
+    n_documents, n_topics = len(chains.keys), rows.shape[1]
     n_padded = -(-n_topics // PADDING) * PADDING
     found = DenseSums(
-        np.empty((len(batch.cell_word) if by_cell else 0, n_padded), dtype=topics.rows.dtype),
+        np.empty((len(piece["cells"].cell_word) if by_cell else 0, n_padded), dtype=rows.dtype),
         np.empty((0 if by_cell else n_documents, n_topics)),
-        np.empty((n_documents if sweeps.with_log_theta else 0, n_topics)),
+        np.empty((n_documents if settings["sweeps"].with_log_theta else 0, n_topics)),
     )
-    settings = {"rows": topics.rows, "prior": prior, "sweeps": sweeps, "team": workers.team}
-    left_out, pieces = topics.left_out(), []
-    for first, last in batch.chunks(workers.n_processes):
-        bounds, documents = batch.clump_indptr[first : last + 1], slice(first, last)
-        clumps, cells = slice(bounds[0], bounds[-1]), slice(batch.indptr[first], batch.indptr[last])
-        pieces.append(
-            {
-                "cells": batch.cells(first, last),
-                "clump_indptr": bounds,
-                "chains": Chains(chains.keys[documents], chains.z[clumps]),
-                "found": DenseSums(found.counts[cells], found.sums[documents], found.log_theta[documents]),
-                "left_out": part_of(left_out, documents),
-                **settings,
-            }
-        )
-    if workers.share_memory:
-        workers.map(_sweep, [(piece,) for piece in pieces])
-        return found
-    # Arrays that are empty yet are made in the other process, and not sent to it.
-    sent = [({**piece, "found": [(a.shape, a.dtype) for a in piece["found"]]},) for piece in pieces]
-    for piece, (z, *sums) in zip(pieces, workers.map(_sweep_elsewhere, sent)):
-        piece["chains"].z[...] = z
-        for array, other in zip(piece["found"], sums):
-            array[...] = other
-    return found
-
-
-def _sweep(piece):
-    """The kernel for some documents, which writes to their arrays."""
-    sweep_documents(**piece)
-
-
-def _sweep_elsewhere(piece):
-    """The kernel for some documents, on arrays of its own, which it returns: z and sums."""
-    chains = piece["chains"]._replace(z=piece["chains"].z.copy())
-    found = DenseSums(*(np.empty(shape, dtype) for shape, dtype in piece["found"]))
-    sweep_documents(**{**piece, "chains": chains, "found": found})
+    sweep_documents(**{**piece, "chains": chains}, found=found, **settings)
     return chains.z, *found

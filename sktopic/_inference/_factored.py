@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference._pieces import joined
 from sktopic._kernels._statistics import add_factored_counts
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_counts import word_cells
@@ -47,9 +46,7 @@ class WeightedCounts(FactoredCounts):
     weights: np.ndarray
 
     @classmethod
-    def of(cls, batch, topics, parts):
-        """From weights and share of consecutive documents."""
-        weights, share = joined(parts, "weights"), joined(parts, "share")
+    def of(cls, batch, topics, weights, share):
         return cls(batch, topics, weights.astype(topics.rows.dtype), share, weights)
 
     def proportions(self):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sktopic._topics._topic_rows import part_of
+
 # Clumps below which cutting a batch finer than one piece a worker costs more than it evens out.
 SMALL_BATCH = 50_000
 
@@ -12,7 +14,30 @@ def document_pieces(batch, workers):
     return batch.chunks(finer * workers.n_jobs)
 
 
-def joined(parts, name):
-    """The arrays of a name, of results for consecutive documents, as one."""
-    arrays = [getattr(part, name) for part in parts]
+def joined(arrays):
+    """Arrays of consecutive documents as one."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def joined_results(kernel, batch, workers, *arrays):
+    """The arrays that a kernel returns of pieces of a batch, each as one.
+
+    kernel : importable function of the cells of some documents, and of what arrays have of these
+    arrays : of one entry or row a document
+    """
+    pieces = [
+        (batch.cells(a, b), *(array[a:b] for array in arrays)) for a, b in document_pieces(batch, workers)
+    ]
+    return map(joined, zip(*workers.map(kernel, pieces)))
+
+
+def chain_pieces(batch, topics, chains, workers):
+    """Arguments of a kernel of sweeps, a dict for the documents that each process treats."""
+    for first, last in batch.chunks(workers.n_processes):
+        documents, clumps = slice(first, last), slice(*batch.clump_indptr[[first, last]])
+        yield {
+            "cells": batch.cells(first, last),
+            "clump_indptr": batch.clump_indptr[first : last + 1],
+            "chains": chains._replace(keys=chains.keys[documents], z=chains.z[clumps]),
+            "left_out": part_of(topics.left_out, documents),
+        }

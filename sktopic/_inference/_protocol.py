@@ -78,29 +78,14 @@ class DocumentStep(Protocol[Rows]):
 class InferenceStep(DocumentStep[Rows], Protocol):
     """A step of `transform`, of which more can be asked than proportions."""
 
-    def by_cell(
-        self,
-        batch: DocumentBatch,
-        topics: Rows,
-        prior: NDArray[np.float64],
-        keys: NDArray[np.uint64],
-        workers: Workers,
-    ) -> InferredCells:
+    def by_cell(self, batch, topics, prior, keys, workers) -> InferredCells:
         """As `__call__`, for the topics of cells."""
 
 
 class PosteriorStep(InferenceStep[Rows], Protocol):
     """One that has a posterior of proportions, or draws parameters of one."""
 
-    def posteriors(
-        self,
-        batch: DocumentBatch,
-        topics: Rows,
-        prior: NDArray[np.float64],
-        keys: NDArray[np.uint64],
-        n_draws: int,
-        workers: Workers,
-    ) -> Iterable[NDArray[np.float64]]:
+    def posteriors(self, batch, topics, prior, keys, n_draws: int, workers) -> Iterable[NDArray[np.float64]]:
         """Yield the Dirichlet parameters (n_documents, n_components) that each draw is made with."""
 
 
@@ -116,13 +101,7 @@ class TrainingStep(Protocol):
     """Infers expected counts of the documents of a batch; a pure function, too."""
 
     def __call__(
-        self,
-        batch: DocumentBatch,
-        topics: GatheredTopics,
-        prior: NDArray[np.float64],
-        keys: NDArray[np.uint64] | None,
-        workers: Workers,
-        with_prior_statistics: bool = False,
+        self, batch, topics: GatheredTopics, prior, keys, workers, with_prior_statistics: bool = False
     ) -> ExpectedCounts:
         """As that of DocumentStep.
 

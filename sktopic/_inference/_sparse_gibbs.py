@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference._pieces import joined
-from sktopic._kernels._groups import Chains, SparseSums
+from sktopic._inference._pieces import chain_pieces, joined
+from sktopic._kernels._groups import SparseSums
 from sktopic._kernels._proportions import sampled_proportions
 from sktopic._kernels._sparse_gibbs import sweep_documents
 from sktopic._kernels._statistics import add_sampled_counts
 from sktopic._topics._prior import PriorStatistics
-from sktopic._topics._topic_rows import GatheredTopics, part_of
+from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_counts import word_cells
 
 
@@ -95,35 +94,22 @@ def sweep_sparsely(batch, topics, prior, chains, sweeps, workers):
         "sweeps": sweeps,
         "team": workers.team,
     }
-    left_out, pieces = topics.left_out(), []
-    for first, last in batch.chunks(workers.n_processes):
-        clumps = slice(batch.clump_indptr[first], batch.clump_indptr[last])
-        some = Chains(chains.keys[first:last], chains.z[clumps])
-        pieces.append((batch.cells(first, last), some, part_of(left_out, slice(first, last)), settings))
-    parts = workers.map(_sweep, pieces)
-    chains.z[:] = np.concatenate([part.assignments for part in parts])
-    counts = {name: joined(parts, name) for name in ("column_topic", "values", "fixed", "log_theta")}
-    return SampledCounts(batch, topics, prior, sweeps.n_sweeps, joined_indptr(parts), **counts)
+    pieces = [(piece, settings) for piece in chain_pieces(batch, topics, chains, workers)]
+    z, indptr, *sums = zip(*workers.map(_sweep, pieces))
+    chains.z[:] = joined(z)
+    return SampledCounts(batch, topics, prior, sweeps.n_sweeps, joined_indptr(indptr), *map(joined, sums))
 
 
-class _Swept(NamedTuple):
-    assignments: np.ndarray
-    column_indptr: np.ndarray
-    column_topic: np.ndarray
-    values: np.ndarray
-    fixed: np.ndarray
-    log_theta: np.ndarray
-
-
-def _sweep(cells, chains, left_out, settings):
+def _sweep(piece, settings):
     """The kernel for some documents; returns new assignments, since another process cannot write ours."""
-    chains = chains._replace(z=chains.z.copy())
-    return _Swept(chains.z, *sweep_documents(cells=cells, chains=chains, left_out=left_out, **settings))
+    piece = {**piece, "chains": piece["chains"]._replace(z=piece["chains"].z.copy())}
+    del piece["clump_indptr"]
+    return piece["chains"].z, *sweep_documents(**piece, **settings)
 
 
-def joined_indptr(parts):
-    """Bounds of each document's columns, of results for consecutive documents."""
-    if len(parts) == 1:
-        return parts[0].column_indptr
-    bounds = np.cumsum([0, *(len(part.column_topic) for part in parts)])
-    return np.concatenate([[0], *(part.column_indptr[1:] + bound for part, bound in zip(parts, bounds))])
+def joined_indptr(bounds):
+    """Bounds of each document's columns, given those of consecutive documents, which all begin at 0."""
+    if len(bounds) == 1:
+        return bounds[0]
+    first = np.cumsum([0, *(each[-1] for each in bounds)])
+    return np.concatenate([[0], *(each[1:] + start for each, start in zip(bounds, first))])

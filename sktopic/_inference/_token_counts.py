@@ -79,14 +79,18 @@ def tokens_of_words(documents):
     return np.diff(clump_bounds(documents.cell_count)[documents.word_indptr])
 
 
-def add_tokens(documents, counts):
-    """Add the tokens of documents that have topics (z) to counts of words in topics, in place."""
-    unassigned = np.full_like(documents.z, -1)
+def transfer_tokens(documents, before, counts):
+    """Count tokens in the topics that they have (z), and no longer in those of before; in place."""
     transfer_counts(
         word_indptr=documents.word_indptr,
         words=documents.words,
         cell_count=documents.cell_count,
-        before=unassigned,
+        before=before,
         z=documents.z,
         counts=counts,
     )
+
+
+def add_tokens(documents, counts):
+    """Add the tokens of documents that have topics (z) to counts of words in topics, in place."""
+    transfer_tokens(documents, np.full_like(documents.z, -1), counts)

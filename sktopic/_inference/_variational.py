@@ -1,15 +1,15 @@
 """Mean-field variational inference of the topics of documents."""
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._inference._factored import FactoredCounts
-from sktopic._inference._pieces import document_pieces, joined
+from sktopic._inference._pieces import joined_results
 from sktopic._inference._protocol import CellwiseStep
 from sktopic._kernels._variational import update_documents
 from sktopic._runtime._arrays import by_blocks
@@ -96,24 +96,12 @@ class VariationalStep(CellwiseStep):
         return self.run(first.batch, first.topics, first.prior, gamma, 0, workers)
 
     def run(self, batch, topics, prior, gamma, max_iter, workers):
-        settings = {"rows": topics.rows, "prior": prior, "max_iter": max_iter, "tol": self.tol}
-        pieces = [
-            (batch.cells(first, last), gamma[first:last], settings)
-            for first, last in document_pieces(batch, workers)
-        ]
-        parts = workers.map(_update, pieces)
-        found = {name: joined(parts, name) for name in _Updated._fields}
-        return VariationalCounts(batch, topics, prior=prior, rest=self.rest, **found)
+        update = partial(_update, rows=topics.rows, prior=prior, max_iter=max_iter, tol=self.tol)
+        gamma, expectation, share, changes = joined_results(update, batch, workers, gamma)
+        return VariationalCounts(batch, topics, expectation, share, prior, gamma, changes, self.rest)
 
 
-class _Updated(NamedTuple):
-    gamma: np.ndarray
-    expectation: np.ndarray
-    share: np.ndarray
-    changes: np.ndarray
-
-
-def _update(cells, gamma, settings):
+def _update(cells, gamma, **settings):
     """The kernel for some documents, on a copy of gamma."""
     gamma = np.array(gamma, order="C")
-    return _Updated(gamma, *update_documents(*cells, gamma=gamma, **settings))
+    return gamma, *update_documents(*cells, gamma=gamma, **settings)

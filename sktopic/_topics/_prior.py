@@ -1,6 +1,7 @@
 """The Dirichlet priors: their defaults, checks, and learning that of the topic proportions."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -111,14 +112,14 @@ class PriorStatistics:
         )
 
 
-@dataclass
-class PriorLearner:
-    """Learns the Dirichlet parameters of topic proportions, mini-batch by mini-batch.
+@dataclass(frozen=True)
+class DocPrior:
+    """The prior of topic proportions, and how its Dirichlet parameters are learned, batch by batch.
 
     Attributes
     ----------
-    kind : 'auto' or 'auto-symmetric'
-        One parameter for each topic, or one for all.
+    value : None, number, array, 'auto' or 'auto-symmetric'
+        The parameter. The strings ask for learning: of one number for each topic, or of one for all.
     rule : 'fixed-point', 'gradient', 'gamma' or 'shares'
         Minka's fixed point on the average E[log theta] (2000; equation 8 of Dupuy and Bach, 2017); one
         Newton step along the batch's gradient, scaled by the step size (Hoffman et al., 2010, after Blei
@@ -128,10 +129,14 @@ class PriorLearner:
         Parameters of the Gamma prior of each entry.
     """
 
-    kind: str
-    rule: str
+    value: Any
+    rule: str = "fixed-point"
     shape: float = 1.0
     rate: float = 1.0
+
+    @property
+    def is_learned(self):
+        return isinstance(self.value, str)
 
     def initial(self, prior):
         """The averages from which learning starts: those at which the prior stays what it is (under the Gamma
@@ -170,7 +175,7 @@ class PriorLearner:
         return prior.sum() * shares
 
     def _fixed_point(self, mean_log_theta, prior):
-        if self.kind == "auto":
+        if self.value == "auto":
             updated = prior.copy()
             fit_dirichlet(mean_log_theta, updated, MAX_ITER, TOL)
             return updated
@@ -180,7 +185,7 @@ class PriorLearner:
     def _newton_step(self, mean_log_theta, prior, rho):
         if len(prior) == 1:  # the likelihood is the same for any
             return prior
-        if self.kind == "auto-symmetric":
+        if self.value == "auto-symmetric":
             value = prior.mean()
             step = symmetric_newton_step(mean_log_theta.mean(), len(prior), value)
             return np.full(len(prior), bounded_step(value, rho * step))
@@ -195,7 +200,7 @@ class PriorLearner:
         """The mode under the Gamma prior; averages are those of topic gains and, last, of the total gain."""
         above = np.maximum(self.shape - 1.0 + n_documents * averages[:-1], 0.0)
         below = self.rate + n_documents * averages[-1]
-        if self.kind == "auto-symmetric":
+        if self.value == "auto-symmetric":
             above = np.full(len(above), above.mean())
         largest = np.full(len(above), LARGEST_LEARNED)  # where the quotient might overflow
         mode = np.divide(above, below, out=largest, where=above / LARGEST_LEARNED < below)

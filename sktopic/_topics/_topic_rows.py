@@ -14,22 +14,6 @@ LEAST_LEFT = 1e-6
 
 
 @dataclass
-class OwnTokens:
-    """What the documents of a batch have added to topics that were learned from them before.
-
-    Attributes
-    ----------
-    often : (n_documents,) how often a document's tokens are in the topics
-    token : (n_components,) what a token of any word adds to the probability of the word
-    smoothing : (n_components,) the least that is left of the probability of a word: that without tokens
-    """
-
-    often: np.ndarray
-    token: np.ndarray
-    smoothing: np.ndarray
-
-
-@dataclass
 class GatheredTopics:
     """Topic rows of some words, as document steps want them (see _kernels._topics.gather_topics).
 
@@ -39,24 +23,18 @@ class GatheredTopics:
         phi[w] @ prior = 1
     cumulative : (n_words, n_blocks) cumulative sums over blocks of topics of rows * prior
     log_norm : (n_words,) log(phi[w] @ prior) before scaling
-    own : what the documents themselves have added to phi, if they have
+    left_out : what the documents themselves have added to phi, if they have
     """
 
     rows: np.ndarray
     cumulative: np.ndarray
     log_norm: np.ndarray
-    own: OwnTokens | None = None
+    left_out: LeftOut | None = None
 
     def in_doubles(self):
         """The same in float64, in which kernels then add up."""
         rows, cumulative = (array.astype(np.float64, copy=False) for array in (self.rows, self.cumulative))
-        return GatheredTopics(rows, cumulative, self.log_norm, self.own)
-
-    def left_out(self):
-        """What kernels leave out of the rows, or None."""
-        if self.own is None:
-            return None
-        return LeftOut(self.own.often, self.own.token, self.own.smoothing, np.exp(-self.log_norm))
+        return GatheredTopics(rows, cumulative, self.log_norm, self.left_out)
 
     def of_prior_times(self, factor):
         """The same, gathered for so many times the prior."""
@@ -119,11 +97,11 @@ class TopicProbabilities:
         """The sum of topics times their weights, ndarray of shape (n_features,)."""
         return self.store @ (self.scale * weights) + self.offset @ weights
 
-    def own_tokens(self, often):
-        """OwnTokens of documents that are in the topics so often."""
+    def left_out(self, often, log_norm):
+        """LeftOut of documents that are in the topics so often; log_norm : of the rows that are gathered."""
         # Without smoothing, a word that no other document has would be left with nothing to draw from.
         least = LEAST_LEFT * often.max(initial=0.0) * self.token
-        return OwnTokens(often, self.token, np.maximum(self.offset, least))
+        return LeftOut(often, self.token, np.maximum(self.offset, least), np.exp(-log_norm))
 
     def gather(self, words, prior, workers, dtype=np.float32):
         """phi of the words scaled to phi @ prior = 1, with the sums that draws need."""
@@ -144,7 +122,7 @@ class GeometricTopics:
     norm: np.ndarray
     entries: PriorEntries | None = None
 
-    def own_tokens(self, often):
+    def left_out(self, often, log_norm):
         """None: nothing is left out of these means."""
         return None
 

@@ -24,6 +24,9 @@ MOST_AVERAGED = 1e8
 # The share of a topic that words of larger prior have at most at the start: much, since few documents tell
 # early updates what else is in the topic (at 0.25, one seeded topic in ten became another).
 LEANING = 0.5
+# The same for mean-field inference, which moves topics little: where seeds had half of one, its other words
+# went to others.
+LITTLE_LEANING = 0.1
 
 
 def no_average(n_components):
@@ -207,7 +210,7 @@ class WordCounts(State):
             return changed(self, scale=1.0)
         scale = float(self.scale * factor)
         if scale < (SMALLEST_SCALE_AVERAGING if self.averages else SMALLEST_SCALE):
-            return self._folded(scale)
+            return self.folded(scale)
         return changed(self, scale=scale)
 
     def add(self, counts, words, factor, workers):
@@ -246,11 +249,9 @@ class WordCounts(State):
 
         return undo
 
-    def folded(self):
-        """The same with a scale of one."""
-        return self._folded(self.scale)
-
-    def _folded(self, scale):
+    def folded(self, scale=None):
+        """The same with a scale of one; scale : what entries are multiplied by, if not by their own."""
+        scale = self.scale if scale is None else scale
         if self.averages:
             self._fold_average()
         free = self.free

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import State, array, count, number, part
+from sktopic._state._fields import State, array, changed, count, number, part
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_counts import INITIAL_KEY, WordCounts
 
@@ -68,4 +68,14 @@ def state_at_start(kind: type[MinibatchState], words, seed, **own):
         n_topic_updates=0,
         seed=seed,
         **own,
+    )
+
+
+def counted(state, update, n_documents, n_new=0):
+    """The state that counts an Update by so many documents; n_new : those by which the corpus has grown."""
+    return changed(
+        state,
+        n_updates=state.n_updates + update.n_updates,
+        n_samples_seen=state.n_samples_seen + n_documents,
+        corpus_size=state.corpus_size + n_new,
     )

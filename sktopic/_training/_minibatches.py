@@ -16,7 +16,7 @@ from sktopic._inference import DenseCounts, ExpectedCounts
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed, duplicate
-from sktopic._training._minibatch_state import MinibatchState
+from sktopic._training._minibatch_state import MinibatchState, counted
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic._training._statistics_updates import BatchCounts
 
@@ -26,13 +26,6 @@ LONG_WORK = 200_000_000
 FIT_KEY = 0x666974
 SHUFFLE_KEY = 0x73687566
 VALIDATION_KEY = 0x76616C69
-
-
-@dataclass
-class EarlierPasses:
-    """The share of the statistics that earlier passes of the same call of fit have left."""
-
-    share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,31 +100,15 @@ class LaneMethod(MinibatchMethod, Protocol):
         """Return the state after a step of the prior of topics, where `learns_word_prior`."""
 
 
-class Training(Protocol):
-    """The state of an estimator, in the hands of the call that trains it."""
-
-    state: Any
-
-    def check_undisturbed(self) -> None:
-        """Raise an error if somebody else has changed parameters or the state."""
-
-    def changing(self) -> Any:
-        """The lock to hold while the state is changed, so that readers wait."""
-
-    def complete_or_undone(self, *, waits: bool, undo: Callable[[], None] | None = None) -> Any:
-        """Context manager of a block that sets the state: it is complete, or the state is that before.
-
-        waits : whether Ctrl-C waits for the end of the block, and does not stop it
-        undo : function that restores what the block has changed inside arrays of that state
-        """
-
-
 @dataclass(frozen=True)
 class Run:
-    """What one call of fit or partial_fit trains with: settings do not change meanwhile."""
+    """What one call of fit or partial_fit trains with: settings do not change meanwhile.
+
+    training : holds the state of the estimator (see _estimators/_training.py)
+    """
 
     method: Any
-    training: Training
+    training: Any
     monitor: FitMonitor
     workers: Workers
 
@@ -157,11 +134,10 @@ class Passes:
 
 def fit_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, evaluate: Callable | None):
     """Train on all documents, pass after pass; evaluate : function that returns a held-out score, or None."""
-    earlier = EarlierPasses()
     begin_passes(run, documents, passes, evaluate)
     for epoch in range(passes.max_iter):
-        earlier.share = 1.0 if epoch > 0 and run.method.averages else 0.0
-        pass_minibatches(run, documents, passes, tasks, epoch, earlier)
+        earlier_share = 1.0 if epoch > 0 and run.method.averages else 0.0
+        pass_minibatches(run, documents, passes, tasks, epoch, earlier_share)
         stop = end_pass(run, epoch)
         if tasks.end_epoch() or stop:
             break
@@ -175,12 +151,19 @@ def begin_passes(run: Run, documents, passes: Passes, evaluate: Callable | None)
     run.monitor.begin(n_samples, evaluate, ("epoch", passes.max_iter))
 
 
-def pass_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, epoch, earlier: EarlierPasses):
-    """Update by all documents once; return whether no callback has ended that early."""
+def pass_minibatches(run: Run, documents, passes: Passes, tasks: FitTasks, epoch, earlier_share=0.0):
+    """Update by all documents once; return whether no callback has ended that early.
+
+    earlier_share : the share of the statistics that earlier passes have left, when this one begins
+    """
 
     def train(reader, rows):
-        update = next_update(run, passes, epoch, earlier.share)
-        train_on_batch(run, reader, rows, update, earlier=earlier)
+        nonlocal earlier_share
+        update = next_update(run, passes, epoch, earlier_share)
+        kept = run.method.kept(run.training.state, update) if earlier_share > 0.0 else 1.0
+        counts = train_on_batch(run, reader, rows, update)
+        if counts.n_tokens > 0.0:
+            earlier_share *= kept
 
     order_key = passes.order_key(run.training.state.seed, epoch)
     return visit_batches(run, documents.batches(batch_size(documents, passes.size), order_key), tasks, train)
@@ -239,12 +222,11 @@ def add_minibatches(run: Run, documents, size: int, total_samples: float | None)
         train_on_batch(run, reader, rows, update, n_new=n_new)
 
 
-def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: EarlierPasses | None = None):
+def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0) -> BatchCounts:
     """One update; returns the BatchCounts of the documents.
 
     reader, rows : DocumentReader and the numbers of its documents
     n_new : documents that were not counted before, by weight
-    earlier : what is left of earlier passes, which this update changes
     """
     method, training, workers = run.method, run.training, run.workers
     training.check_undisturbed()
@@ -256,22 +238,10 @@ def train_on_batch(run: Run, reader, rows, update: Update, *, n_new=0, earlier: 
     with training.changing(), training.complete_or_undone(waits=short, undo=undo):
         if not short and undo is None:
             state = changed(state, words=duplicate(state.words))
-        if earlier is not None and earlier.share > 0.0 and counts.n_tokens > 0.0:
-            earlier.share *= method.kept(state, update)
         state = method.absorb(state, counts, update, workers)
-        training.state = counted(state, counts.n_documents, n_new=n_new)
+        training.state = counted(state, update, counts.n_documents, n_new)
     run.monitor.after_update(len(rows))
     return counts
-
-
-def counted(state: MinibatchState, n_documents, n_updates=1, n_new=0) -> Any:
-    """The state with the numbers of updates, and of documents seen and new ones, by weight."""
-    return changed(
-        state,
-        n_updates=state.n_updates + n_updates,
-        n_samples_seen=state.n_samples_seen + n_documents,
-        corpus_size=state.corpus_size + n_new,
-    )
 
 
 def counts_of_batch(method, state: MinibatchState, reader, rows, update: Update, workers) -> BatchCounts:

@@ -7,7 +7,6 @@ module of its method; most are a `LinearUpdate`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -31,26 +30,6 @@ class BatchCounts:
     words: np.ndarray
     n_documents: float
     n_tokens: float
-
-
-class StatisticsUpdate(Protocol):
-    """A rule by which batches enter the statistics."""
-
-    def __call__(
-        self,
-        statistics: WordCounts,
-        batch_counts: BatchCounts,
-        rho: float,
-        is_first: bool,
-        workers: Workers,
-    ) -> WordCounts:
-        """Let the expected counts of a batch enter, at the rows of its words; return what to go on with."""
-
-    def discards(self, rho: float, is_first: bool) -> bool:
-        """Whether the update begins with setting every entry to zero."""
-
-    def unit(self, total_samples: float) -> float:
-        """What one unit of the statistics stands for, in tokens of a corpus of total_samples documents."""
 
 
 class LinearUpdate(ABC):
@@ -88,7 +67,14 @@ class LinearUpdate(ABC):
         """Return the rule of so many updates as one, whose rho is their combined step size."""
         return self
 
-    def __call__(self, statistics, batch_counts, rho, is_first, workers):
+    @abstractmethod
+    def unit(self, total_samples: float) -> float:
+        """What one unit of the statistics stands for, in tokens of a corpus of total_samples documents."""
+
+    def __call__(
+        self, statistics: WordCounts, batch_counts: BatchCounts, rho: float, is_first: bool, workers: Workers
+    ) -> WordCounts:
+        """Let the counts of a batch enter, at the rows of its words; return the statistics to go on with."""
         statistics = statistics.decayed(self.kept(rho, is_first))
         factor = self.factor(rho, batch_counts.n_documents, batch_counts.n_tokens)
         statistics.expect(factor * batch_counts.n_tokens)
@@ -96,7 +82,8 @@ class LinearUpdate(ABC):
         statistics.count_average()
         return statistics
 
-    def discards(self, rho, is_first):
+    def discards(self, rho: float, is_first: bool) -> bool:
+        """Whether the update begins with setting every entry to zero."""
         return self.kept(rho, is_first) == 0.0
 
 

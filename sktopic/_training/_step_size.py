@@ -6,6 +6,7 @@ number in [0, 1]; a new schedule is a class or function here.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,17 @@ def mean_of_all(t: float, first_pass: bool = False) -> float:
     return 1.0 / t
 
 
-def combined_step(
-    step_size: Callable[..., float], t: float, n_updates: int, first_pass: bool = False
-) -> float:
-    """How far an average goes that takes steps t, t + 1, ... one after the other: 1 - prod(1 - rho)."""
-    combined = step_size(t, first_pass)
-    for i in range(1, n_updates):
-        combined += (1.0 - combined) * step_size(t + i, first_pass)
-    return combined
+def step_size(steps: Callable[..., float], state: Any, update: Any, t: float | None = None) -> float:
+    """How far an Update moves averages; one that stands for several goes as far as these: 1 - prod(1 - rho).
+
+    steps : step size, a function of the number of the update and of whether it is in the first pass
+    t : that number, if not one more than the updates so far that had words
+    """
+    if update.is_whole_corpus:
+        return 1.0
+    t = state.n_topic_updates + 1 if t is None else t
+    first_pass = state.n_samples_seen < update.total_samples
+    rho = steps(t, first_pass)
+    for i in range(1, update.n_updates):
+        rho += (1.0 - rho) * steps(t + i, first_pass)
+    return rho

@@ -9,7 +9,6 @@ import numpy as np
 from sktopic._kernels._rng import combine_keys
 from sktopic._runtime._interrupt import complete_or_undone, uninterrupted
 from sktopic._state._fields import State, array, count
-from sktopic._training._swept_counts import CountsBefore
 
 # Tell the streams of one seed apart.
 ASSIGNMENT_KEY = 0x61737369676E
@@ -80,30 +79,6 @@ class Schedule:
         return len(self.draws) > 1 and sweep in self.draws
 
 
-@dataclass(frozen=True)
-class Draws:
-    """The sum of some draws of the counts of a call, and their number."""
-
-    total: Any = 0.0
-    number: int = 0
-
-    def plus(self, counts):
-        return Draws(self.total + counts, self.number + 1)
-
-    def mean(self):
-        """Their mean; None if there are fewer than two."""
-        return self.total / self.number if self.number > 1 else None
-
-
-class Call(Protocol):
-    """The documents of one call of fit or partial_fit, with the topics of their tokens."""
-
-    before: CountsBefore
-
-    @property
-    def n_documents(self) -> int: ...
-
-
 S = TypeVar("S")
 
 
@@ -116,7 +91,10 @@ class SamplerMethod(Protocol[S]):
     schedule: Schedule
 
     def begin(self, state: S, X: Any) -> Any:
-        """Return the Call for documents X, changing nothing."""
+        """Return the call for documents X, changing nothing.
+
+        It has their number, ``n_documents``, and ``before``, the CountsBefore of their words.
+        """
 
     def entered(self, state: S, call: Any) -> S:
         """Let the documents be in the counts. Tokens of the first documents start from random topics."""
@@ -156,7 +134,7 @@ class SweepTrainer:
 
     def __init__(self, model, lock, workers):
         self.model, self._lock, self._workers = model, lock, workers
-        self._call, self._draws, self._has_entered = None, Draws(), False
+        self._call, self._sum_of_draws, self._n_draws, self._has_entered = None, 0.0, 0, False
 
     def run(self, begin, monitor, begin_tasks):
         """Make all sweeps.
@@ -228,7 +206,8 @@ class SweepTrainer:
         method = model._method()
         self._adopt(method.learned(model._state, call, sweep))
         if method.schedule.is_draw(sweep):
-            self._draws = self._draws.plus(model._state.words.store[call.before.words])
+            self._sum_of_draws = self._sum_of_draws + model._state.words.store[call.before.words]
+            self._n_draws += 1
         if method.schedule.is_evaluated(sweep):
             self._adopt(method.evaluated(model._state, call))
 
@@ -237,7 +216,8 @@ class SweepTrainer:
         if self._has_entered:
             with uninterrupted(), self._lock(self.model):
                 method, state = self.model._method(), self.model._state
-                self._adopt(method.ended(state, self._call, self._draws.mean()))
+                mean = self._sum_of_draws / self._n_draws if self._n_draws > 1 else None
+                self._adopt(method.ended(state, self._call, mean))
                 self._has_entered = False
 
     def _adopt(self, state):

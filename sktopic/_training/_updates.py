@@ -1,19 +1,6 @@
 """Parts of an update that mini-batch methods share."""
 
 from sktopic._training._minibatches import LONG_WORK
-from sktopic._training._step_size import combined_step
-
-
-def step_size(steps, state, update, t=None):
-    """How far an update moves averages.
-
-    steps : step size, a function of the number of the update and of whether it is in the first pass
-    t : that number, if not one more than the updates so far that had words
-    """
-    if update.is_whole_corpus:
-        return 1.0
-    t = state.n_topic_updates + 1 if t is None else t
-    return combined_step(steps, t, update.n_updates, state.n_samples_seen < update.total_samples)
 
 
 def gathered_topics(topics, batch, prior, state, update, workers):
@@ -23,7 +10,7 @@ def gathered_topics(topics, batch, prior, state, update, workers):
         # Passes come in random orders. So every document, of this batch too, is in the part of the
         # statistics that earlier passes have left, as often as the share says.
         often = update.earlier_share * update.total_samples / state.corpus_size * batch.weights_up_to_one()
-        gathered.own = topics.own_tokens(often)
+        gathered.left_out = topics.left_out(often, gathered.log_norm)
     return gathered
 
 

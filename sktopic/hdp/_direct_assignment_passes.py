@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from sktopic._training._minibatches import (
-    EarlierPasses,
     begin_passes,
     end_pass,
     fit_minibatches,
@@ -51,15 +50,15 @@ def fit_to_the_end(run, documents, passes, tasks, evaluate, last_pass):
     begin_passes(run, documents, passes, evaluate)
     stop = False
     for epoch in count():
-        ends, again, earlier = stop or epoch >= passes.max_iter - 1, False, EarlierPasses()
+        ends, again = stop or epoch >= passes.max_iter - 1, False
         if ends and epoch > 0:
             last = last_pass(run.method)
             run_last = replace(run, method=last)
-            if pass_minibatches(run_last, documents, passes, tasks, epoch, earlier):
+            if pass_minibatches(run_last, documents, passes, tasks, epoch):
                 with run.training.changing(), run.training.complete_or_undone(waits=False):
                     run.training.state, again = last.finished(run.training.state, run.workers)
         else:
-            pass_minibatches(run, documents, passes, tasks, epoch, earlier)
+            pass_minibatches(run, documents, passes, tasks, epoch)
         stop = end_pass(run, epoch) or stop
         if tasks.end_epoch() or (ends and not again):
             break

@@ -17,7 +17,6 @@ from sktopic._topics._word_counts import WordCounts
 from sktopic._training._minibatches import (
     FIT_KEY,
     LONG_WORK,
-    EarlierPasses,
     begin_passes,
     end_pass,
     next_update,
@@ -80,14 +79,12 @@ def fit_kept_topics(run, documents, passes, tasks, evaluate):
     kept = KeptCorpus(MatrixDocuments(X), CorpusChain(X))
     with training.changing(), training.complete_or_undone(waits=True):
         training.state = with_expected_topics(method, training.state, kept.chain.lengths())
-    earlier = EarlierPasses()
     begin_passes(run, kept.documents, passes, evaluate)
     for epoch in range(passes.max_iter):
         if epoch == 0 or kept.chain.is_complete:
             visit_all(run, kept, passes, tasks, epoch)
         else:  # a callback has ended the first pass
-            earlier.share = 1.0
-            pass_minibatches(run, kept.documents, passes, tasks, epoch, earlier)
+            pass_minibatches(run, kept.documents, passes, tasks, epoch, earlier_share=1.0)
         if epoch + 1 < passes.max_iter and kept.chain.is_complete:
             with training.changing(), training.complete_or_undone(waits=False):
                 training.state = after_pass(method, training.state, kept, epoch + 1, passes.max_iter)

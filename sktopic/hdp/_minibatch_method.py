@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sktopic._state._fields import changed, grown
-from sktopic._topics._fitted_topic_prior import check_number_of_topics
+from sktopic._topics._topic_word_prior import check_number_of_topics
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._training._statistics_updates import DocumentAverage
-from sktopic._training._updates import step_size, work_of_clearing
+from sktopic._training._step_size import step_size
+from sktopic._training._updates import work_of_clearing
 from sktopic.hdp._hdp_state import columns_in_use, with_parameters, words_in_use
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaln, digamma
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference import CellwiseStep, document_pieces, joined
+from sktopic._inference import CellwiseStep, joined_results
 from sktopic._kernels._hdp_variational import (
     add_atom_counts,
     gather_log_topics,
@@ -207,22 +207,11 @@ class AtomStep(CellwiseStep):
             "max_iter": self.max_iter,
             "tol": self.tol,
         }
-        pieces = [(batch.cells(a, b), start, ascent) for a, b in document_pieces(batch, workers)]
-        parts = workers.map(_infer, pieces)
-        found = {name: joined(parts, name) for name in _Inferred._fields}
-        return AtomCounts(batch, prior, self.used, **found)
-
-
-class _Inferred(NamedTuple):
-    zeta: np.ndarray
-    varphi: np.ndarray
-    sticks: np.ndarray
-    theta: np.ndarray
-    bounds: np.ndarray
-    n_iter: np.ndarray
+        infer = partial(_infer, start=start, ascent=ascent)
+        return AtomCounts(batch, prior, self.used, *joined_results(infer, batch, workers))
 
 
 def _infer(cells, start, ascent):
     """The kernels for some documents."""
     zeta = start_documents(*cells, n_iter=START_ITERATIONS, **start)
-    return _Inferred(zeta, *update_documents(*cells, zeta=zeta, **ascent))
+    return zeta, *update_documents(*cells, zeta=zeta, **ascent)

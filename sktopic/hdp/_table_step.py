@@ -1,7 +1,6 @@
 """Gibbs sampling of documents of the HDP with table indicators."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -54,12 +53,10 @@ class TableStep:
         pieces = [
             (batch.cells(a, b), keys[a:b], weights[a:b], settings) for a, b in document_pieces(batch, workers)
         ]
-        parts = workers.map(_sweep, pieces)
-        column_topic, values = joined(parts, "column_topic"), joined(parts, "values")
+        indptr, column_topic, values, tables = zip(*workers.map(_sweep, pieces))
         fixed, log_theta = np.zeros(len(batch.cell_word)), np.empty(0)  # draws have neither
-        tables = np.sum([part.tables for part in parts], axis=0)
-        counts = joined_indptr(parts), column_topic, values, fixed, log_theta, tables
-        return TableCounts(batch, topics, prior, self.sweeps, *counts)
+        counts = joined_indptr(indptr), joined(column_topic), joined(values), fixed, log_theta
+        return TableCounts(batch, topics, prior, self.sweeps, *counts, np.sum(tables, axis=0))
 
     def alias_tables(self, batch, topics, prior, workers):
         """AliasTables of the words that are drawn so often that they pay for one."""
@@ -78,13 +75,6 @@ class TableStep:
         return AliasTables(of_word, threshold, alias)
 
 
-class _Swept(NamedTuple):
-    column_indptr: np.ndarray
-    column_topic: np.ndarray
-    values: np.ndarray
-    tables: np.ndarray
-
-
 def _sweep(cells, keys, sample_weight, settings):
     """The kernel for some documents."""
-    return _Swept(*sweep_tables(cells, keys=keys, sample_weight=sample_weight, **settings))
+    return sweep_tables(cells, keys=keys, sample_weight=sample_weight, **settings)

@@ -10,8 +10,8 @@ from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._inference import GibbsInference
 from sktopic._runtime._compat import StrOptions
-from sktopic._topics._prior import check_prior
-from sktopic._topics._topic_word_prior import check_topic_word_prior
+from sktopic._topics._prior import DocPrior, check_prior, default_topic_word_prior
+from sktopic._topics._topic_word_prior import WordPrior, check_topic_word_prior
 from sktopic._typing import FloatArray, MatrixLike
 from sktopic.lda._collapsed_method import CollapsedLDA, CollapsedState
 
@@ -203,8 +203,8 @@ class CollapsedGibbsLDA(SamplerEstimator):
     def _method(self):
         return CollapsedLDA(
             n_components=self.n_components,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
+            doc_prior=DocPrior(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0),
+            word_prior=WordPrior(self.topic_word_prior, default_topic_word_prior(self.n_components)),
             components_init=self.components_init,
             n_shards=self.n_shards,
             prior_interval=self.prior_interval,

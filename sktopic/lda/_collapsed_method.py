@@ -8,40 +8,41 @@ from scipy.special import digamma, gammaln
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._token_counts import (
+    add_tokens,
     column_sums,
     counts_exactly,
     in_order,
     leaves_none_negative,
     log_rising_change,
     prior_gains,
+    transfer_tokens,
     word_blocks,
 )
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._state._fields import State, array, edited, grown, part, total
-from sktopic._topics._fitted_topic_prior import (
+from sktopic._topics._prior import (
+    LARGEST_LEARNED,
+    SMALLEST_LEARNED,
+    DocPrior,
+    check_prior,
+)
+from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
-    adopted_prior,
+    WordPrior,
     check_number_of_topics,
     edited_prior,
     given_doc_topic_prior,
     n_topics_of_start,
     prior_of_more_words,
+    prior_totals,
 )
-from sktopic._topics._prior import (
-    LARGEST_LEARNED,
-    SMALLEST_LEARNED,
-    PriorLearner,
-    check_prior,
-    default_topic_word_prior,
-)
-from sktopic._topics._topic_word_prior import prior_totals
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
 from sktopic.lda._shards import Shard, topic_prior_of
-from sktopic.lda._topic_exchange import evidence_gains, may_exchange, sampled_order
+from sktopic.lda._topic_exchange import evidence_gains, exchange, sampled_order
 
 # Iterations of Minka's fixed point at each update of a prior, which goes on from the last.
 PRIOR_ITERATIONS = 5
@@ -157,25 +158,18 @@ def with_learned_topic_word_prior(state):
 class CollapsedLDA:
     """The sampler, a SamplerMethod; its settings are the parameters of `CollapsedGibbsLDA`.
 
+    doc_prior : learned under a Gamma prior of shape 1 and rate 0, which is Minka's fixed point
     topics_are_named : whether users have named topics, which then stay in their places
     """
 
     n_components: int
-    doc_topic_prior: Any
-    topic_word_prior: Any
+    doc_prior: DocPrior
+    word_prior: WordPrior
     components_init: Any
     n_shards: int
     prior_interval: int
     schedule: Schedule
     topics_are_named: bool
-
-    @property
-    def learns_doc_topic_prior(self):
-        return isinstance(self.doc_topic_prior, str)
-
-    @property
-    def learns_topic_word_prior(self):
-        return isinstance(self.topic_word_prior, str)
 
     # The state
 
@@ -184,8 +178,8 @@ class CollapsedLDA:
         return self.adopted(
             CollapsedState(
                 words=WordCounts.empty(n_features, self.n_components),
-                prior=TopicWordPrior(base=default_topic_word_prior(self.n_components)),
-                doc_topic_prior=np.array(check_prior(self.doc_topic_prior, self.n_components)),
+                prior=TopicWordPrior(base=self.word_prior.default),
+                doc_topic_prior=np.array(check_prior(self.doc_prior.value, self.n_components)),
                 gains=np.zeros(self.n_components + 1),
                 chain=Chain.begun(seed),
             )
@@ -197,19 +191,11 @@ class CollapsedLDA:
 
     def adopted(self, state):
         """The state with the present parameters; priors that are learned go on from what they are."""
-        learns = self.learns_topic_word_prior
-        prior = adopted_prior(
-            state.prior,
-            value=None if learns else self.topic_word_prior,
-            default=state.prior.base if learns else default_topic_word_prior(self.n_components),
-            n_components=self.n_components,
-            word_counts=state.words,
-        )
+        prior = self.word_prior.adopted(state.prior, self.n_components, state.words, goes_on=True)
         doc_topic_prior = state.doc_topic_prior
-        if not self.learns_doc_topic_prior:
-            doc_topic_prior = given_doc_topic_prior(
-                self.doc_topic_prior, self.n_components, prior, state.words.n_topics
-            )
+        if not self.doc_prior.is_learned:
+            value, n_topics = self.doc_prior.value, state.words.n_topics
+            doc_topic_prior = given_doc_topic_prior(value, self.n_components, prior, n_topics)
         return replace(state, prior=prior, doc_topic_prior=doc_topic_prior)
 
     def topics(self, state):
@@ -270,14 +256,15 @@ class CollapsedLDA:
         store[:] = 0.0
         for i, shard in enumerate(call.shards):
             draws = uniforms(combine_keys(state.chain.seed, ASSIGNMENT_KEY, i), len(shard.z))
-            z = initial_topics(
+            shard.z[:] = initial_topics(
                 shard,
                 draws,
                 n_topics=state.words.n_topics,
                 n_features=len(store),
                 components_init=self.components_init,
             )
-            shard.assign(z, store)
+            add_tokens(shard, store)
+            shard.list_topics()
         state.words.totals[:] = column_sums(store)
 
     def undo(self, state, call):
@@ -289,7 +276,7 @@ class CollapsedLDA:
             words.totals[:] = totals
             for shard, z in zip(call.shards, before):
                 shard.z[:] = z
-                if self.learns_doc_topic_prior and z.min(initial=0) >= 0:  # from the documents' topics
+                if self.doc_prior.is_learned and z.min(initial=0) >= 0:  # from the documents' topics
                     shard.list_topics()
             call.before.add_documents(words, call.shards)
             call.before.hold(words)
@@ -314,14 +301,14 @@ class CollapsedLDA:
                 key=combine_keys(key, i),
             )
 
-        results = workers.map_here(sweep, list(enumerate(call.shards)))
-        if not one_shard:
-            for shard, found in zip(call.shards, results):
-                shard.transfer(found.before, words.store)
+        topics_before = [] if one_shard else [shard.z.copy() for shard in call.shards]
+        totals = workers.map_here(sweep, list(enumerate(call.shards)))
+        for shard, z in zip(call.shards, topics_before):
+            transfer_tokens(shard, z, words.store)
         if not call.none_negative:
             recount(state, call)
         elif one_shard:
-            words.totals[:] = results[0].totals
+            words.totals[:] = totals[0]
         else:
             before.sum_totals(words)
         if before.totals.any():  # topics have documents that are not there any more
@@ -330,25 +317,27 @@ class CollapsedLDA:
 
     def exchanged(self, state, call, key):
         """The state after Metropolis-Hastings steps that let topics change places, with their priors."""
-        words, prior = state.words, state.doc_topic_prior
-        if self.topics_are_named or not may_exchange(
-            words,
+
+        def order_of(base, entries):
+            places, gains = evidence_gains(state.words, 1.0, base, entries, equal_sizes=False)
+            return sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
+
+        if self.topics_are_named:
+            return state
+        order = exchange(
+            state,
             state.prior,
-            prior,
-            is_learned=self.learns_doc_topic_prior,
-            n_updates=state.chain.n_sweeps,
-        ):
+            state.chain.n_sweeps,
+            proportions_move=self.doc_prior.is_learned,
+            order_of=order_of,
+        )
+        if order is None:
             return state
-        places, gains = evidence_gains(words, 1.0, state.prior.base, state.prior.entries, equal_sizes=False)
-        order = sampled_order(places, gains, uniforms(key, gains.size).reshape(gains.shape))
-        if np.array_equal(order, np.arange(len(order))):
-            return state
-        words.rearrange(order)
         place = np.argsort(order).astype(np.int32)
         for shard in call.shards:
             shard.z[:] = place[shard.z]
             shard.list_topics()
-        return replace(state, doc_topic_prior=prior[order])
+        return replace(state, doc_topic_prior=state.doc_topic_prior[order])
 
     def ended(self, state, call, mean):
         """The state after the last sweep; mean: the counts of the words, if draws are averaged."""
@@ -364,7 +353,7 @@ class CollapsedLDA:
             except BaseException:
                 words.store[before.words] = rows
                 raise
-        if not self.learns_doc_topic_prior:
+        if not self.doc_prior.is_learned:
             return state
         return replace(state, gains=state.gains + prior_gains_of(state, call.shards))
 
@@ -374,20 +363,19 @@ class CollapsedLDA:
         """The state with learned priors, if it is their turn after this sweep."""
         if sweep % self.prior_interval:
             return state
-        if self.learns_doc_topic_prior:
+        if self.doc_prior.is_learned:
             state = self._with_learned_doc_topic_prior(state, call.shards)
-        if self.learns_topic_word_prior:
+        if self.word_prior.is_learned:
             state = with_learned_topic_word_prior(state)
         return state
 
     def _with_learned_doc_topic_prior(self, state, shards):
         """The state after some of Minka's fixed point iterations for the prior of proportions."""
-        learner = PriorLearner(self.doc_topic_prior, "gamma", shape=1.0, rate=0.0)
         for _ in range(PRIOR_ITERATIONS):
             gains = state.gains + prior_gains_of(state, shards)
             if gains[-1] == 0.0:  # there are no words
                 break
-            state = replace(state, doc_topic_prior=learner.mode(gains, 1.0))
+            state = replace(state, doc_topic_prior=self.doc_prior.mode(gains, 1.0))
         return state
 
     # The trace

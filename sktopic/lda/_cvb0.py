@@ -1,21 +1,20 @@
 """Stochastic collapsed variational Bayes of order zero for LDA (Foulds et al., 2013)."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
 from sktopic._estimators._fitted_attributes import fitted
-from sktopic._inference import CellwiseStep, WeightedCounts, document_pieces
+from sktopic._inference import CellwiseStep, WeightedCounts, joined_results
 from sktopic._kernels._cvb0 import collapse_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import TokenAverage
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
-from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 @dataclass
@@ -27,25 +26,20 @@ class CVB0Step(CellwiseStep):
     decay: float
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
-        settings = {
-            "rows": topics.rows,
-            "prior": prior,
-            "n_passes": self.n_passes,
-            "offset": self.offset,
-            "decay": self.decay,
-        }
-        pieces = [(batch.cells(a, b), settings) for a, b in document_pieces(batch, workers)]
-        return WeightedCounts.of(batch, topics, workers.map(_collapse, pieces))
+        collapse = partial(
+            _collapse,
+            rows=topics.rows,
+            prior=prior,
+            n_passes=self.n_passes,
+            offset=self.offset,
+            decay=self.decay,
+        )
+        return WeightedCounts.of(batch, topics, *joined_results(collapse, batch, workers))
 
 
-class _Collapsed(NamedTuple):
-    weights: np.ndarray
-    share: np.ndarray
-
-
-def _collapse(cells, settings):
+def _collapse(cells, **settings):
     """The kernel for some documents."""
-    return _Collapsed(*collapse_documents(*cells, **settings))
+    return collapse_documents(*cells, **settings)
 
 
 class OnlineCVB0LDA(MinibatchLDAEstimator):
@@ -231,16 +225,11 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
 
     def _method(self):
         step = CVB0Step(self.max_doc_update_iter, self.doc_learning_offset, self.doc_learning_decay)
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=step,
             prediction=step,
             rule=TokenAverage(),
             steps=StepSize(self.learning_offset, self.learning_decay),
-            doc_prior=self._doc_prior(),
-            word_prior=self._word_prior(),
-            start_from=self._random_start(),
-            keeps_places=bool(self._topic_names),
         )
 
     def _check_lanes(self):

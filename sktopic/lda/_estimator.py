@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._constraints import SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
-from sktopic._topics._prior import check_prior, default_topic_word_prior
-from sktopic._topics._topic_word_prior import check_topic_word_prior
+from sktopic._topics._prior import DocPrior, check_prior, default_topic_word_prior
+from sktopic._topics._topic_word_prior import WordPrior, check_topic_word_prior
 from sktopic._topics._word_count_views import expected_counts, priors_of
 from sktopic._typing import FloatArray
-from sktopic.lda._minibatch_method import DocPrior, RandomStart, WordPrior
-from sktopic.lda._minibatch_state import LDAState
+from sktopic.lda._lda_state import LDAState
+from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 class MinibatchLDAEstimator(MinibatchEstimator):
@@ -35,17 +35,19 @@ class MinibatchLDAEstimator(MinibatchEstimator):
         check_prior(self.doc_topic_prior, self.n_components)
         check_topic_word_prior(self.topic_word_prior, self.n_components)
 
-    # Parts of a method, from parameters that most estimators have
+    def _composed(self, **parts):
+        """The MinibatchLDA of these parts, and of those that follow from parameters of all estimators."""
+        shared = {
+            "n_components": self.n_components,
+            "doc_prior": DocPrior(self.doc_topic_prior),
+            "word_prior": self._word_prior(),
+            "components_init": self.components_init,
+            "keeps_places": bool(self._topic_names),
+        }
+        return MinibatchLDA(**shared | parts)
 
-    def _doc_prior(self, rule="fixed-point", shape=1.0, rate=1.0):
-        return DocPrior(self.doc_topic_prior, rule, shape, rate)
-
-    def _word_prior(self, default=None, rule="fixed-point"):
-        default = default_topic_word_prior(self.n_components) if default is None else default
-        return WordPrior(self.topic_word_prior, default, rule)
-
-    def _random_start(self, **settings):
-        return RandomStart(self.components_init, **settings)
+    def _word_prior(self, rule="fixed-point"):
+        return WordPrior(self.topic_word_prior, default_topic_word_prior(self.n_components), rule)
 
 
 # Attributes that some of them have: a class has them by their names in its body.

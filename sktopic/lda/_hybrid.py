@@ -5,11 +5,12 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
 from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._topics._topic_word_prior import WordPrior
+from sktopic._topics._word_count_views import geometric
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic._typing import MatrixLike
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, topic_word_posterior
-from sktopic.lda._minibatch_method import GeometricMeans, MinibatchLDA
 
 
 class HybridLDA(MinibatchLDAEstimator):
@@ -201,17 +202,13 @@ class HybridLDA(MinibatchLDAEstimator):
         self.verbose = verbose
 
     def _method(self):
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=GibbsStep(self.doc_burn_in, self.doc_sweeps, drawn=True),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
             rule=DocumentAverage(),
             steps=StepSize(self.learning_offset, self.learning_decay),
-            doc_prior=self._doc_prior(),
-            word_prior=self._word_prior(default=min(0.3, 30.0 / self.n_components)),
-            view=GeometricMeans(),
-            start_from=self._random_start(),
-            keeps_places=bool(self._topic_names),
+            word_prior=WordPrior(self.topic_word_prior, min(0.3, 30.0 / self.n_components)),
+            view=geometric,
         )
 
     def _check_lanes(self):

@@ -15,7 +15,6 @@ from sktopic._topics._word_counts import N_PARTS, part_bounds
 from sktopic._training._minibatches import FIT_KEY
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator
-from sktopic.lda._minibatch_method import Draws, MinibatchLDA
 
 # Tells the noise of a step from the sampling of its documents.
 NOISE_KEY = 0x6E6F697365
@@ -276,17 +275,12 @@ class LangevinLDA(MinibatchLDAEstimator):
         self.verbose = verbose
 
     def _method(self):
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
             rule=LangevinRule(self.learning_rate),
             steps=StepSize(self.learning_offset, self.learning_decay),
-            doc_prior=self._doc_prior(),
-            word_prior=self._word_prior(),
-            view=Draws(),
-            start_from=self._random_start(),
-            keeps_places=bool(self._topic_names),
+            smoothed=False,
         )
 
     def _check_lanes(self):

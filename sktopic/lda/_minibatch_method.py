@@ -2,122 +2,39 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from sktopic._inference import InferenceStep, TrainingStep
 from sktopic._state._fields import changed, grown
-from sktopic._topics._fitted_topic_prior import (
+from sktopic._topics._prior import PRIOR_INERTIA, DocPrior, check_prior, learned_topic_word_prior
+from sktopic._topics._topic_word_prior import (
     TopicWordPrior,
-    adopted_prior,
+    WordPrior,
     check_number_of_topics,
+    edited_prior,
     given_doc_topic_prior,
     n_topics_of_start,
     prior_of_more_words,
 )
-from sktopic._topics._prior import PRIOR_INERTIA, PriorLearner, check_prior, learned_topic_word_prior
-from sktopic._topics._word_count_edits import frozen_topics
+from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import (
     average_probabilities,
-    geometric,
     mean_log_probability,
     posterior_bound,
     probabilities,
 )
-from sktopic._topics._word_counts import LEANING, WordCounts
+from sktopic._topics._word_counts import LEANING
 from sktopic._training._minibatch_state import random_words, state_at_start
-from sktopic._training._updates import gathered_topics, step_size, work_of_clearing
+from sktopic._training._step_size import step_size
+from sktopic._training._updates import gathered_topics, work_of_clearing
 from sktopic.lda._boosting import boosted_counts
-from sktopic.lda._minibatch_state import LDAState, edited_lda
-from sktopic.lda._topic_exchange import best_order, evidence_gains, may_exchange
+from sktopic.lda._lda_state import LDAState
+from sktopic.lda._topic_exchange import best_order, evidence_gains, exchange
 
 # Passes over all entries that learning the prior of topics takes, in operations on each.
 WORD_PRIOR_PASSES = 8
-
-
-class TopicView(Protocol):
-    """The topics as documents see them."""
-
-    def __call__(self, words: WordCounts, unit: float, prior: TopicWordPrior) -> Any:
-        """Return topics (see _topic_rows.py); unit : what one unit of the words stands for, in tokens."""
-
-    def pseudo_count(self, prior: TopicWordPrior) -> float:
-        """What is added to the tokens of every word."""
-
-
-@dataclass(frozen=True)
-class Means:
-    """Means of topics under their posteriors: what is reported, too."""
-
-    def __call__(self, words, unit, prior):
-        return probabilities(words, unit, self.pseudo_count(prior), prior.entries)
-
-    def pseudo_count(self, prior):
-        return prior.base
-
-
-@dataclass(frozen=True)
-class GeometricMeans(Means):
-    """exp E[log phi] under the Dirichlet posteriors of topics; the means are reported."""
-
-    def __call__(self, words, unit, prior):
-        return geometric(words, unit, prior.base, prior.entries)
-
-
-@dataclass(frozen=True)
-class Draws(Means):
-    """The statistics themselves are a draw of the topics, but for a factor."""
-
-    def pseudo_count(self, prior):
-        return 0.0
-
-
-@dataclass(frozen=True)
-class DocPrior:
-    """The prior of topic proportions: a parameter's value, and how it is learned if that is a string."""
-
-    value: Any
-    rule: str = "fixed-point"
-    shape: float = 1.0
-    rate: float = 1.0
-
-    @property
-    def is_learned(self):
-        return isinstance(self.value, str)
-
-    @property
-    def learner(self):
-        return PriorLearner(self.value, self.rule, self.shape, self.rate)
-
-
-@dataclass(frozen=True)
-class WordPrior:
-    """The prior of topics: a parameter's value, what None stands for, and how it is learned if 'auto'."""
-
-    value: Any
-    default: float
-    rule: str = "fixed-point"
-
-    @property
-    def is_learned(self):
-        return isinstance(self.value, str)
-
-
-@dataclass(frozen=True)
-class RandomStart:
-    """Random topics, but for those given.
-
-    Attributes
-    ----------
-    components : topics to start from (n_given, n_features), or None
-    averaged : whether topics are averaged over updates
-    leaning : the share of a topic that the words which its prior prefers have
-    """
-
-    components: Any = None
-    averaged: bool = False
-    leaning: float = LEANING
 
 
 @dataclass(frozen=True)
@@ -131,8 +48,12 @@ class MinibatchLDA:
     rule : how the expected counts of a batch enter the statistics (see _statistics_updates.py)
     steps : step size, a function of the number of the update and of whether it is in the first pass
     doc_prior, word_prior : DocPrior, WordPrior
-    view : TopicView that documents are inferred with
-    start_from : RandomStart
+    view : `probabilities` or `geometric`: how documents see the topics (see _word_count_views.py)
+    smoothed : whether reported topics are means given the statistics and word_prior; else the statistics are
+        a draw of the topics, but for a factor
+    components_init : topics to start from (n_given, n_features), or None; others are random
+    averaged : whether topics are averaged over updates
+    leaning : the share of a random topic that the words which its prior prefers have
     iterations : None; or function of batch, keys and whether prior statistics are wanted, whose result is
         iterated with provisional updates of the topics (see _boosting.py)
     keeps_places : whether topics are known by their numbers, so that none may change places
@@ -145,8 +66,11 @@ class MinibatchLDA:
     steps: Callable[..., float]
     doc_prior: DocPrior
     word_prior: WordPrior
-    view: TopicView = Means()
-    start_from: RandomStart = RandomStart()
+    view: Callable[..., Any] = probabilities
+    smoothed: bool = True
+    components_init: Any = None
+    averaged: bool = False
+    leaning: float = LEANING
     iterations: Callable[..., Any] | None = None
     keeps_places: bool = False
 
@@ -171,8 +95,8 @@ class MinibatchLDA:
 
     def start(self, n_features, seed):
         """The state before the first update."""
-        given, averaged = self.start_from.components, self.start_from.averaged
-        words = random_words(n_features, self.n_components, seed, given, average=averaged)
+        given = self.components_init
+        words = random_words(n_features, self.n_components, seed, given, average=self.averaged)
         state = state_at_start(
             LDAState,
             words,
@@ -188,38 +112,31 @@ class MinibatchLDA:
         state = self.adopted(state)
         prior = state.word_prior
         if prior.entries is not None:
-            n_given = 0 if given is None else len(given)
-            words.lean(prior.base, prior.entries, self.start_from.leaning, n_given)
+            words.lean(prior.base, prior.entries, self.leaning, 0 if given is None else len(given))
         return changed(state, words=self.rule.started(words, prior.base))
 
     def adopted(self, state):
         """The state with parameters that were changed since the last call."""
-        state = changed(state, word_prior=self._adopted_word_prior(state))
-        n_topics = len(state.doc_topic_prior)
+        prior = self.word_prior.adopted(
+            state.word_prior, self.n_components, state.words, goes_on=state.n_topic_updates > 0
+        )
+        state, n_topics = changed(state, word_prior=prior), len(state.doc_topic_prior)
         if not self.doc_prior.is_learned:
-            value = given_doc_topic_prior(self.doc_prior.value, self.n_components, state.word_prior, n_topics)
+            value = given_doc_topic_prior(self.doc_prior.value, self.n_components, prior, n_topics)
             return changed(state, doc_topic_prior=value, prior_rule=None)
         if state.prior_rule == self.doc_prior.rule:
             return state
-        averages = self.doc_prior.learner.initial(state.doc_topic_prior)
+        averages = self.doc_prior.initial(state.doc_topic_prior)
         return changed(state, prior_rule=self.doc_prior.rule, prior_averages=averages, n_prior_updates=0)
-
-    def _adopted_word_prior(self, state):
-        setting, prior = self.word_prior, state.word_prior
-        value, default = setting.value, setting.default
-        if setting.is_learned:  # goes on from what is learned, if not from a matrix
-            value, default = None, prior.base if state.n_topic_updates > 0 else default
-        return adopted_prior(prior, value, default, self.n_components, state.words)
 
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
         n_topics = len(state.doc_topic_prior)
         check_number_of_topics(self.n_components, *n_topics_of_start(state.word_prior, n_topics))
-        averaged = self.start_from.averaged
-        if averaged != state.words.averages:
+        if self.averaged != state.words.averages:
             raise ValueError(
-                f"average={averaged!r} differs from what training began with; set it back, or call fit to "
-                "start anew."
+                f"average={self.averaged!r} differs from what training began with; set it back, or call fit "
+                "to start anew."
             )
 
     # Topics
@@ -235,13 +152,22 @@ class MinibatchLDA:
             return average_probabilities(
                 words, state.total_samples, prior.base, state.n_topic_updates, prior.entries
             )
-        return probabilities(words, self.unit(state), self.view.pseudo_count(prior), prior.entries)
+        return probabilities(words, self.unit(state), self._pseudo_count(prior), prior.entries)
+
+    def _pseudo_count(self, prior):
+        """What is added to the tokens of every word."""
+        return prior.base if self.smoothed else 0.0
+
+    def _seen(self, state, total_samples=None):
+        """The topics as documents see them, in a corpus of this size if it is not that of the last update."""
+        prior = state.word_prior
+        return self.view(
+            state.words, self.unit(state, total_samples), self._pseudo_count(prior), prior.entries
+        )
 
     def inference_topics(self, state):
         """The topics that transform infers documents with."""
-        if state.words.averages:
-            return self.topics(state)
-        return self.view(state.words, self.unit(state), state.word_prior)
+        return self.topics(state) if state.words.averages else self._seen(state)
 
     # The evidence lower bound, of methods with VariationalStep
 
@@ -274,7 +200,7 @@ class MinibatchLDA:
         prior = state.doc_topic_prior
         if self.iterations is not None and batch.n_words > 0:
             return boosted_counts(self, state, batch, keys, update, workers)
-        topics = self.view(state.words, self.unit(state, update.total_samples), state.word_prior)
+        topics = self._seen(state, update.total_samples)
         gathered = gathered_topics(topics, batch, prior, state, update, workers)
         return self.inference(batch, gathered, prior, keys, workers, self.doc_prior.is_learned)
 
@@ -311,35 +237,34 @@ class MinibatchLDA:
 
     def learned_prior(self, state, prior, expected, update):
         """The fields of the state that learning the prior of proportions changes."""
-        if not self._learns_prior_now(state):
+        # The very first update reads random topics.
+        if not self.doc_prior.is_learned or state.n_topic_updates == 0:
             return {}
         rho = self.step_size(state, update, PRIOR_INERTIA + state.n_prior_updates + 1)
-        averages, prior = self.doc_prior.learner.update(
+        averages, prior = self.doc_prior.update(
             state.prior_averages, prior, expected.prior_statistics(), rho, float(update.total_samples)
         )
         n_updates = state.n_prior_updates + update.n_updates
         return {"prior_averages": averages, "doc_topic_prior": prior, "n_prior_updates": n_updates}
 
-    def _learns_prior_now(self, state):
-        """Whether this update learns the prior: the very first, which reads random topics, does not."""
-        return self.doc_prior.is_learned and state.n_topic_updates > 0
-
     def _exchanged(self, state):
         """The state after topics have changed places where their priors then fit them better."""
-        prior = state.word_prior
-        if self.keeps_places or not may_exchange(
-            state.words,
-            prior,
-            state.doc_topic_prior,
-            is_learned=self.doc_prior.is_learned,
-            n_updates=state.n_topic_updates,
-        ):
+
+        def order_of(base, entries):
+            gains = evidence_gains(state.words, self.unit(state), base, entries, equal_sizes=True)
+            return best_order(*gains)
+
+        if self.keeps_places:
             return state
-        gains = evidence_gains(state.words, self.unit(state), prior.base, prior.entries, equal_sizes=True)
-        order = best_order(*gains)
-        if np.array_equal(order, np.arange(len(order))):
+        order = exchange(
+            state,
+            state.word_prior,
+            state.n_topic_updates,
+            proportions_move=self.doc_prior.is_learned,
+            order_of=order_of,
+        )
+        if order is None:
             return state
-        state.words.rearrange(order)
         averages = state.prior_averages
         if state.prior_rule is not None:  # one a topic, and with the Gamma prior one of all behind them
             averages = np.append(averages[order], averages[len(order) :])
@@ -365,7 +290,22 @@ class MinibatchLDA:
 
     def edited(self, state, edit):
         """The state after a TopicEdit; no array is changed in place."""
-        return edited_lda(state, edit)
+        if state.words.averages and edit.merged.any():
+            raise ValueError("average=True: the past topics that are averaged cannot be merged.")
+        prior, averages = state.doc_topic_prior, state.prior_averages
+        if state.prior_rule == "gamma":  # averages of expected tables, and one of all topics
+            averages = np.append(edit.sums(averages[:-1]), averages[-1])
+        elif state.prior_rule == "shares":
+            averages = edit.sums(averages)
+        elif state.prior_rule is not None:
+            averages = edit.log_means(averages, prior)
+        return changed(
+            state,
+            words=edited_topics(state.words, edit),
+            word_prior=edited_prior(state.word_prior, edit),
+            doc_topic_prior=edit.sums(prior),
+            prior_averages=averages,
+        )
 
     def frozen(self, state, topics):
         """The state in which these topics are frozen, and no others."""
@@ -373,7 +313,7 @@ class MinibatchLDA:
             raise ValueError(
                 "average=True: what is reported is the mean of past topics, and cannot be frozen."
             )
-        pseudo_count = self.view.pseudo_count(state.word_prior)
+        pseudo_count = self._pseudo_count(state.word_prior)
         return changed(state, words=frozen_topics(state.words, topics, self.unit(state), pseudo_count))
 
     def grown(self, state, n_words):

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED, ZERO
 from sktopic._inference import GibbsInference, GibbsStep, VariationalStep
 from sktopic._runtime._compat import StrOptions
+from sktopic._topics._prior import DocPrior
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize, StreamStep
 from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
-from sktopic.lda._minibatch_method import MinibatchLDA
 
 # Of the default step sizes: the exponent, and how much over t they are at most in the first pass.
 DECAY, MOST_OVER_T = 0.65, 4.0
@@ -287,17 +287,14 @@ class OnlineEMLDA(MinibatchLDAEstimator):
             settings = self.max_doc_update_iter, self.mean_change_tol
             inference = prediction = VariationalStep(*settings)
             iterations = partial(VariationalIterations, max_iter=settings[0], tol=settings[1])
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=inference,
             prediction=prediction,
             rule=DocumentAverage(),
             steps=steps,
-            doc_prior=self._doc_prior(self.prior_update, self.prior_shape, self.prior_rate),
-            word_prior=self._word_prior(),
-            start_from=self._random_start(averaged=self.average),
+            doc_prior=DocPrior(self.doc_topic_prior, self.prior_update, self.prior_shape, self.prior_rate),
+            averaged=self.average,
             iterations=iterations if self.boost else None,
-            keeps_places=bool(self._topic_names),
         )
 
     def _check_settings(self):

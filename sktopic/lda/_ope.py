@@ -1,20 +1,19 @@
 """Online maximum a posteriori estimation for LDA (Than and Doan, 2014; Vu et al., 2018)."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
-from sktopic._inference import CellwiseStep, WeightedCounts, document_pieces
+from sktopic._inference import CellwiseStep, WeightedCounts, joined_results
 from sktopic._kernels._ope import draw_choices, maximise_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
-from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 @dataclass
@@ -25,22 +24,14 @@ class OPEStep(CellwiseStep):
     n_iter: int
 
     def __call__(self, batch, topics, prior, keys, workers, with_prior_statistics=False):
-        settings = {"rows": topics.rows, "prior": prior, "p": self.bernoulli_p}
-        pieces = [
-            (batch.cells(a, b), keys[a:b], self.n_iter, settings) for a, b in document_pieces(batch, workers)
-        ]
-        return WeightedCounts.of(batch, topics, workers.map(_maximise, pieces))
+        maximise = partial(_maximise, n_iter=self.n_iter, rows=topics.rows, prior=prior, p=self.bernoulli_p)
+        return WeightedCounts.of(batch, topics, *joined_results(maximise, batch, workers, keys))
 
 
-class _Maximised(NamedTuple):
-    weights: np.ndarray
-    share: np.ndarray
-
-
-def _maximise(cells, keys, n_iter, settings):
+def _maximise(cells, keys, n_iter, prior, p, **settings):
     """The kernels for some documents."""
-    start, choices = draw_choices(keys, len(settings["prior"]), n_iter, settings["p"])
-    return _Maximised(*maximise_documents(*cells, start=start, choices=choices, **settings))
+    start, choices = draw_choices(keys, len(prior), n_iter, p)
+    return maximise_documents(*cells, start=start, choices=choices, prior=prior, p=p, **settings)
 
 
 class OnlineOPELDA(MinibatchLDAEstimator):
@@ -225,16 +216,11 @@ class OnlineOPELDA(MinibatchLDAEstimator):
 
     def _method(self):
         step = OPEStep(self.bernoulli_p, self.max_doc_update_iter)
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=step,
             prediction=step,
             rule=DocumentAverage(),
             steps=StepSize(self.learning_offset, self.learning_decay),
-            doc_prior=self._doc_prior(),
-            word_prior=self._word_prior(),
-            start_from=self._random_start(),
-            keeps_places=bool(self._topic_names),
         )
 
     def _check_lanes(self):

@@ -1,23 +1,144 @@
-"""Documents with the topics of their tokens, as the collapsed Gibbs sampler for LDA keeps them."""
+"""Documents with the topics of their tokens, as the collapsed Gibbs sampler for LDA keeps them.
+
+How many tokens of a document are in which topics is in rows of all topics, or in lists of those that it has:
+each with the kernel that sweeps over tokens.
+"""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sktopic._inference._token_counts import add_tokens
-from sktopic._kernels._collapsed_gibbs import transfer_counts
-from sktopic._kernels._groups import TopicPrior
+from sktopic._inference import DENSE_TOPICS
+from sktopic._inference._token_counts import leaves_none_negative
+from sktopic._kernels._collapsed_gibbs import list_topics
+from sktopic._kernels._collapsed_gibbs import sweep_words as sweep_lists
+from sktopic._kernels._dense_collapsed_gibbs import LONGEST, PADDING, count_topics, list_tokens
+from sktopic._kernels._dense_collapsed_gibbs import sweep_words as sweep_rows
+from sktopic._kernels._groups import CellsByWord, ClumpLists, TokensByWord, TopicPrior
+from sktopic._kernels._topic_lists import TOPIC_CLUMPS
 from sktopic._topics._topic_word_prior import PriorEntries, prior_totals
-from sktopic.lda._document_topics import TopicLists, TopicRows, topics_of
+
+# What alpha_k q_k may be in float32.
+SMALLEST_PRODUCT = 1e-30
 
 
-class Swept(NamedTuple):
-    """The totals of topics after a sweep; and, if counts were left as they were, the topics before it."""
+@dataclass
+class TopicLists:
+    """Lists, as _kernels._collapsed_gibbs has them.
 
-    totals: np.ndarray
-    before: np.ndarray | None
+    Attributes
+    ----------
+    cells : CellsByWord
+    lists : ClumpLists
+    hint : (n_clumps,) int32, where a token's topic may be found
+    """
+
+    cells: CellsByWord
+    lists: ClumpLists
+    hint: np.ndarray
+
+    @classmethod
+    def of(cls, cells, batch, n_topics):
+        """Those of the documents of a DocumentBatch, empty."""
+        start = np.concatenate([[0], np.cumsum(list_sizes(batch, n_topics))])
+        entries, weight = np.zeros(start[-1], dtype=TOPIC_CLUMPS), np.zeros(start[-1])
+        lists = ClumpLists(start, entries, weight, np.zeros(batch.n_documents, dtype=np.int32))
+        return cls(cells, lists, hint=np.zeros(batch.n_clumps, dtype=np.int32))
+
+    def sweep(self, z, **given):
+        """Draw every token's topic z once."""
+        sweep_lists(cells=self.cells, lists=self.lists, hint=self.hint, z=z, **given)
+
+    def fill(self, z):
+        """Take the topics of tokens, in the order of these."""
+        for array in (self.lists.entries, self.lists.entry_weight, self.lists.n_entries):
+            array[:] = 0
+        list_topics(
+            cell_document=self.cells.cell_document, cell_count=self.cells.cell_count, lists=self.lists, z=z
+        )
+
+    def used(self):
+        """Documents, topics they have, and the weights of these."""
+        start, n_entries = self.lists.list_start, self.lists.n_entries
+        document = np.repeat(np.arange(len(n_entries)), np.diff(start))
+        in_use = np.arange(len(document)) - start[document] < n_entries[document]
+        return document[in_use], self.lists.entries["topic"][in_use], self.lists.entry_weight[in_use]
+
+
+@dataclass
+class TopicRows:
+    """Rows, as _kernels._dense_collapsed_gibbs has them.
+
+    Attributes
+    ----------
+    tokens : TokensByWord
+    rows : (n_documents, n_padded) float32
+    """
+
+    tokens: TokensByWord
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, cells, batch, n_topics):
+        """Those of the documents of a DocumentBatch, of zeros."""
+        tokens = TokensByWord(
+            np.empty_like(batch.word_indptr),
+            batch.words,
+            np.empty(batch.n_clumps, dtype=np.int32),
+            np.empty(batch.n_clumps, dtype=np.float32),
+        )
+        list_tokens(
+            word_indptr=cells.word_indptr,
+            cell_document=cells.cell_document,
+            cell_count=cells.cell_count,
+            token_indptr=tokens.token_indptr,
+            document=tokens.document,
+            size=tokens.size,
+        )
+        return cls(tokens, np.zeros((batch.n_documents, row_size(n_topics)), dtype=np.float32))
+
+    def sweep(self, z, **given):
+        """Draw every token's topic z once."""
+        sweep_rows(tokens=self.tokens, rows=self.rows, z=z, **given)
+
+    def fill(self, z):
+        """Take the topics of tokens."""
+        self.rows[:] = 0.0
+        count_topics(document=self.tokens.document, size=self.tokens.size, z=z, rows=self.rows)
+
+    def used(self):
+        """Documents, topics they have, and the weights of these."""
+        document, topic = np.nonzero(self.rows)
+        return document, topic, self.rows[document, topic].astype(np.float64)
+
+
+def topics_of(cells, batch, prior, smallest_ratio):
+    """Rows where they are faster, take no more memory than lists and count exactly; else lists. No token has
+    a topic yet.
+
+    cells : CellsByWord of a DocumentBatch
+    prior : (n_topics,) alpha
+    smallest_ratio : what q_k is at least, beta / (n_k + V beta)
+    """
+    n_topics = len(prior)
+    dense = (
+        n_topics <= DENSE_TOPICS
+        and 4 * row_size(n_topics) * batch.n_documents <= 16 * list_sizes(batch, n_topics).sum()
+        and prior.min() * smallest_ratio > SMALLEST_PRODUCT
+        and batch.lengths.max(initial=0.0) <= LONGEST
+        and leaves_none_negative(batch.cell_count)
+    )
+    return (TopicRows if dense else TopicLists).of(cells, batch, n_topics)
+
+
+def row_size(n_topics):
+    return -(-n_topics // PADDING) * PADDING
+
+
+def list_sizes(batch, n_topics):
+    """One more entry than topics, for the moment in which a token is in two; in multiples of four."""
+    return (np.minimum(np.diff(batch.clump_indptr), n_topics) + 1 + 3) // 4 * 4
 
 
 def topic_prior_of(n_features, n_topics, topic_word_prior, entries):
@@ -49,61 +170,17 @@ class Shard:
     @classmethod
     def of(cls, batch, prior, smallest_ratio):
         """The documents of a DocumentBatch, without topics; prior and ratio are those of `topics_of`."""
-        return cls(
-            batch.word_indptr,
-            batch.words,
-            batch.cell_count[batch.word_cell],
-            batch.lengths,
-            topics_of(batch, prior, smallest_ratio),
-            batch.unassigned(),
-        )
+        document, count = batch.cell_document()[batch.word_cell], batch.cell_count[batch.word_cell]
+        cells = CellsByWord(batch.word_indptr, batch.words, document, count)
+        topics = topics_of(cells, batch, prior, smallest_ratio)
+        return cls(batch.word_indptr, batch.words, count, batch.lengths, topics, batch.unassigned())
 
-    def assign(self, z, counts):
-        """Give every token a topic, and count them."""
-        before = self.z.copy()
-        self.z[:] = z
-        self.transfer(before, counts)
-        self.list_topics()
-
-    def transfer(self, before, counts):
-        """Let the tokens be counted in the topics they have, and no longer in those of before."""
-        transfer_counts(
-            word_indptr=self.word_indptr,
-            words=self.words,
-            cell_count=self.cell_count,
-            before=before,
-            z=self.z,
-            counts=counts,
-        )
-
-    def sweep(self, counts, update_counts, totals, prior, topic_prior, key):
-        """Draw every token's topic once; returns Swept.
-
-        update_counts : whether the counts are changed at once; else `transfer` changes them later
-        topic_prior : TopicPrior
-        """
-        before, totals = None if update_counts else self.z.copy(), totals.copy()
+    def sweep(self, totals, **given):
+        """Draw every token's topic once; return the totals of topics after it. given : as kernels take it."""
+        totals = totals.copy()
         if len(self.words):
-            self.topics.sweep(
-                self.words,
-                self.z,
-                counts=counts,
-                update_counts=update_counts,
-                totals=totals,
-                prior=prior,
-                topic_prior=topic_prior,
-                key=key,
-            )
-        return Swept(totals, before)
-
-    def add_to(self, counts):
-        """Count the tokens of each word in each topic."""
-        add_tokens(self, counts)
-
-    def recount(self, counts):
-        """Take the documents' topics anew from the assignments, and add these to counts."""
-        self.add_to(counts)
-        self.list_topics()
+            self.topics.sweep(self.z, totals=totals, **given)
+        return totals
 
     def list_topics(self):
         self.topics.fill(self.z)

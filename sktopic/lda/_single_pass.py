@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import PRIOR, SHARED, ZERO
 from sktopic._inference import VariationalStep
+from sktopic._topics._prior import DocPrior
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
 from sktopic.lda._boosting import VariationalIterations
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
-from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 class SinglePassLDA(MinibatchLDAEstimator):
@@ -189,17 +189,13 @@ class SinglePassLDA(MinibatchLDAEstimator):
     def _method(self):
         settings = self.max_doc_update_iter, self.mean_change_tol
         step = VariationalStep(*settings)
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=step,
             prediction=step,
             rule=DocumentAverage(),
             steps=StepSize(offset=0.0, decay=1.0),
-            doc_prior=self._doc_prior("gamma", self.prior_shape, self.prior_rate),
-            word_prior=self._word_prior(),
-            start_from=self._random_start(),
+            doc_prior=DocPrior(self.doc_topic_prior, "gamma", self.prior_shape, self.prior_rate),
             iterations=partial(VariationalIterations, max_iter=settings[0], tol=settings[1]),
-            keeps_places=bool(self._topic_names),
         )
 
     def _check_lanes(self):

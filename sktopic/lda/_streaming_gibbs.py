@@ -11,7 +11,6 @@ from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import RunningSum
 from sktopic._training._step_size import mean_of_all
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
-from sktopic.lda._minibatch_method import MinibatchLDA
 
 
 class StreamingGibbsLDA(MinibatchLDAEstimator):
@@ -182,16 +181,11 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         self.verbose = verbose
 
     def _method(self):
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=GibbsStep(self.doc_burn_in, 1, drawn=True),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
             rule=RunningSum(self.decay),
             steps=mean_of_all,
-            doc_prior=self._doc_prior(),
-            word_prior=self._word_prior(),
-            start_from=self._random_start(),
-            keeps_places=bool(self._topic_names),
         )
 
     def _check_lanes(self):

@@ -9,12 +9,13 @@ from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import MATRIX, PRIOR, SHARED
 from sktopic._inference import VariationalStep
 from sktopic._runtime._compat import StrOptions
+from sktopic._topics._prior import DocPrior
+from sktopic._topics._word_count_views import geometric
+from sktopic._topics._word_counts import LITTLE_LEANING
 from sktopic._training._statistics_updates import RunningSum
 from sktopic._training._step_size import mean_of_all
 from sktopic._typing import MatrixLike
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, topic_word_posterior
-from sktopic.lda._minibatch_method import GeometricMeans, MinibatchLDA
-from sktopic.lda._variational_bayes import LEANING
 
 
 class StreamingVariationalLDA(MinibatchLDAEstimator):
@@ -192,17 +193,14 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
 
     def _method(self):
         step = VariationalStep(self.max_doc_update_iter, self.mean_change_tol)
-        return MinibatchLDA(
-            n_components=self.n_components,
+        return self._composed(
             inference=step,
             prediction=step,
             rule=RunningSum(),
             steps=mean_of_all,
-            doc_prior=self._doc_prior(self.prior_update),
-            word_prior=self._word_prior(),
-            view=GeometricMeans(),
-            start_from=self._random_start(leaning=LEANING),
-            keeps_places=bool(self._topic_names),
+            doc_prior=DocPrior(self.doc_topic_prior, self.prior_update),
+            view=geometric,
+            leaning=LITTLE_LEANING,
         )
 
     def _check_lanes(self):

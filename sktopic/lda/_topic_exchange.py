@@ -16,25 +16,29 @@ PAIRS_PER_UPDATE = 5000
 SMALLEST = 1e-200
 
 
-def is_due(n_updates, entries, n_components):
-    """Whether topics may change places after so many updates or sweeps: rarely if that is much work."""
-    return n_updates % (1 + len(entries.values) * n_components // PAIRS_PER_UPDATE) == 0
-
-
-def may_exchange(word_counts, prior, doc_topic_prior, *, is_learned, n_updates):
-    """Whether topics may change places after so many updates or sweeps.
+def exchange(state, prior, n_updates, *, proportions_move, order_of):
+    """Let topics change places in the word counts of a state; return their order, or None if they stay.
 
     They stay if places differ in more than the prior of topics, and once users have edited or frozen some:
-    these know them by their numbers.
+    these know them by their numbers. After most updates they stay if exchanges are much work.
 
     prior : TopicWordPrior
-    is_learned : whether doc_topic_prior is learned, and goes with the topics
+    n_updates : updates or sweeps so far
+    proportions_move : whether doc_topic_prior is learned, and goes with the topics
+    order_of : function of the base and the entries of the prior that returns an order that fits them
     """
-    if prior.entries is None or prior.topic_of_start is not None or word_counts.frozen is not None:
-        return False
-    if not is_learned and np.any(doc_topic_prior != doc_topic_prior[0]):
-        return False
-    return is_due(n_updates, prior.entries, word_counts.n_topics)
+    words, entries = state.words, prior.entries
+    if entries is None or prior.topic_of_start is not None or words.frozen is not None:
+        return None
+    if not proportions_move and np.any(state.doc_topic_prior != state.doc_topic_prior[0]):
+        return None
+    if n_updates % (1 + len(entries.values) * words.n_topics // PAIRS_PER_UPDATE) != 0:
+        return None
+    order = order_of(prior.base, entries)
+    if np.array_equal(order, np.arange(len(order))):
+        return None
+    words.rearrange(order)
+    return order
 
 
 def evidence_gains(statistics, weight, topic_word_prior, entries, equal_sizes):

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from sktopic._kernels._moment_matching import DEGENERATE
 from sktopic.moment_matching._document_step import SharedDirichlet
 from sktopic.moment_matching._mixture_estimator import MixtureEstimator
-from sktopic.moment_matching._mixture_method import MixtureMethod
 
 
 class DegenerateDirichletLDA(MixtureEstimator):
@@ -128,6 +127,8 @@ class DegenerateDirichletLDA(MixtureEstimator):
     True
     """
 
+    _form = SharedDirichlet(DEGENERATE)
+
     def __init__(
         self,
         n_components: int = 100,
@@ -150,14 +151,3 @@ class DegenerateDirichletLDA(MixtureEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _method(self):
-        return MixtureMethod(
-            n_components=self.n_components,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
-            second_moment=self.second_moment,
-            shuffle=self.shuffle,
-            form=SharedDirichlet(DEGENERATE),
-            n_components_prior=self.n_components_prior,
-        )

@@ -1,15 +1,16 @@
 """Topic proportions of documents by Bayesian moment matching."""
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
-from typing import NamedTuple
 
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._inference import CellwiseStep, document_pieces, joined
+from sktopic._inference import CellwiseStep, joined_results
 from sktopic._kernels._moment_matching import FIXED, TRIANGULAR, infer_documents, list_tokens
 from sktopic._topics._topic_rows import GatheredTopics
+from sktopic.moment_matching._tokens import NO_KEYS
 
 
 @dataclass
@@ -95,35 +96,28 @@ class MomentMatchingStep(CellwiseStep):
 
     def __call__(self, batch, topics, prior, keys, workers, with_parameters=False):
         """with_parameters: keep the Dirichlet parameters of all documents."""
-        settings = {
-            "model": self.form.model,
-            "match": self.match,
-            "rows": topics.rows,
-            "gamma": self.gamma,
-            "start": self.form.start(prior),
-        }
-        pieces = [
-            (batch.cells(a, b), keys[a:b] if self.shuffled else keys[:0], with_parameters, settings)
-            for a, b in document_pieces(batch, workers)
-        ]
-        parts = workers.map(_filter, pieces)
-        return FilteredProportions(batch, topics, joined(parts, "theta"), joined(parts, "alpha"))
+        filtered = partial(
+            _filter,
+            with_parameters=with_parameters,
+            model=self.form.model,
+            match=self.match,
+            rows=topics.rows,
+            gamma=self.gamma,
+            start=self.form.start(prior),
+        )
+        given = (keys,) if self.shuffled else ()
+        return FilteredProportions(batch, topics, *joined_results(filtered, batch, workers, *given))
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Of a fixed number of topics."""
         return repeat(self(batch, topics, prior, keys, workers, with_parameters=True).alpha, n_draws)
 
 
-class _Filtered(NamedTuple):
-    theta: np.ndarray
-    alpha: np.ndarray
-
-
-def _filter(cells, keys, with_parameters, settings):
+def _filter(cells, keys=NO_KEYS, *, with_parameters, start, **settings):
     """The kernels for some documents."""
-    n_documents = len(cells[0]) - 1
+    n_documents = len(cells.indptr) - 1
     document, word, weight = list_tokens(*cells, keys)
     indptr = np.searchsorted(document, np.arange(n_documents + 1)).astype(np.int64)
-    alpha = np.empty((n_documents if with_parameters else 1, len(settings["start"])))
-    theta = infer_documents(indptr=indptr, word=word, weight=weight, alpha=alpha, **settings)
-    return _Filtered(theta, alpha)
+    alpha = np.empty((n_documents if with_parameters else 1, len(start)))
+    theta = infer_documents(indptr=indptr, word=word, weight=weight, alpha=alpha, start=start, **settings)
+    return theta, alpha

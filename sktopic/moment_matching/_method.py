@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sktopic._kernels._moment_matching import FIRST, SECOND, SUM, filter_tokens
 from sktopic._kernels._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import row_blocks
-from sktopic._topics._fitted_topic_prior import check_number_of_topics
 from sktopic._topics._prior import check_prior
+from sktopic._topics._topic_word_prior import check_number_of_topics
 from sktopic.moment_matching._document_step import FIXED_NUMBER, MomentMatchingStep, ProportionsForm
 from sktopic.moment_matching._prior import matched_prior, moments_at_start, with_documents, with_group
 from sktopic.moment_matching._state import FilteredTopics, FilterState
@@ -42,11 +42,6 @@ class FilterMethod:
     second_moment: str
     shuffle: str | None
     form: ProportionsForm = FIXED_NUMBER
-
-    @property
-    def match(self):
-        """The second moment that is matched, for the kernels."""
-        return MATCHES[self.second_moment]
 
     @property
     def learns_prior(self):
@@ -119,25 +114,24 @@ class FilterMethod:
 
     def absorb(self, state, tokens, alpha):
         """The state after more tokens; the topics and alpha, their documents' parameters, change in place."""
-        marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
-        start = self.form.start(state.doc_topic_prior)
-        self._filter(tokens, state.topics, start, alpha, np.ones(1), np.zeros(1), marginal)
-        return replace(state, log_marginal_likelihood=float(marginal[0]), n_tokens_seen=float(marginal[1]))
+        return self._filter(tokens, state, alpha, np.ones(1), np.zeros(1))
 
-    def _filter(self, tokens, topics, start, alpha, gamma, lag, marginal):
-        """Change topics, alpha, gamma, lag and marginal by tokens (see _kernels._moment_matching)."""
+    def _filter(self, tokens, state, alpha, gamma, lag):
+        """The state after tokens, which change topics, alpha, gamma and lag in place."""
+        marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
         filter_tokens(
             model=self.form.model,
-            match=self.match,
+            match=MATCHES[self.second_moment],
             tokens=tokens,
-            topics=topics,
-            start=start,
+            topics=state.topics,
+            start=self.form.start(state.doc_topic_prior),
             alpha=alpha,
             gamma=gamma,
             lag=lag,
             marginal=marginal,
             predictive=np.empty(0),  # not wanted
         )
+        return replace(state, log_marginal_likelihood=float(marginal[0]), n_tokens_seen=float(marginal[1]))
 
     # The prior of the proportions
 
@@ -145,14 +139,11 @@ class FilterMethod:
         """The state after documents that were read in order and end here; alpha : their parameters."""
         state = replace(state, n_documents=state.n_documents + len(lengths))
         if self.learns_prior:
-            state = self.with_proportions(state, self.form.under(alpha[lengths > 0], state.moments.n_topics))
+            alpha = self.form.under(alpha[lengths > 0], state.moments.n_topics)
+            state = replace(state, moments=with_documents(state.moments, alpha))
             if state.n_documents % GROUP_SIZE == 0:
                 state = self.with_learned_prior(state)
         return state
-
-    def with_proportions(self, state, alpha):
-        """The state with more documents in the present group; alpha : their parameters."""
-        return replace(state, moments=with_documents(state.moments, alpha))
 
     def with_learned_prior(self, state):
         """The state after the present group; learning starts anew if the topics in use have changed."""
@@ -180,4 +171,5 @@ class FilterMethod:
         return self.step(FIXED_NUMBER, np.ones(1))
 
     def step(self, form, gamma):
-        return MomentMatchingStep(form, self.match, self.shuffle is not None, gamma)
+        """The document step with this form of proportions and these probabilities of numbers of topics."""
+        return MomentMatchingStep(form, MATCHES[self.second_moment], self.shuffle is not None, gamma)

@@ -13,7 +13,9 @@ from sktopic._runtime._compat import Interval, StrOptions
 from sktopic._runtime._progress import NOT_SHOWN
 from sktopic._typing import DocumentsLike, FloatingArray
 from sktopic.exceptions import TopicLimitWarning
+from sktopic.moment_matching._document_step import ProportionsForm
 from sktopic.moment_matching._estimator import FilterEstimator
+from sktopic.moment_matching._mixture_method import MixtureMethod
 from sktopic.moment_matching._numbers import RATES, check_number_prior
 from sktopic.moment_matching._state import MixtureState
 
@@ -24,6 +26,8 @@ class MixtureEstimator(FilterEstimator):
     """Base class of the models with a posterior of the number of topics, 1 to n_components."""
 
     _state: MixtureState
+    # How the proportions of a document are represented.
+    _form: ProportionsForm
 
     _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
@@ -36,6 +40,17 @@ class MixtureEstimator(FilterEstimator):
     n_components_prior_ = fitted("numbers.prior")
     n_tokens_trace_ = fitted("numbers.tokens_trace")
     n_components_trace_ = fitted("numbers.topics_trace")
+
+    def _method(self):
+        return MixtureMethod(
+            n_components=self.n_components,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            second_moment=self.second_moment,
+            shuffle=self.shuffle,
+            form=self._form,
+            n_components_prior=self.n_components_prior,
+        )
 
     def predict_mixture(self, X: DocumentsLike) -> FloatingArray:
         """Infer the topic proportions of documents, averaged over the number of topics.
@@ -63,11 +78,11 @@ class MixtureEstimator(FilterEstimator):
 
     def _mixture(self, X, workers, progress):
         """Proportions of all topics, with the fitted topics and posterior of their number."""
-        state = self._state
+        state, method = self._state, self._method()
         fixed = FixedTopics(
             topics=state.topics.leading(state.topics.n_topics),
             prior=state.doc_topic_prior,
-            step=self._method().mixture_step(state),
+            step=method.step(method.form, state.numbers.posterior),
             key=combine_keys(state.seed, TRANSFORM_KEY),
         )
         return infer_proportions(X, fixed, workers, progress)

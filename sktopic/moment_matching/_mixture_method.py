@@ -75,33 +75,22 @@ class MixtureMethod(FilterMethod):
     def absorb(self, state, tokens, alpha):
         """As in FilterMethod; the number of topics is noted when it is time for it."""
         numbers, next_note = state.numbers, state.numbers.next_note
-        gamma, lag = numbers.gamma.copy(), numbers.lag.copy()
-        marginal = np.array([state.log_marginal_likelihood, state.n_tokens_seen])
+        gamma, lag, n_tokens = numbers.gamma.copy(), numbers.lag.copy(), numbers.n_tokens + len(tokens)
         tokens_trace, topics_trace = numbers.tokens_trace, numbers.topics_trace
-        is_noted = numbers.n_tokens + len(tokens) == next_note
+        is_noted = n_tokens == next_note
         if is_noted:  # room for the note, before anything changes
             tokens_trace, topics_trace = np.append(tokens_trace, 0.0), np.append(topics_trace, 0)
-        start = self.form.start(state.doc_topic_prior)
-        self._filter(tokens, state.topics, start, alpha, gamma, lag, marginal)
+        state = self._filter(tokens, state, alpha, gamma, lag)
         if is_noted:
-            tokens_trace[-1], topics_trace[-1] = marginal[1], most_probable(gamma, lag)
+            tokens_trace[-1], topics_trace[-1] = state.n_tokens_seen, most_probable(gamma, lag)
             next_note += max(1, next_note // NOTES)
-        numbers = NumberPosterior(
+        numbers = replace(
+            numbers,
             gamma=gamma,
             lag=lag,
-            prior=numbers.prior,
-            n_tokens=numbers.n_tokens + len(tokens),
+            n_tokens=n_tokens,
             next_note=next_note,
             tokens_trace=tokens_trace,
             topics_trace=topics_trace,
         )
-        return replace(
-            state,
-            numbers=numbers,
-            log_marginal_likelihood=float(marginal[0]),
-            n_tokens_seen=float(marginal[1]),
-        )
-
-    def mixture_step(self, state):
-        """The document step that averages over the number of topics."""
-        return self.step(self.form, state.numbers.posterior)
+        return replace(state, numbers=numbers)

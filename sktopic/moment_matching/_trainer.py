@@ -12,6 +12,7 @@ from sktopic._kernels._rng import combine_keys, position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic.moment_matching._method import GROUP_SIZE, FilterMethod
+from sktopic.moment_matching._prior import with_documents
 from sktopic.moment_matching._tokens import NO_KEYS, Tokens, count_tokens
 
 # Tell the streams of one seed apart.
@@ -161,7 +162,8 @@ class _Call:
                 keys = position_keys(key, first, batch.n_documents)
                 alpha = step(batch, gathered, prior, keys, workers, with_parameters=True).alpha
                 with updating(model):
-                    state = method.with_proportions(model._state, alpha[batch.lengths > 0])
+                    moments = with_documents(model._state.moments, alpha[batch.lengths > 0])
+                    state = replace(model._state, moments=moments)
                     if state.moments.group[-1] >= GROUP_SIZE:
                         state = method.with_learned_prior(state)
                     model._state = state

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from sktopic.moment_matching._document_step import DirichletForEachNumber
 from sktopic.moment_matching._mixture_estimator import MixtureEstimator
-from sktopic.moment_matching._mixture_method import MixtureMethod
 
 
 class TriangularDirichletLDA(MixtureEstimator):
@@ -123,6 +122,8 @@ class TriangularDirichletLDA(MixtureEstimator):
     (200, 20)
     """
 
+    _form = DirichletForEachNumber()
+
     def __init__(
         self,
         n_components: int = 100,
@@ -145,14 +146,3 @@ class TriangularDirichletLDA(MixtureEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _method(self):
-        return MixtureMethod(
-            n_components=self.n_components,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
-            second_moment=self.second_moment,
-            shuffle=self.shuffle,
-            form=DirichletForEachNumber(),
-            n_components_prior=self.n_components_prior,
-        )

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._state._fields import array, changed, count, name, number, part
-from sktopic._topics._fitted_topic_prior import TopicWordPrior, edited_prior
-from sktopic._topics._word_count_edits import edited_topics
+from sktopic._state._fields import array, count, name, number, part
+from sktopic._topics._topic_word_prior import TopicWordPrior
 from sktopic._training._minibatch_state import MinibatchState
 
 
@@ -19,7 +18,7 @@ class LDAState(MinibatchState):
     doc_topic_prior : ndarray of shape (n_topics,)
     word_prior : TopicWordPrior
     prior_rule : str or None
-        How doc_topic_prior is learned (see PriorLearner), if it is.
+        How doc_topic_prior is learned (see DocPrior), if it is.
     prior_averages : ndarray of shape (n_topics,), with the rule 'gamma' (n_topics + 1,)
         What it is learned from.
     n_prior_updates : int
@@ -44,23 +43,3 @@ class LDAState(MinibatchState):
         if self.prior_rule is not None and n != n_topics + (self.prior_rule == "gamma"):
             raise ValueError(f"prior_averages has {n} numbers, for {n_topics} topics")
         self.word_prior.check(self.words.n_features, n_topics)
-
-
-def edited_lda(state, edit):
-    """The LDAState after a TopicEdit; no array is changed in place."""
-    if state.words.averages and edit.merged.any():
-        raise ValueError("average=True: the past topics that are averaged cannot be merged.")
-    prior, averages = state.doc_topic_prior, state.prior_averages
-    if state.prior_rule == "gamma":  # averages of expected tables, and one of all topics
-        averages = np.append(edit.sums(averages[:-1]), averages[-1])
-    elif state.prior_rule == "shares":
-        averages = edit.sums(averages)
-    elif state.prior_rule is not None:
-        averages = edit.log_means(averages, prior)
-    return changed(
-        state,
-        words=edited_topics(state.words, edit),
-        word_prior=edited_prior(state.word_prior, edit),
-        doc_topic_prior=edit.sums(prior),
-        prior_averages=averages,
-    )
