@@ -20,7 +20,16 @@ from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
 from sktopic.hdp._collapsed_state import Call, CollapsedHDPState, arranged, named_topics
 from sktopic.hdp._concentrations import NAMES, draw_concentration
-from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
+from sktopic.hdp._restaurants import (
+    SMALLEST_WEIGHT,
+    SPARE,
+    TABLE_KEY,
+    WEIGHT_KEY,
+    Restaurants,
+    generator_of,
+    padded,
+    sweep_settings,
+)
 from sktopic.hdp._root import log_root
 
 # Tell the streams of one seed apart.
@@ -31,8 +40,6 @@ COMMON = 64
 DEFAULT_TOPIC_WORD_PRIOR = 0.05
 # Restricted sweeps before a split is proposed.
 LAUNCH_SWEEPS = 4
-# Weights of topics at the root are no less: tiny concentrations make gamma variates that underflow.
-SMALLEST_WEIGHT = 1e-290
 
 
 def draw_weights(state, generator):
@@ -206,9 +213,8 @@ class CollapsedHDP:
             state = self._swept_by_weights(state, call, key)
         else:
             call.documents.weigh(indicators=True)
-            state, tables = self._swept_cells(
-                state, call, state.tables.copy(), state.topic_concentration, key
-            )
+            root, rest = state.tables.copy(), state.topic_concentration
+            state, tables = self._swept_cells(state, call, root, rest, key)
             state = replace(state, tables=tables)
         if self.n_proposals:
             state = self._split_and_merged(state, call, combine_keys(key, SPLIT_MERGE_KEY))
@@ -230,24 +236,14 @@ class CollapsedHDP:
         root, rest : what the root tells of topics and of new ones, not normalised: tables and b0, or b1 times
             their weights under direct assignment
         """
-        settings = {
-            "sampler": SAMPLERS[self.sampler],
-            "common": COMMON,
-            "topic_concentration": state.topic_concentration,
-            "doc_concentration": state.doc_concentration,
-            "topic_word_prior": state.topic_word_prior,
-            "n_features": len(state.words.store),
-        }
-
-        def arrays():
-            return {"counts": state.words.store, "totals": state.words.totals, "ids": state.ids}
-
-        def extend(size):
-            nonlocal state
-            state = arranged(state, call, np.arange(len(state.ids)), size)
-
-        root, _ = call.documents.sweep(arrays, root, rest, settings, key, extend)
-        return state, root
+        topics = RootTopics(state.words.store, state.words.totals, root, state.ids)
+        settings = sweep_settings(state, self.sampler, COMMON)
+        topics = call.documents.sweep(topics, rest, settings, key)
+        if len(topics.root) > len(root):
+            state = arranged(state, call, np.arange(len(root)), len(topics.root))
+            words = replace(state.words, store=topics.counts, totals=topics.totals)
+            state = replace(state, words=words, ids=topics.ids)
+        return state, topics.root
 
     def _split_and_merged(self, state, call, key):
         """The state after proposals to split and merge topics that no earlier document has."""

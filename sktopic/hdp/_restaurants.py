@@ -1,6 +1,6 @@
 """Documents as Gibbs samplers of the HDP have them: restaurants with tables for topics."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,9 @@ TABLE_KEY = 0x7461626C65
 WEIGHT_KEY = 0x776569676874
 # Spare columns for topics come in multiples of this.
 SPARE = 16
+# Weights of topics at the root are no less: kernels divide by them, a spare column has zero, and tiny
+# concentrations make gamma variates that underflow.
+SMALLEST_WEIGHT = 1e-290
 
 
 def generator_of(*values):
@@ -33,6 +36,23 @@ def padded(array, width):
     for rows in row_blocks(wider) if array.ndim > 1 else [...]:
         wider[rows][..., : array.shape[-1]] = array[rows]
     return wider
+
+
+def wider(topics, size):
+    """RootTopics with columns of zeros behind the others, so that there are as many as size."""
+    return RootTopics(*(padded(each, size) for each in topics))
+
+
+def sweep_settings(state, sampler, common=0):
+    """SweepSettings with the parameters of a state; sampler : its name."""
+    return SweepSettings(
+        sampler=SAMPLERS[sampler],
+        common=common,
+        topic_concentration=state.topic_concentration,
+        doc_concentration=state.doc_concentration,
+        topic_word_prior=state.topic_word_prior,
+        n_features=state.words.n_features,
+    )
 
 
 @dataclass
@@ -70,6 +90,11 @@ class Restaurants:
             z=np.full(n_clumps, -1, dtype=np.int32),
         )
 
+    @classmethod
+    def of_words(cls, batch):
+        """The same, where counts have rows for the words of the batch only."""
+        return replace(cls.of(batch), words=np.arange(batch.n_words, dtype=np.int32))
+
     @property
     def cell_word(self):
         return np.repeat(self.words, np.diff(self.word_indptr))
@@ -92,22 +117,20 @@ class Restaurants:
         """Fill in the seat ratios, with table indicators or without."""
         weigh_lists(lists=self.lists, ratios=self.ratios, indicators=indicators)
 
-    def sweep(self, arrays, root, rest, settings, key, extend):
-        """Draw all tokens; returns weights of topics at the root, and their rest.
+    def sweep(self, topics, rest, settings, key):
+        """Draw all tokens; returns the topics, in wider arrays if new ones have found no free column.
 
         Parameters
         ----------
-        arrays : function that gives counts, totals and ids by these names, as wide as root
-        root, rest, key : as of _kernels._hdp_gibbs.sweep_cells
-        settings : the fields of SweepSettings by name
-        extend : function of the number of columns to have, called where new topics find none free
+        topics : RootTopics
+        rest, settings, key : as of _kernels._hdp_gibbs.sweep_cells
         """
-        cell, cells, settings = 0, self.cells, SweepSettings(**settings)
+        cell, cells = 0, self.cells
         while True:
             cell, rest = sweep_cells(
                 first_cell=cell,
                 cells=cells,
-                topics=RootTopics(root=root, **arrays()),
+                topics=topics,
                 rest=rest,
                 settings=settings,
                 lists=self.lists,
@@ -116,10 +139,8 @@ class Restaurants:
                 key=key,
             )
             if cell == len(self.cell_document):
-                return root, rest
-            size = 2 * len(root) + 4 * SPARE
-            extend(size)
-            root = padded(root, size)
+                return topics
+            topics = wider(topics, 2 * len(topics.root) + 4 * SPARE)
 
     def used(self):
         """Which entries of the lists are in use."""

@@ -13,8 +13,6 @@ from sktopic._topics._word_counts import WordCounts
 from sktopic._training._minibatches import FIT_KEY
 from sktopic.hdp._batch_chain import (
     BatchChain,
-    ChainPrior,
-    KnownTopics,
     best_sticks,
     edited_sticks,
     scaled_sticks,
@@ -22,6 +20,7 @@ from sktopic.hdp._batch_chain import (
 )
 from sktopic.hdp._hdp_state import HDPState, are_in_use, hdp_at_start, reporting
 from sktopic.hdp._minibatch_method import OnlineHDP
+from sktopic.hdp._restaurants import sweep_settings
 
 START_KEY = 0x7374617274
 
@@ -76,17 +75,10 @@ class TruncationFree(OnlineHDP):
         share = min(batch.n_documents / update.total_samples, 1.0)
         chain = BatchChain(
             batch,
-            KnownTopics(
-                counts=expected_counts_of(state.words, batch.words, known, unit),
-                totals=expected_tokens(state.words, unit)[known],
-                sticks=scaled_sticks(state.sticks[:, known], share, state.topic_concentration),
-            ),
-            ChainPrior(
-                topic_concentration=state.topic_concentration,
-                doc_concentration=state.doc_concentration,
-                topic_word_prior=state.topic_word_prior,
-                n_features=state.words.n_features,
-            ),
+            counts=expected_counts_of(state.words, batch.words, known, unit),
+            totals=expected_tokens(state.words, unit)[known],
+            sticks=scaled_sticks(state.sticks[:, known], share, state.topic_concentration),
+            settings=sweep_settings(state, "direct_assignment"),
         )
         key = combine_keys(state.seed, FIT_KEY, update.number)
         if first:
