@@ -16,7 +16,7 @@ from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
 from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
 from sktopic.hdp._collapsed_state import named_topics
-from sktopic.hdp._concentrations import draw_concentration
+from sktopic.hdp._parameters import draw_concentration
 from sktopic.hdp._restaurants import Restaurants
 
 from .conftest import all_attributes

@@ -18,7 +18,7 @@ from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _kept_topics, _split_merge_topics
 from sktopic.hdp._corpus_chain import CorpusChain
-from sktopic.hdp._hybrid_state import divided_columns, edited_columns
+from sktopic.hdp._hybrid_topics import divided_columns
 from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
 from sktopic.hdp._window import TopicTokens
@@ -318,9 +318,9 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
         return state.words.store.sum(axis=1) * state.words.scale, state.root.tables.sum()
 
     def watched(function):
-        def call(state, change):
-            after = function(state, change)
-            dropped = function is edited_columns and (change.into < 0).any()
+        def call(*arguments):
+            after, (state, change) = function(*arguments), arguments[-2:]
+            dropped = function is not divided_columns and (change.into < 0).any()
             if after.words.n_topics != state.words.n_topics and not dropped:
                 changes.append((sums(state), sums(after)))
                 assert_allclose(after.words.store.sum(axis=0), after.words.totals, rtol=1e-12)
@@ -329,8 +329,8 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
 
         return call
 
-    for function in (edited_columns, divided_columns):
-        monkeypatch.setattr(_split_merge_topics, function.__name__, watched(function))
+    monkeypatch.setattr(_split_merge_topics, "divided_columns", watched(divided_columns))
+    monkeypatch.setattr(SplitMergeTopics, "edited_columns", watched(SplitMergeTopics.edited_columns))
     make_model(30).partial_fit(bars().data)
     assert len(changes) >= 2
     for before, after in changes:

@@ -23,7 +23,14 @@ from tests.reference import memoized as reference
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
 X = sp.csr_array(CORPUS.data, dtype=np.float64)
 BARS = make_bars(200, random_state=0)
-LEARNED = SharedParameters("auto", "auto", 0.1, 0.1, (1.0, 1.0), (1.0, 1.0))
+LEARNED = SharedParameters(
+    topic_concentration="auto",
+    doc_concentration="auto",
+    topic_word_prior=0.1,
+    word_prior_start=0.1,
+    topic_concentration_prior=(1.0, 1.0),
+    doc_concentration_prior=(1.0, 1.0),
+)
 
 
 def make_model(n_components=5, **params):

@@ -39,7 +39,7 @@ def scaled_sticks(sticks, factor, concentration):
     return np.array([1.0 - factor + factor * a, (1.0 - factor) * concentration + factor * b])
 
 
-def edited_sticks(sticks, edit):
+def edited_sticks(edit, sticks):
     """The same after a TopicEdit: tables go where topics go, and leave the sticks before them."""
     tables, after = sticks[0] - 1.0, sticks[1].copy()
     for k in np.flatnonzero(~edit.stays):

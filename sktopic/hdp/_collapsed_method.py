@@ -19,7 +19,7 @@ from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
 from sktopic.hdp._collapsed_state import Call, CollapsedHDPState, arranged, named_topics
-from sktopic.hdp._concentrations import NAMES, draw_concentration
+from sktopic.hdp._parameters import Parameters, draw_concentration
 from sktopic.hdp._restaurants import (
     SMALLEST_WEIGHT,
     SPARE,
@@ -37,7 +37,6 @@ CONCENTRATION_KEY = 0x636F6E63
 SPLIT_MERGE_KEY = 0x73706C6974
 # Words in fewer documents do not gain from alias tables.
 COMMON = 64
-DEFAULT_TOPIC_WORD_PRIOR = 0.05
 # Restricted sweeps before a split is proposed.
 LAUNCH_SWEEPS = 4
 
@@ -82,11 +81,7 @@ class CollapsedHDP:
 
     n_components: int
     sampler: str
-    topic_concentration: Any
-    doc_concentration: Any
-    topic_concentration_prior: tuple
-    doc_concentration_prior: tuple
-    topic_word_prior: float | None
+    parameters: Parameters
     n_proposals: int
     components_init: Any
     schedule: Schedule
@@ -96,10 +91,8 @@ class CollapsedHDP:
     def start(self, n_features, seed):
         """The state before the first document."""
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
-        (topic_shape, topic_rate), (doc_shape, doc_rate) = (
-            self.topic_concentration_prior,
-            self.doc_concentration_prior,
-        )
+        topic_shape, topic_rate = self.parameters.topic_concentration_prior
+        doc_shape, doc_rate = self.parameters.doc_concentration_prior
         return self.adopted(
             CollapsedHDPState(
                 words=WordCounts.empty(n_features, size),
@@ -110,7 +103,7 @@ class CollapsedHDP:
                 dropped_tables=0.0,
                 topic_concentration=topic_shape / topic_rate,
                 doc_concentration=doc_shape / doc_rate,
-                topic_word_prior=DEFAULT_TOPIC_WORD_PRIOR,
+                topic_word_prior=1.0,
                 chain=Chain.begun(seed),
                 n_components_trace=np.empty(0, dtype=np.int64),
             )
@@ -118,13 +111,7 @@ class CollapsedHDP:
 
     def adopted(self, state):
         """The state with the present parameters; concentrations that are sampled stay what they are."""
-        given = self.topic_word_prior
-        concentrations = {name: getattr(self, name) for name in NAMES}
-        return replace(
-            state,
-            topic_word_prior=DEFAULT_TOPIC_WORD_PRIOR if given is None else float(given),
-            **{name: float(value) for name, value in concentrations.items() if value != "auto"},
-        )
+        return self.parameters.adopted(state)
 
     def topics(self, state):
         """TopicProbabilities."""
@@ -272,21 +259,21 @@ class CollapsedHDP:
         n_tables, n_topics = state.tables.sum(), np.count_nonzero(state.tables)
         if n_tables == 0:
             return state
-        if self.topic_concentration == "auto":
+        if self.parameters.learns("topic_concentration"):
             drawn = draw_concentration(
                 state.topic_concentration,
-                self.topic_concentration_prior,
+                self.parameters.topic_concentration_prior,
                 n_tables=n_topics,
                 sizes=np.array([n_tables]),
                 times=np.ones(1),
                 generator=generator,
             )
             state = replace(state, topic_concentration=drawn)
-        if self.doc_concentration == "auto":
+        if self.parameters.learns("doc_concentration"):
             sizes, times = state.lengths
             drawn = draw_concentration(
                 state.doc_concentration,
-                self.doc_concentration_prior,
+                self.parameters.doc_concentration_prior,
                 n_tables=n_tables + state.dropped_tables,  # those of documents with these lengths
                 sizes=sizes,
                 times=times,

@@ -7,9 +7,8 @@ import numpy as np
 
 from sktopic._inference import InferenceStep
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import changed, edited
+from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound
-from sktopic._training._minibatch_state import random_words
 from sktopic.hdp._direct_assignment_state import (
     PASS,
     SMALLEST_WEIGHT,
@@ -20,7 +19,7 @@ from sktopic.hdp._direct_assignment_state import (
     weights_bound,
 )
 from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._hdp_state import MOVE, hdp_at_start, words_in_use
+from sktopic.hdp._hdp_state import MOVE, words_in_use
 from sktopic.hdp._memoized._stored import after_edit, checked, no_summaries
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._moves import Moves, moves_work
@@ -50,10 +49,8 @@ class DirectAssignment(HDPMethod):
     Attributes
     ----------
     inference : DocumentInference
-    parameters : SharedParameters
     moves : MoveSettings, or None: topics are neither split nor merged
     document_start : 'cold', 'warm' or 'better', where inference starts of a document that was seen before
-    components : topics to start from (n_given, n_features), or None
     learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
     """
 
@@ -61,22 +58,17 @@ class DirectAssignment(HDPMethod):
     parameters: SharedParameters
     moves: MoveSettings | None = None
     document_start: str = "cold"
-    components: Any = None
     learning_method: str = "online"
 
     averages: ClassVar[bool] = (
         False  # documents do not take what they have left in the statistics out of them
     )
 
-    # The start, and parameters that are changed later
-
     def start(self, n_features, seed):
-        """The state before the first update."""
         n, memoized = self.n_components, self.learning_method == "memoized"
-        words = random_words(n_features, n, seed, self.components)
-        state = hdp_at_start(
+        return self.started(
             DirectAssignmentState,
-            words,
+            n_features,
             seed,
             topic_word_prior=self.parameters.word_prior_start,
             weights=np.full(n, (1.0 - SMALLEST_WEIGHT) / n),
@@ -86,11 +78,6 @@ class DirectAssignment(HDPMethod):
             summaries=no_summaries(n) if memoized else None,
             training_history=np.empty(0, dtype=PASS) if memoized else None,
         )
-        return reported(self.adopted(state))
-
-    def adopted(self, state):
-        """The state with parameters that were changed since the last call."""
-        return self.parameters.adopted(state)
 
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
@@ -176,8 +163,7 @@ class DirectAssignment(HDPMethod):
     # Edits
 
     def edited_columns(self, state, edit):
-        summaries = state.summaries
-        if summaries is not None:
-            summaries = after_edit(checked(summaries, state.words.n_features), edit)
-        state = super().edited_columns(edited(state, edit), edit)
-        return changed(state, summaries=summaries)
+        after, summaries = super().edited_columns(state, edit), state.summaries
+        if summaries is None:
+            return after
+        return changed(after, summaries=after_edit(checked(summaries, state.words.n_features), edit))

@@ -9,7 +9,7 @@ from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._topics._word_count_views import expected_counts, priors_of
 from sktopic._typing import FloatArray
-from sktopic.hdp._concentrations import check_concentration_priors
+from sktopic.hdp._parameters import check_concentration_priors
 
 
 class MinibatchHDPEstimator(MinibatchEstimator):

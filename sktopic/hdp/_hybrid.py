@@ -11,11 +11,10 @@ from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import default_topic_word_prior
 from sktopic._training._minibatches import fit_minibatches
 from sktopic._training._step_size import StepSize
-from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, Concentration
 from sktopic.hdp._estimator import MinibatchHDPEstimator
-from sktopic.hdp._hybrid_state import HybridState
-from sktopic.hdp._hybrid_topics import HybridTopics, RootPrior
+from sktopic.hdp._hybrid_topics import HybridState, HybridTopics
 from sktopic.hdp._kept_topics import can_be_kept, fit_kept_topics
+from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS, parameters_of
 from sktopic.hdp._split_merge_topics import SplitMergeTopics
 from sktopic.hdp._table_step import TableStep
 
@@ -330,13 +329,9 @@ class HybridHDP(MinibatchHDPEstimator):
             "n_components": self.n_components,
             "prediction": GibbsInference(self.transform_burn_in, self.transform_sweeps),
             "steps": StepSize(self.learning_offset, self.learning_decay),
-            "root_prior": RootPrior(
-                topic_concentration=Concentration(self.topic_concentration, *self.topic_concentration_prior),
-                doc_concentration=Concentration(self.doc_concentration, *self.doc_concentration_prior),
-                exact=self.root_weight == "mean",
-                shared=self.reuse_topics,
-            ),
-            "topic_word_prior": self._topic_word_prior(),
+            "parameters": parameters_of(self, self._topic_word_prior()),
+            "exact_root": self.root_weight == "mean",
+            "shared_root": self.reuse_topics,
             "components": self.components_init,
         }
         if self.split_merge:
@@ -352,7 +347,7 @@ class HybridHDP(MinibatchHDPEstimator):
 
     def _topic_word_prior(self):
         if self.topic_word_prior is not None:
-            return float(self.topic_word_prior)
+            return self.topic_word_prior
         return DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):

@@ -10,6 +10,7 @@ from sktopic._runtime._compat import Interval
 from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator
 from sktopic.hdp._online_em_method import MOST_BIRTHS, GrowingOnlineEM, GrowingState
+from sktopic.hdp._parameters import parameters_of
 
 
 class OnlineEMHDP(MinibatchHDPEstimator):
@@ -221,9 +222,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     def _method(self):
         return GrowingOnlineEM(
             n_components=self.n_components,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=0.02 if self.topic_word_prior is None else self.topic_word_prior,
+            parameters=parameters_of(self, 0.02 if self.topic_word_prior is None else self.topic_word_prior),
             steps=StepSize(self.learning_offset, self.learning_decay),
             inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),

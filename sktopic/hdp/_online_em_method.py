@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._kernels._rng import combine_keys, uniforms
@@ -12,11 +11,10 @@ from sktopic._state._fields import changed, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens, probabilities
-from sktopic._training._minibatch_state import random_words
 from sktopic._training._updates import gathered_topics
 from sktopic.hdp._growing_prior import GrowingPrior
-from sktopic.hdp._hdp_state import HDPState, hdp_at_start, reporting
-from sktopic.hdp._minibatch_method import OnlineHDP
+from sktopic.hdp._hdp_state import HDPState, reporting
+from sktopic.hdp._minibatch_method import HDPMethod
 
 BIRTH_KEY = 0x6269727468
 # Births of a batch, at most; and columns for them where their number has no limit, until a batch needs more.
@@ -51,7 +49,7 @@ class GrowingState(HDPState):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GrowingOnlineEM(OnlineHDP):
+class GrowingOnlineEM(HDPMethod):
     """Online EM for an HDP whose topics are born in batches (G-OEM in the literature).
 
     Attributes
@@ -59,24 +57,21 @@ class GrowingOnlineEM(OnlineHDP):
     inference, prediction : document steps of training, and of transform
     max_births : topics that a batch may add, or None
     min_birth_tokens : expected tokens that a new topic needs in its batch
-    components : topics to start from (n_given, n_features), or None
     """
 
     inference: GibbsStep
     prediction: GibbsInference
     max_births: int | None
     min_birth_tokens: float
-    components: ArrayLike | None
 
     learns_from_gains: ClassVar[bool] = True
 
     def start(self, n_features, seed):
         n = self.n_components
         # The share after one table of each topic.
-        share = float(self.doc_concentration) / (n + float(self.topic_concentration))
+        share = float(self.parameters.doc_concentration) / (n + float(self.parameters.topic_concentration))
         prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
-        words = random_words(n_features, n, seed, self.components)
-        return self.reported(self.adopted(hdp_at_start(GrowingState, words, seed, proportions=prior)))
+        return self.started(GrowingState, n_features, seed, proportions=prior)
 
     def adopted(self, state):
         state = super().adopted(state)

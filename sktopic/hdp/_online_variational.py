@@ -12,6 +12,7 @@ from sktopic._runtime._compat import Interval
 from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._online_variational_method import AtomState, OnlineVariational
+from sktopic.hdp._parameters import parameters_of
 
 # Largest truncation of documents; memory is proportional to it.
 MOST_ATOMS = 10_000
@@ -237,9 +238,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
     def _method(self):
         return OnlineVariational(
             n_components=self.n_components,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=0.01 if self.topic_word_prior is None else self.topic_word_prior,
+            parameters=parameters_of(self, 0.01 if self.topic_word_prior is None else self.topic_word_prior),
             steps=StepSize(self.learning_offset, self.learning_decay),
             n_atoms=self.doc_n_components,
             max_iter=self.max_doc_update_iter,

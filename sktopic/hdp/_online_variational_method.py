@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sktopic._state._fields import array, changed
+from sktopic._state._fields import array, changed, total
 from sktopic._topics._word_count_views import geometric, posterior_bound
-from sktopic._training._minibatch_state import random_words
-from sktopic.hdp._hdp_state import HDPState, hdp_at_start, reporting
-from sktopic.hdp._minibatch_method import OnlineHDP
+from sktopic.hdp._hdp_state import HDPState, reporting
+from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
 
 
@@ -24,7 +22,7 @@ class AtomState(HDPState):
         The mean over documents of the expected number of atoms of each topic.
     """
 
-    atoms: np.ndarray = array(np.float64, "topics")
+    atoms: np.ndarray = array(np.float64, "topics", merge=total)
 
     @property
     def sticks(self):
@@ -38,20 +36,18 @@ class AtomState(HDPState):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineVariational(OnlineHDP):
+class OnlineVariational(HDPMethod):
     """Mean-field inference by steps along the natural gradient (oHDP in the literature).
 
     Attributes
     ----------
     n_atoms : truncation of the documents' stick-breaking processes
     max_iter, tol : limits of the iterations over a document
-    components : topics to start from (n_given, n_features), or None
     """
 
     n_atoms: int
     max_iter: int
     tol: float
-    components: ArrayLike | None
 
     keeps_columns: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = False
@@ -60,8 +56,7 @@ class OnlineVariational(OnlineHDP):
 
     def start(self, n_features, seed):
         n = self.n_components
-        words = random_words(n_features, n, seed, self.components)
-        return self.adopted(hdp_at_start(AtomState, words, seed, atoms=np.full(n, self.n_atoms / n)))
+        return self.started(AtomState, n_features, seed, atoms=np.full(n, self.n_atoms / n))
 
     def adopted(self, state):
         return self.reported(super().adopted(state))
@@ -70,9 +65,6 @@ class OnlineVariational(OnlineHDP):
         in_use = self.columns_in_use(state)
         weights = state.sticks.weights()[in_use]
         return reporting(state, in_use, weights / weights.sum())
-
-    def edited_columns(self, state, edit):
-        return changed(super().edited_columns(state, edit), atoms=edit.sums(state.atoms))
 
     # Documents
 

@@ -12,7 +12,7 @@ from sktopic._state._fields import changed
 from sktopic._topics._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._topics._word_count_views import mean_log_probability
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
-from sktopic.hdp._hdp_state import with_parameters
+from sktopic.hdp._parameters import Parameters
 
 # The largest weight that topics out of reach may have.
 LARGEST_REST = 1.0 - 1e-6
@@ -22,31 +22,16 @@ WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
 NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
 
 
-@dataclass(frozen=True)
-class SharedParameters:
-    """What parameters are to be: numbers, or "auto" for those that are learned.
+@dataclass(frozen=True, kw_only=True)
+class SharedParameters(Parameters):
+    """Parameters that are learned by direct assignment: gamma, alpha and eta in the literature.
 
     Attributes
     ----------
-    topic_concentration, doc_concentration, topic_word_prior : gamma, alpha and eta in the literature
     word_prior_start : topic_word_prior before it is learned
-    topic_concentration_prior, doc_concentration_prior : shape and rate of Gamma priors
     """
 
-    topic_concentration: float | str
-    doc_concentration: float | str
-    topic_word_prior: float | str
     word_prior_start: float
-    topic_concentration_prior: tuple[float, float]
-    doc_concentration_prior: tuple[float, float]
-
-    def learns(self, name):
-        return getattr(self, name) == "auto"
-
-    def adopted(self, state):
-        """The state with the parameters that are given."""
-        names = "topic_concentration", "doc_concentration", "topic_word_prior"
-        return with_parameters(state, **{name: getattr(self, name) for name in names})
 
     def moved(self, state, tokens, batch, scale, rho, workers):
         """The state after a step of those that are learned, towards their best values for a batch.

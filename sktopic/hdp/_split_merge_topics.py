@@ -11,8 +11,7 @@ from sktopic._inference import GibbsStep, WithPriorStatistics
 from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic.hdp._hdp_state import MOVE, noted_moves
-from sktopic.hdp._hybrid_state import divided_columns, edited_columns
-from sktopic.hdp._hybrid_topics import HybridTopics
+from sktopic.hdp._hybrid_topics import HybridTopics, divided_columns
 from sktopic.hdp._window import FIRST_WINDOW, Window
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
@@ -106,7 +105,7 @@ class SplitMergeTopics(HybridTopics):
         moves.merge()
         moves.drop()
         edit = moves.edit()
-        after = edited_columns(state, edit)
+        after = self.edited_columns(state, edit)
         if not update.is_last_pass:  # what is new then has not been judged
             moves.split()
             division = moves.division()

@@ -7,6 +7,7 @@ from sktopic._estimators._unweighted_training import NoRequest, fit, partial_fit
 from sktopic._inference import GibbsInference
 from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
+from sktopic.hdp._parameters import parameters_of
 from sktopic.hdp._truncation_free_method import StickState, TruncationFree
 
 
@@ -221,9 +222,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     def _method(self):
         return TruncationFree(
             n_components=self.n_components,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=0.05 if self.topic_word_prior is None else self.topic_word_prior,
+            parameters=parameters_of(self, 0.05 if self.topic_word_prior is None else self.topic_word_prior),
             steps=StepSize(self.learning_offset, self.learning_decay),
             burn_in=self.doc_burn_in,
             sweeps=self.doc_sweeps,

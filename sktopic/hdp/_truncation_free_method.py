@@ -18,8 +18,8 @@ from sktopic.hdp._batch_chain import (
     scaled_sticks,
     stick_weights,
 )
-from sktopic.hdp._hdp_state import HDPState, are_in_use, hdp_at_start, reporting
-from sktopic.hdp._minibatch_method import OnlineHDP
+from sktopic.hdp._hdp_state import HDPState, are_in_use, reporting
+from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._restaurants import sweep_settings
 
 START_KEY = 0x7374617274
@@ -35,11 +35,11 @@ class StickState(HDPState):
         Beta parameters of the sticks' posteriors.
     """
 
-    sticks: np.ndarray = array(np.float64, 2, "topics")
+    sticks: np.ndarray = array(np.float64, 2, "topics", merge=edited_sticks)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruncationFree(OnlineHDP):
+class TruncationFree(HDPMethod):
     """Gibbs sampling of batches, and variational posteriors of the corpus (VarGibbs in the literature).
 
     Attributes
@@ -55,16 +55,13 @@ class TruncationFree(OnlineHDP):
     def start(self, n_features, seed):
         n = self.n_components
         # The sticks after one table of each topic.
-        sticks = np.array([np.ones(n), float(self.topic_concentration) + np.arange(n)[::-1]])
-        state = hdp_at_start(StickState, WordCounts.empty(n_features, n), seed, sticks=sticks)
-        return self.reported(self.adopted(state))
+        sticks = np.array([np.ones(n), float(self.parameters.topic_concentration) + np.arange(n)[::-1]])
+        words = WordCounts.empty(n_features, n)
+        return self.started(StickState, n_features, seed, words=words, sticks=sticks)
 
     def reported(self, state):
         in_use = self.columns_in_use(state)
         return reporting(state, in_use, stick_weights(state.sticks)[in_use])
-
-    def edited_columns(self, state, edit):
-        return changed(super().edited_columns(state, edit), sticks=edited_sticks(state.sticks, edit))
 
     # Documents
 
