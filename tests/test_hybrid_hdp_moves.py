@@ -94,14 +94,14 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
         assert_array_equal(state.words.store, counts)
         assert_array_equal(state.words.totals, counts.sum(axis=0))
         assert_allclose(state.root.tables * 300, chain.tables, rtol=1e-12)
-        lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.n_entries)]
+        lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.lists.n_entries)]
         for document, places in enumerate(lists):
             own = chain.z[slice(*chain.documents.clump_indptr[document : document + 2])]
-            entries = chain.entries[places]
+            entries = chain.lists.entries[places]
             assert dict(zip(entries["topic"], entries["clumps"])) == dict(
                 zip(*np.unique(own, return_counts=True))
             )
-        entries = chain.entries[[place for places in lists for place in places]]
+        entries = chain.lists.entries[[place for places in lists for place in places]]
         assert_array_equal(np.bincount(entries["topic"], entries["tables"], n), chain.tables)
         history = state.move_history
         if n_looks and len(history) > n_looks[-1]:
@@ -241,7 +241,7 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
     statistics.store[:] = chain.counts(3, 40)
     statistics.totals[:] = statistics.store.sum(axis=0)
     settings = settings_of(b0, b1, eta)
-    own = chain.entries[chain.documents.clump_indptr[2] :][: chain.n_entries[2]]
+    own = chain.lists.entries[chain.documents.clump_indptr[2] :][: chain.lists.n_entries[2]]
     others = chain.tables[:2] - np.bincount(own["topic"], own["tables"], 2)
     counts = statistics.store[:, :2].copy()
     counts[[0, 1], chain.z[-2:]] -= 1.0
@@ -286,7 +286,7 @@ def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
             continue
         chain.z[:] = [0, 0, 0, 1, 1, 1, 1, 1, first, second]
         chain.seat(np.full(4, 1e-9), 0)  # one table for each topic of a document
-        own = chain.entries[start : start + chain.n_entries[2]]
+        own = chain.lists.entries[start : start + chain.lists.n_entries[2]]
         chain.tables[own["topic"]] += n_tables - 1
         own["tables"] = n_tables
         log_p = chain.log_joint(chain.counts(3, 4), settings)

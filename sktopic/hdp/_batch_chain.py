@@ -3,6 +3,7 @@
 import numpy as np
 
 from sktopic._inference import DenseCounts
+from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._groups import RootTopics
 from sktopic._kernels._hdp_gibbs import draw_tables
 from sktopic._kernels._rng import combine_keys, uniforms
@@ -89,7 +90,7 @@ class BatchChain:
         self.topics = wider(self.topics, self.n_known + n_topics + SPARE)
         draws = uniforms(key, len(self.documents.z))
         self.documents.assign((self.n_known + draws * n_topics).astype(np.int32))
-        self.documents.add_to(self.topics.counts)
+        add_tokens(self.documents, self.topics.counts)
         self.topics.totals[self.n_known :] = self.topics.counts[:, self.n_known :].sum(axis=0)
         self.tables = self.documents.tables(len(self.topics.root))
 
@@ -129,7 +130,7 @@ class BatchChain:
         for array in (topics.counts, topics.totals, self.summed, self.summed_tables):
             array[..., gone] = 0.0
         if counted:
-            self.documents.add_to(self.summed)
+            add_tokens(self.documents, self.summed)
             self.summed_tables += self.tables
 
     def run(self, burn_in, sweeps, key):

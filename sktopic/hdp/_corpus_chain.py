@@ -10,9 +10,8 @@ from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import RootTopics, TableLists
 from sktopic._kernels._hdp_gibbs import draw_tables, list_topics, log_seatings
 from sktopic._kernels._rng import combine_keys
-from sktopic._kernels._topic_lists import TOPIC_TABLES
 from sktopic._runtime._arrays import rows_of
-from sktopic.hdp._restaurants import SMALLEST_WEIGHT, Restaurants
+from sktopic.hdp._restaurants import SMALLEST_WEIGHT, Restaurants, empty_lists
 from sktopic.hdp._root import log_root
 from sktopic.hdp._window import Window
 
@@ -28,7 +27,7 @@ class Visit:
     topics : RootTopics, those of the whole corpus: tokens of these words, all tokens, and tables as root; the
         ids are -1 where a topic was made now, else 0
     clumps : (n_clumps,) where theirs are among those of the corpus
-    z, entries, n_entries : of these documents, as of CorpusChain
+    z, lists : of these documents, as of CorpusChain
     """
 
     rows: np.ndarray
@@ -36,8 +35,7 @@ class Visit:
     topics: RootTopics
     clumps: np.ndarray
     z: np.ndarray
-    entries: np.ndarray
-    n_entries: np.ndarray
+    lists: TableLists
 
 
 class CorpusChain:
@@ -51,16 +49,14 @@ class CorpusChain:
     ----------
     documents : DocumentBatch of all of them
     z : (n_clumps,) int32, topic of each clump, document by document
-    entries, n_entries : lists of the topics and tables of documents (see _kernels._topic_lists), which begin
-        where the clumps of the documents do
+    lists : TableLists of the documents
     tables : (n_columns,) float64, all tables of each topic
     """
 
     def __init__(self, X):
         self.documents = DocumentReader(X).batch(np.arange(X.shape[0]))
         self.z = self.documents.unassigned()
-        self.entries = np.zeros(self.documents.n_clumps, dtype=TOPIC_TABLES)
-        self.n_entries = np.zeros(self.documents.n_documents, dtype=np.int32)
+        self.lists = empty_lists(self.documents)
         self.tables = np.empty(0)
 
     @property
@@ -76,10 +72,6 @@ class CorpusChain:
         """(n_documents,) clumps of each document."""
         return np.diff(self.documents.clump_indptr)
 
-    @property
-    def lists(self):
-        return TableLists(self.documents.clump_indptr, self.entries, self.n_entries)
-
     def _clumps_of(self, rows):
         first = self.documents.clump_indptr
         return _ranges(first[rows], first[rows + 1] - first[rows])
@@ -91,7 +83,7 @@ class CorpusChain:
     def seat(self, weights, key):
         """Draw the tables of all documents from their topics; weights (n_columns,) are b1 r of these."""
         documents = self.documents
-        self.n_entries[:], self.tables = 0, np.zeros(len(weights))
+        self.lists.n_entries[:], self.tables = 0, np.zeros(len(weights))
         list_topics(
             cell_document=documents.cell_document(),
             cell_count=documents.cell_count,
@@ -153,7 +145,8 @@ class CorpusChain:
         bounds = clump_bounds(batch.cell_count)
         by_word = _ranges(bounds[batch.word_cell], np.diff(bounds)[batch.word_cell])
         documents.z[:] = self.z[clumps][by_word]
-        documents.entries[:], documents.n_entries[:] = self.entries[clumps], self.n_entries[rows]
+        documents.lists.entries[:] = self.lists.entries[clumps]
+        documents.lists.n_entries[:] = self.lists.n_entries[rows]
         documents.weigh(True)
         topics = RootTopics(
             counts=rows_of(statistics.store, batch.words),
@@ -174,14 +167,14 @@ class CorpusChain:
             topics=topics,
             clumps=clumps,
             z=z,
-            entries=documents.entries,
-            n_entries=documents.n_entries,
+            lists=documents.lists,
         )
 
     def take(self, visit):
         """Let the documents of a visit have the topics that it has found."""
-        self.z[visit.clumps], self.entries[visit.clumps] = visit.z, visit.entries
-        self.n_entries[visit.rows], self.tables = visit.n_entries, visit.topics.root
+        self.z[visit.clumps], self.tables = visit.z, visit.topics.root
+        self.lists.entries[visit.clumps] = visit.lists.entries
+        self.lists.n_entries[visit.rows] = visit.lists.n_entries
 
 
 def _ranges(first, lengths):

@@ -11,15 +11,13 @@ from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import PRIOR
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval, StrOptions
-from sktopic._training._step_size import StepSize
-from sktopic.hdp._direct_assignment_method import DirectAssignment, MoveSettings
+from sktopic.hdp._direct_assignment_method import DirectAssignment
 from sktopic.hdp._direct_assignment_passes import fit_batch, fit_online
 from sktopic.hdp._direct_assignment_state import DirectAssignmentState
 from sktopic.hdp._document_inference import DocumentInference
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._memoized._passes import add_memoized, fit_memoized
-from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS, parameters_of
-from sktopic.hdp._shared_parameters import SharedParameters
+from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 
 # Standard errors by which the gain of a move has to be above zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
@@ -346,24 +344,17 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
             )
 
     def _method(self):
-        moves = MoveSettings(self.max_splits, CONFIDENCE[self.move_acceptance])
         # Where it is learned with all documents, a larger start ends where the bound is higher.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
-            n_components=self.n_components,
+            **self._common_settings(default if self.topic_word_prior is None else self.topic_word_prior),
+            word_prior_start=start,
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
             ),
-            steps=StepSize(self.learning_offset, self.learning_decay),
-            parameters=parameters_of(
-                self,
-                default if self.topic_word_prior is None else self.topic_word_prior,
-                SharedParameters,
-                word_prior_start=start,
-            ),
-            moves=moves if self.split_merge else None,
+            max_splits=self.max_splits,
+            confidence=CONFIDENCE[self.move_acceptance] if self.split_merge else None,
             document_start=self.document_start or DEFAULT_START[self.learning_method],
-            components=self.components_init,
             learning_method=self.learning_method,
         )
 

@@ -23,23 +23,9 @@ from sktopic.hdp._hdp_state import MOVE, words_in_use
 from sktopic.hdp._memoized._stored import after_edit, checked, no_summaries
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._moves import Moves, moves_work
-from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, SharedParameters, fit_weights
+from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, fit_weights, moved
 
 MOVE_KEY = 0x6D6F7665
-
-
-@dataclass(frozen=True)
-class MoveSettings:
-    """How topics are split and merged.
-
-    Attributes
-    ----------
-    max_splits : topics that a batch may split
-    confidence : standard errors by which the gain of a move has to be above zero
-    """
-
-    max_splits: int
-    confidence: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,16 +35,20 @@ class DirectAssignment(HDPMethod):
     Attributes
     ----------
     inference : DocumentInference
-    moves : MoveSettings, or None: topics are neither split nor merged
+    word_prior_start : topic_word_prior before it is learned
+    max_splits : topics that a batch may split
+    confidence : standard errors by which the gain of a move has to be above zero, or None: topics are neither
+        split nor merged
     document_start : 'cold', 'warm' or 'better', where inference starts of a document that was seen before
     learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
     """
 
     inference: DocumentInference
-    parameters: SharedParameters
-    moves: MoveSettings | None = None
-    document_start: str = "cold"
-    learning_method: str = "online"
+    word_prior_start: float
+    max_splits: int
+    confidence: float | None
+    document_start: str
+    learning_method: str
 
     averages: ClassVar[bool] = (
         False  # documents do not take what they have left in the statistics out of them
@@ -70,7 +60,7 @@ class DirectAssignment(HDPMethod):
             DirectAssignmentState,
             n_features,
             seed,
-            topic_word_prior=self.parameters.word_prior_start,
+            topic_word_prior=self.word_prior_start,
             weights=np.full(n, (1.0 - SMALLEST_WEIGHT) / n),
             births=np.zeros(n, dtype=np.int64),
             trials=np.zeros(n, dtype=TRIALS),
@@ -131,8 +121,8 @@ class DirectAssignment(HDPMethod):
         alpha, gamma = state.doc_concentration, state.topic_concentration
         best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
         state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
-        if moves is not None and self.moves.max_splits:
-            state, splits = moves.propose_splits(state, found, rho, self.moves.max_splits)
+        if moves is not None and self.max_splits:
+            state, splits = moves.propose_splits(state, found, rho, self.max_splits)
         is_first = state.n_topic_updates == 0
         words = self.rule(state.words, replace(counts, expected=found), rho, is_first, workers)
         state, tokens = changed(state, words=words), found.tokens
@@ -140,20 +130,20 @@ class DirectAssignment(HDPMethod):
             state, tokens, parted = moves.split(state, splits, found)
             made = made + parted
         if not is_first or update.is_whole_corpus:  # the very first batch has read random topics
-            state = self.parameters.moved(state, tokens, batch, scale, rho, workers)
+            state = moved(self.parameters, state, tokens, batch, scale, rho, workers)
         return after_moves(state, made), tokens
 
     def _moves_by(self, state, batch, scale, update, workers):
         """The Moves by a batch; None if there are none."""
         # Topics are random before, and one document is no sample.
-        if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
+        if self.confidence is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
-        return Moves(self.inference, scale, self.moves.confidence, key, workers)
+        return Moves(self.inference, scale, self.confidence, key, workers)
 
     def work(self, state, counts, update):
         work = self.work_without_moves(state, counts, update)
-        return work if self.moves is None else work + moves_work(counts.expected, state.words.n_features)
+        return work if self.confidence is None else work + moves_work(counts.expected, state.words.n_features)
 
     def work_without_moves(self, state, counts, update):
         """Operations of an update in which topics stay what they are, roughly."""

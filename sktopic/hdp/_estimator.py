@@ -8,8 +8,9 @@ from sktopic._estimators._constraints import PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._topics._word_count_views import expected_counts, priors_of
+from sktopic._training._step_size import StepSize
 from sktopic._typing import FloatArray
-from sktopic.hdp._parameters import check_concentration_priors
+from sktopic.hdp._parameters import check_concentration_priors, parameters_of
 
 
 class MinibatchHDPEstimator(MinibatchEstimator):
@@ -18,6 +19,9 @@ class MinibatchHDPEstimator(MinibatchEstimator):
     topic_concentration: float | Literal["auto"]
     doc_concentration: float | Literal["auto"]
     topic_word_prior: float | Literal["auto"] | None
+    learning_offset: float
+    learning_decay: float
+    n_components: int
     _state: Any
 
     _infers_number_of_topics = True
@@ -48,6 +52,15 @@ class MinibatchHDPEstimator(MinibatchEstimator):
 
     def _columns(self):
         return self._state.in_use
+
+    def _common_settings(self, topic_word_prior):
+        """What methods of all of them are made of; topic_word_prior : what None stands for, too."""
+        return {
+            "n_components": self.n_components,
+            "components": self.components_init,
+            "parameters": parameters_of(self, topic_word_prior),
+            "steps": StepSize(self.learning_offset, self.learning_decay),
+        }
 
 
 # An attribute that some of them have: a class has it by its name in its body.

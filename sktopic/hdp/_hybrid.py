@@ -10,11 +10,10 @@ from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import default_topic_word_prior
 from sktopic._training._minibatches import fit_minibatches
-from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator
 from sktopic.hdp._hybrid_topics import HybridState, HybridTopics
 from sktopic.hdp._kept_topics import can_be_kept, fit_kept_topics
-from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS, parameters_of
+from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 from sktopic.hdp._split_merge_topics import SplitMergeTopics
 from sktopic.hdp._table_step import TableStep
 
@@ -326,13 +325,10 @@ class HybridHDP(MinibatchHDPEstimator):
 
     def _method(self):
         settings = {
-            "n_components": self.n_components,
+            **self._common_settings(self._topic_word_prior()),
             "prediction": GibbsInference(self.transform_burn_in, self.transform_sweeps),
-            "steps": StepSize(self.learning_offset, self.learning_decay),
-            "parameters": parameters_of(self, self._topic_word_prior()),
             "exact_root": self.root_weight == "mean",
             "shared_root": self.reuse_topics,
-            "components": self.components_init,
         }
         if self.split_merge:
             return SplitMergeTopics(

@@ -9,10 +9,8 @@ from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import NON_NEGATIVE, PRIOR
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval
-from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._online_variational_method import AtomState, OnlineVariational
-from sktopic.hdp._parameters import parameters_of
 
 # Largest truncation of documents; memory is proportional to it.
 MOST_ATOMS = 10_000
@@ -237,13 +235,10 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
 
     def _method(self):
         return OnlineVariational(
-            n_components=self.n_components,
-            parameters=parameters_of(self, 0.01 if self.topic_word_prior is None else self.topic_word_prior),
-            steps=StepSize(self.learning_offset, self.learning_decay),
+            **self._common_settings(0.01 if self.topic_word_prior is None else self.topic_word_prior),
             n_atoms=self.doc_n_components,
             max_iter=self.max_doc_update_iter,
             tol=self.bound_tol,
-            components=self.components_init,
         )
 
     def _transform_step(self):

@@ -47,14 +47,13 @@ def priors_of_concentrations(model):
     return {f"{name}_prior": getattr(model, f"{name}_prior", (1.0, 1.0)) for name in CONCENTRATIONS}
 
 
-def parameters_of(model, topic_word_prior, kind=Parameters, **own):
-    """The Parameters of an estimator, with this topic_word_prior; own : more fields of their class."""
-    return kind(
+def parameters_of(model, topic_word_prior):
+    """The Parameters of an estimator, with this topic_word_prior."""
+    return Parameters(
         topic_concentration=model.topic_concentration,
         doc_concentration=model.doc_concentration,
         topic_word_prior=topic_word_prior,
         **priors_of_concentrations(model),
-        **own,
     )
 
 

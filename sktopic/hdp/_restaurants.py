@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
 from sktopic._kernels._hdp_gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
@@ -55,6 +54,12 @@ def sweep_settings(state, sampler, common=0):
     )
 
 
+def empty_lists(batch):
+    """TableLists of the documents of a DocumentBatch, with room for a topic of every token."""
+    entries = np.zeros(batch.n_clumps, dtype=TOPIC_TABLES)
+    return TableLists(batch.clump_indptr, entries, np.zeros(batch.n_documents, dtype=np.int32))
+
+
 @dataclass
 class Restaurants:
     """Some documents with the topics of their tokens, as _kernels._hdp_gibbs has them: word by word."""
@@ -65,17 +70,14 @@ class Restaurants:
     cell_count: np.ndarray
     cell_start: np.ndarray
     n_customers: np.ndarray
-    list_start: np.ndarray
-    entries: np.ndarray
+    lists: TableLists
     ratios: np.ndarray
-    n_entries: np.ndarray
     z: np.ndarray
 
     @classmethod
     def of(cls, batch):
         """The documents of a DocumentBatch, with no topics yet."""
         cell_count = batch.cell_count[batch.word_cell]
-        n_clumps = batch.n_clumps
         return cls(
             word_indptr=batch.word_indptr,
             words=batch.words,
@@ -83,11 +85,9 @@ class Restaurants:
             cell_count=cell_count,
             cell_start=clump_bounds(cell_count),
             n_customers=np.diff(batch.clump_indptr),
-            list_start=batch.clump_indptr,
-            entries=np.zeros(n_clumps, dtype=TOPIC_TABLES),
-            ratios=np.zeros(n_clumps, dtype=SEAT_RATIOS),
-            n_entries=np.zeros(batch.n_documents, dtype=np.int32),
-            z=np.full(n_clumps, -1, dtype=np.int32),
+            lists=empty_lists(batch),
+            ratios=np.zeros(batch.n_clumps, dtype=SEAT_RATIOS),
+            z=batch.unassigned(),
         )
 
     @classmethod
@@ -103,14 +103,10 @@ class Restaurants:
     def cells(self):
         return NumberedCells(self.cell_word, self.cell_document, self.cell_count, self.cell_start)
 
-    @property
-    def lists(self):
-        return TableLists(self.list_start, self.entries, self.n_entries)
-
     def assign(self, z):
         """Give every token a topic, and every topic of a document a table."""
         self.z[:] = z
-        self.n_entries[:] = 0
+        self.lists.n_entries[:] = 0
         list_topics(cell_document=self.cell_document, cell_count=self.cell_count, lists=self.lists, z=self.z)
 
     def weigh(self, indicators):
@@ -144,22 +140,18 @@ class Restaurants:
 
     def used(self):
         """Which entries of the lists are in use."""
-        document = np.repeat(np.arange(len(self.n_entries)), np.diff(self.list_start))
-        return np.arange(len(document)) - self.list_start[document] < self.n_entries[document]
+        first, _, n_entries = self.lists
+        document = np.repeat(np.arange(len(n_entries)), np.diff(first))
+        return np.arange(len(document)) - first[document] < n_entries[document]
 
     def tables(self, n_topics):
         """Tables of each topic."""
-        entries = self.entries[self.used()]
+        entries = self.lists.entries[self.used()]
         return np.bincount(entries["topic"], weights=entries["tables"], minlength=n_topics)
 
     def rename(self, position):
         """Let topic k be position[k] from now on."""
-        used = self.used()
-        topic = self.entries["topic"]
+        used, topic = self.used(), self.lists.entries["topic"]
         topic[used] = position[topic[used]]
         assigned = self.z >= 0
         self.z[assigned] = position[self.z[assigned]]
-
-    def add_to(self, counts):
-        """Count the tokens of each word in each topic."""
-        add_tokens(self, counts)
