@@ -14,8 +14,7 @@ from scipy.special import gammaln
 
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
-from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
-from sktopic.hdp._collapsed_state import named_topics
+from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint, named_topics
 from sktopic.hdp._parameters import draw_concentration
 from sktopic.hdp._restaurants import Restaurants
 

@@ -18,8 +18,8 @@ from sktopic._estimators._editing import TopicEdit
 from sktopic._training import _swept_counts
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP, TruncationFreeHDP
-from sktopic.hdp._batch_chain import best_sticks, edited_sticks
 from sktopic.hdp._restaurants import SAMPLERS
+from sktopic.hdp._truncation_free_method import best_sticks, edited_sticks
 from sktopic.inspection import name_topics
 from sktopic.lda import (
     CollapsedGibbsLDA,

@@ -14,9 +14,8 @@ from sktopic._kernels._groups import SweepSettings
 from sktopic._topics._word_count_views import expected_counts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import TruncationFreeHDP, _truncation_free_method
-from sktopic.hdp._batch_chain import BatchChain, best_sticks, scaled_sticks
 from sktopic.hdp._restaurants import SAMPLERS
-from sktopic.hdp._truncation_free_method import TruncationFree
+from sktopic.hdp._truncation_free_method import BatchChain, TruncationFree, best_sticks, scaled_sticks
 from tests.kernels.test_hdp_gibbs import EXACT, assert_law_is_that_of_the_golden_posterior
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import truncation_free as reference

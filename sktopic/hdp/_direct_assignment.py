@@ -259,7 +259,6 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     }
 
     _state_class = DirectAssignmentState
-    _state: DirectAssignmentState
 
     move_history_ = fitted("move_history")
     training_history_ = fitted("training_history")
@@ -347,7 +346,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
         # Where it is learned with all documents, a larger start ends where the bound is higher.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
-            **self._common_settings(default if self.topic_word_prior is None else self.topic_word_prior),
+            **self._common_settings(default),
             word_prior_start=start,
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation

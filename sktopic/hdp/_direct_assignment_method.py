@@ -79,9 +79,6 @@ class DirectAssignment(HDPMethod):
 
     # Topics
 
-    def unit(self, state):
-        return state.unit
-
     def reported(self, state):
         return reported(state)
 

@@ -67,6 +67,11 @@ class HDPState(MinibatchState):
         """Identities of the topics in use."""
         return self.ids[self.in_use]
 
+    @property
+    def unit(self):
+        """What one unit of the statistics stands for, in tokens of the corpus."""
+        return self.total_samples
+
     def check(self):
         """Raise ValueError for parts that do not fit together."""
         used, n_topics = self.in_use, self.words.n_topics
@@ -81,14 +86,11 @@ def are_in_use(tokens):
     return found
 
 
-def columns_in_use(state, unit):
-    """Whether the topic of each column is in use: all are, before there are tokens.
-
-    unit : what one unit of the statistics stands for, in tokens
-    """
+def columns_in_use(state):
+    """Numbers of the columns whose topics are in use: of all of them, before there are tokens."""
     if state.n_topic_updates == 0:
-        return np.ones(state.words.n_topics, dtype=bool)
-    return are_in_use(expected_tokens(state.words, unit))
+        return np.arange(state.words.n_topics)
+    return np.flatnonzero(are_in_use(expected_tokens(state.words, state.unit)))
 
 
 def reporting(state, in_use, weights, prior=None):
@@ -101,13 +103,6 @@ def reporting(state, in_use, weights, prior=None):
     if prior is None:
         prior = np.maximum(state.doc_concentration * weights, SMALLEST)
     return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
-
-
-def named_anew(state, columns):
-    """The state in which the topics of some columns are new ones."""
-    ids = state.ids.copy()  # which others may hold
-    ids[columns] = state.next_id + np.arange(len(columns))
-    return changed(state, ids=ids, next_id=state.next_id + len(columns))
 
 
 def words_in_use(state):

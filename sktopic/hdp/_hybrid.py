@@ -258,7 +258,6 @@ class HybridHDP(MinibatchHDPEstimator):
         "split_merge": ["boolean"],
     }
     _state_class = HybridState
-    _state: HybridState
 
     move_history_ = fitted("move_history")
 
@@ -324,8 +323,11 @@ class HybridHDP(MinibatchHDPEstimator):
         self.verbose = verbose
 
     def _method(self):
+        default = (
+            DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
+        )
         settings = {
-            **self._common_settings(self._topic_word_prior()),
+            **self._common_settings(default),
             "prediction": GibbsInference(self.transform_burn_in, self.transform_sweeps),
             "exact_root": self.root_weight == "mean",
             "shared_root": self.reuse_topics,
@@ -340,11 +342,6 @@ class HybridHDP(MinibatchHDPEstimator):
             return HybridTopics(inference=GibbsStep(self.doc_burn_in, self.doc_sweeps), **settings)
         sparse = self.sampler == "sparse_table_indicator"
         return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
-
-    def _topic_word_prior(self):
-        if self.topic_word_prior is not None:
-            return self.topic_word_prior
-        return DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
         learns = "auto" in (self.topic_concentration, self.doc_concentration)

@@ -11,7 +11,7 @@ from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior
 from sktopic._topics._word_count_edits import divided_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._training._updates import gathered_topics
-from sktopic.hdp._hdp_state import MOVE, HDPState, named_anew, reporting
+from sktopic.hdp._hdp_state import MOVE, HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._root import Root
 from sktopic.hdp._window import Window
@@ -107,11 +107,15 @@ class HybridTopics(HDPMethod):
         """The state that says which topics are in use; those that were not before are new ones."""
         is_new = np.ones(state.words.n_topics, dtype=bool)
         is_new[state.in_use] = False
-        in_use = self.columns_in_use(state)
+        in_use = columns_in_use(state)
         weights = self.root_weights(state, state.total_samples)[in_use]
         state = reporting(state, in_use, weights, self.doc_topic_prior(state, weights))
         born = in_use[is_new[in_use]]
-        return named_anew(state, born) if len(born) else state
+        if not len(born):
+            return state
+        ids = state.ids.copy()  # which others may hold
+        ids[born] = state.next_id + np.arange(len(born))
+        return changed(state, ids=ids, next_id=state.next_id + len(born))
 
     # An update
 
@@ -149,9 +153,13 @@ class HybridTopics(HDPMethod):
         """The state with the root moved towards that of a batch, and with the concentrations that follow."""
         root, given, n = state.root, self.parameters, state.total_samples
         if state.n_topic_updates == 1:  # the start says nothing of the number of tables
-            root = root.rescaled(tables, growth)
+            root = changed(root, tables=root.tables * (tables.sum() / root.tables.sum()), growth=growth)
         rho = self.step_size(state, update, PRIOR_INERTIA + state.n_topic_updates)
-        root = root.averaged(tables, growth, rho)
+        root = changed(
+            root,
+            tables=(1.0 - rho) * root.tables + rho * tables,
+            growth=(1.0 - rho) * root.growth + rho * growth,
+        )
         changes = {}
         if given.learns("doc_concentration") and update.is_first_visit:
             changes["doc_concentration"] = root.doc_concentration(n, *given.doc_concentration_prior)

@@ -13,7 +13,7 @@ from sktopic._topics._word_count_views import probabilities
 from sktopic._training._minibatch_state import random_words, state_at_start
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._updates import step_size, work_of_clearing
-from sktopic.hdp._hdp_state import columns_in_use, words_in_use
+from sktopic.hdp._hdp_state import words_in_use
 from sktopic.hdp._parameters import Parameters
 
 
@@ -109,17 +109,9 @@ class HDPMethod(HDPUpdates):
 
     # Topics
 
-    def unit(self, state):
-        """What one unit of the statistics stands for, in tokens of the corpus."""
-        return state.total_samples
-
-    def columns_in_use(self, state):
-        """Numbers of the columns whose topics are in use."""
-        return np.flatnonzero(columns_in_use(state, self.unit(state)))
-
     def topics(self, state):
         """The topics that are reported, TopicProbabilities."""
-        return probabilities(words_in_use(state), self.unit(state), state.topic_word_prior)
+        return probabilities(words_in_use(state), state.unit, state.topic_word_prior)
 
     def inference_topics(self, state):
         """The topics that transform infers documents with."""
@@ -156,7 +148,7 @@ class HDPMethod(HDPUpdates):
 
     def frozen(self, state, columns):
         """The state in which the topics of these columns are frozen, and no others."""
-        words = frozen_topics(state.words, columns, self.unit(state), state.topic_word_prior)
+        words = frozen_topics(state.words, columns, state.unit, state.topic_word_prior)
         return changed(state, words=words)
 
     def grown(self, state, n_words):

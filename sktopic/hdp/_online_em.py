@@ -219,7 +219,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
 
     def _method(self):
         return GrowingOnlineEM(
-            **self._common_settings(0.02 if self.topic_word_prior is None else self.topic_word_prior),
+            **self._common_settings(0.02),
             inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
             max_births=self.max_births,

@@ -15,7 +15,7 @@ from sktopic._topics._prior import LARGEST_LEARNED, MAX_ITER, PRIOR_INERTIA, SMA
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens, probabilities
 from sktopic._training._updates import gathered_topics
-from sktopic.hdp._hdp_state import HDPState, reporting
+from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 
 BIRTH_KEY = 0x6269727468
@@ -152,7 +152,7 @@ class GrowingOnlineEM(HDPMethod):
 
     def reported(self, state):
         alpha = state.proportions.alpha
-        in_use = self.columns_in_use(state)
+        in_use = columns_in_use(state)
         in_use = in_use[in_use < state.n_born]
         weights = alpha / max(state.doc_concentration, alpha.sum())
         return reporting(state, in_use, weights[in_use], alpha[in_use])

@@ -235,7 +235,7 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
 
     def _method(self):
         return OnlineVariational(
-            **self._common_settings(0.01 if self.topic_word_prior is None else self.topic_word_prior),
+            **self._common_settings(0.01),
             n_atoms=self.doc_n_components,
             max_iter=self.max_doc_update_iter,
             tol=self.bound_tol,

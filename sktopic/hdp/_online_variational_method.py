@@ -7,7 +7,7 @@ import numpy as np
 
 from sktopic._state._fields import array, changed, total
 from sktopic._topics._word_count_views import geometric, posterior_bound
-from sktopic.hdp._hdp_state import HDPState, reporting
+from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
 
@@ -62,7 +62,7 @@ class OnlineVariational(HDPMethod):
         return self.reported(super().adopted(state))
 
     def reported(self, state):
-        in_use = self.columns_in_use(state)
+        in_use = columns_in_use(state)
         weights = state.sticks.weights()[in_use]
         return reporting(state, in_use, weights / weights.sum())
 
@@ -113,5 +113,5 @@ class OnlineVariational(HDPMethod):
         sticks = state.sticks
         return [
             sticks_bound(sticks.taken, sticks.left, state.topic_concentration),
-            posterior_bound(state.words, self.unit(state), state.topic_word_prior),
+            posterior_bound(state.words, state.unit, state.topic_word_prior),
         ]

@@ -47,12 +47,12 @@ def priors_of_concentrations(model):
     return {f"{name}_prior": getattr(model, f"{name}_prior", (1.0, 1.0)) for name in CONCENTRATIONS}
 
 
-def parameters_of(model, topic_word_prior):
-    """The Parameters of an estimator, with this topic_word_prior."""
+def parameters_of(model, default):
+    """The Parameters of an estimator; default: the topic_word_prior that None stands for."""
     return Parameters(
         topic_concentration=model.topic_concentration,
         doc_concentration=model.doc_concentration,
-        topic_word_prior=topic_word_prior,
+        topic_word_prior=default if model.topic_word_prior is None else model.topic_word_prior,
         **priors_of_concentrations(model),
     )
 

@@ -219,7 +219,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
 
     def _method(self):
         return TruncationFree(
-            **self._common_settings(0.05 if self.topic_word_prior is None else self.topic_word_prior),
+            **self._common_settings(0.05),
             burn_in=self.doc_burn_in,
             sweeps=self.doc_sweeps,
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
