@@ -300,13 +300,7 @@ class CollapsedHDP:
         if len(state.ids) > 4 * (len(used) + SPARE):
             state = arranged(state, call, used, -(-(len(used) + SPARE) // SPARE) * SPARE)
         key = state.chain.sweep_key()
-        if self.sampler == "direct_assignment":
-            state = self._swept_by_weights(state, call, key)
-        else:
-            call.documents.weigh(indicators=True)
-            root, rest = state.tables.copy(), state.topic_concentration
-            state, tables = self._swept_cells(state, call, root, rest, key)
-            state = replace(state, tables=tables)
+        state = self._swept_tokens(state, call, key)
         if self.n_proposals:
             state = self._split_and_merged(state, call, combine_keys(key, SPLIT_MERGE_KEY))
         if not call.exact:  # count anew what adding and removing has rounded
@@ -314,27 +308,22 @@ class CollapsedHDP:
         state = named_topics(state)
         return self._with_concentrations(state, generator_of(key, CONCENTRATION_KEY))
 
-    def _swept_by_weights(self, state, call, key):
-        """Direct assignment: weights of topics, then topics of tokens, then tables."""
-        call.documents.weigh(indicators=False)
-        root, rest = draw_weights(state, generator_of(key, WEIGHT_KEY))
-        state, root = self._swept_cells(state, call, root, rest, key)
-        return seated(state, call, root, key)
-
-    def _swept_cells(self, state, call, root, rest, key):
-        """The state with topics of all tokens drawn, in columns that are added if none is free; and the root.
-
-        root, rest : what the root tells of topics and of new ones, not normalised: tables and b0, or b1 times
-            their weights under direct assignment
-        """
+    def _swept_tokens(self, state, call, key):
+        """The state with topics drawn for all tokens, in columns that are added if none is free."""
+        if self.sampler == "direct_assignment":
+            root, rest = draw_weights(state, generator_of(key, WEIGHT_KEY))
+        else:  # what the root tells of topics and of new ones, not normalised
+            root, rest = state.tables.copy(), state.topic_concentration
+        call.documents.weigh(indicators=self.sampler != "direct_assignment")
         topics = RootTopics(state.words.store, state.words.totals, root, state.ids)
-        settings = sweep_settings(state, self.sampler, COMMON)
-        topics = call.documents.sweep(topics, rest, settings, key)
+        topics = call.documents.sweep(topics, rest, sweep_settings(state, self.sampler, COMMON), key)
         if len(topics.root) > len(root):
             state = arranged(state, call, np.arange(len(root)), len(topics.root))
             words = replace(state.words, store=topics.counts, totals=topics.totals)
             state = replace(state, words=words, ids=topics.ids)
-        return state, topics.root
+        if self.sampler == "direct_assignment":
+            return seated(state, call, topics.root, key)
+        return replace(state, tables=topics.root)
 
     def _split_and_merged(self, state, call, key):
         """The state after proposals to split and merge topics that no earlier document has."""

@@ -62,7 +62,7 @@ class HDPMethod(HDPUpdates):
     """
 
     n_components: int
-    components: Any = None
+    components: Any
     parameters: Parameters
     steps: Callable[..., float]
 

@@ -8,7 +8,7 @@ import numpy as np
 from sktopic._state._fields import array, changed, total
 from sktopic._topics._word_count_views import geometric, posterior_bound
 from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
-from sktopic.hdp._minibatch_method import HDPMethod
+from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
 
 
@@ -78,17 +78,18 @@ class OnlineVariational(HDPMethod):
             tol=self.tol,
         )
 
-    def posterior(self, state, total_samples):
-        """The CorpusPosterior of a corpus of total_samples documents."""
-        sticks = CorpusSticks.of(state.atoms, total_samples, state.topic_concentration)
-        return CorpusPosterior(geometric(state.words, total_samples, state.topic_word_prior), sticks)
-
     def inference_topics(self, state):
-        return self.posterior(state, state.total_samples)
+        """The CorpusPosterior."""
+        topics = geometric(state.words, state.unit, state.topic_word_prior)
+        return CorpusPosterior(topics, state.sticks)
 
     def infer(self, state, batch, keys, update, workers):
-        topics = self.posterior(state, update.total_samples).gather(batch.words, None, workers)
-        return self.atom_step(state)(batch, topics, state.doc_topic_prior, keys, workers)
+        return self.atoms_of(of_corpus(state, update), batch, workers)
+
+    def atoms_of(self, state, batch, workers):
+        """AtomCounts of the documents of a DocumentBatch."""
+        topics = self.inference_topics(state).gather(batch.words, None, workers)
+        return self.atom_step(state)(batch, topics, state.doc_topic_prior, None, workers)
 
     # Updates
 
@@ -105,8 +106,7 @@ class OnlineVariational(HDPMethod):
 
     def document_bounds(self, state, batch, workers):
         """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
-        topics = self.inference_topics(state).gather(batch.words, None, workers)
-        return self.atom_step(state)(batch, topics, state.doc_topic_prior, None, workers).bounds
+        return self.atoms_of(state, batch, workers).bounds
 
     def topic_bounds(self, state):
         """The bound without the documents' part, a sequence of numbers in nats."""

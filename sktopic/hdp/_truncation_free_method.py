@@ -224,10 +224,12 @@ class TruncationFree(HDPMethod):
         return super().step_size(state, update, t)
 
     def learned(self, state, counts, update, workers):
-        if state.n_topic_updates == 0:
-            state = changed(of_columns(state, np.empty(0, dtype=np.int64)), next_id=0)
-        state = with_new_topics(state, len(counts.expected.tables) - state.words.n_topics)
-        rho = self.step_size(state, update)
+        n_known, rho = state.words.n_topics, self.step_size(state, update)
+        if state.n_topic_updates == 0:  # it starts from nothing
+            n_known, state = 0, changed(state, next_id=0)
+        n_new = len(counts.expected.tables) - n_known
+        if n_known == 0 or n_new > 0:
+            state = of_columns(state, slice(n_known), n_new)
         tables = counts.expected.tables * (update.total_samples / counts.n_documents)
         best = best_sticks(tables, state.topic_concentration)
         state = changed(
@@ -242,25 +244,13 @@ class TruncationFree(HDPMethod):
         return super().work(state, counts, update) + 2 * state.words.size  # topics come and go
 
 
-def of_columns(state, kept):
-    """The state without the other topics."""
+def of_columns(state, kept, n_new=0):
+    """The state without the other topics, and with new ones, which have neither tokens nor tables."""
+    sticks = np.repeat([[1.0], [state.topic_concentration]], n_new, axis=1)
     return changed(
         state,
-        words=of_topics(state.words, kept),
-        sticks=state.sticks[:, kept],
-        ids=state.ids[kept],
-    )
-
-
-def with_new_topics(state, n):
-    """The state with n topics more, without tokens or tables."""
-    if n <= 0:
-        return state
-    sticks = np.repeat([[1.0], [state.topic_concentration]], n, axis=1)
-    return changed(
-        state,
-        words=of_topics(state.words, slice(None), n_spare=n),
-        sticks=np.hstack([state.sticks, sticks]),
-        ids=np.append(state.ids, state.next_id + np.arange(n)),
-        next_id=state.next_id + n,
+        words=of_topics(state.words, kept, n_spare=n_new),
+        sticks=np.hstack([state.sticks[:, kept], sticks]),
+        ids=np.append(state.ids[kept], state.next_id + np.arange(n_new)),
+        next_id=state.next_id + n_new,
     )
