@@ -171,20 +171,16 @@ class GrowingOnlineEM(HDPMethod):
         n_spare = state.n_spare
         while True:
             prior = state.proportions.with_spare(*new_shares(state, n_spare, update))
-            topics = self._gathered(state, batch, prior, update, workers)
-            counts = self.inference(batch, topics, prior, keys, workers, with_prior_statistics=True)
+            words, n_more = state.words, len(prior) - state.words.n_topics
+            if n_more > 0:  # topics without tokens
+                words = of_topics(words, slice(None), n_spare=n_more)
+            topics = probabilities(words, update.total_samples, state.topic_word_prior)
+            gathered = gathered_topics(topics, batch, prior, state, update, workers)
+            counts = self.inference(batch, gathered, prior, keys, workers, with_prior_statistics=True)
             reaches_last = len(prior) - 1 in counts.drawn_topics()
             if self.max_births is not None or not reaches_last or n_spare >= MOST_BIRTHS:
                 return counts
             n_spare = min(2 * n_spare, MOST_BIRTHS)
-
-    def _gathered(self, state, batch, prior, update, workers):
-        """Topic rows of the words of a batch; the prior may have topics more, which have no tokens."""
-        words, n_more = state.words, len(prior) - state.words.n_topics
-        if n_more > 0:
-            words = of_topics(words, slice(None), n_spare=n_more)
-        topics = probabilities(words, update.total_samples, state.topic_word_prior)
-        return gathered_topics(topics, batch, prior, state, update, workers)
 
     # Updates
 

@@ -19,11 +19,11 @@ LEARNED_CONCENTRATIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """What parameters are to be: numbers, or "auto" for those that are learned.
+    """The parameters of a model: numbers, or "auto" for those that are learned.
 
     Attributes
     ----------
-    topic_concentration, doc_concentration, topic_word_prior : of a model
+    topic_concentration, doc_concentration, topic_word_prior : those of the model
     topic_concentration_prior, doc_concentration_prior : shape and rate of Gamma priors
     """
 
@@ -43,7 +43,7 @@ class Parameters:
 
 
 def priors_of_concentrations(model):
-    """The Gamma priors of an estimator, by name; any for a model that learns no concentrations."""
+    """The Gamma priors of an estimator by name. They have no effect if it learns no concentrations."""
     return {f"{name}_prior": getattr(model, f"{name}_prior", (1.0, 1.0)) for name in CONCENTRATIONS}
 
 
