@@ -11,7 +11,7 @@ from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import PRIOR
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval, StrOptions
-from sktopic.hdp._direct_assignment_method import DirectAssignment
+from sktopic.hdp._direct_assignment_method import DirectAssignment, MoveSettings
 from sktopic.hdp._direct_assignment_passes import fit_batch, fit_online
 from sktopic.hdp._direct_assignment_state import DirectAssignmentState
 from sktopic.hdp._document_inference import DocumentInference
@@ -343,6 +343,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
             )
 
     def _method(self):
+        moves = MoveSettings(self.max_splits, CONFIDENCE[self.move_acceptance])
         # Where it is learned with all documents, a larger start ends where the bound is higher.
         start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
@@ -351,8 +352,7 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
             ),
-            max_splits=self.max_splits,
-            confidence=CONFIDENCE[self.move_acceptance] if self.split_merge else None,
+            moves=moves if self.split_merge else None,
             document_start=self.document_start or DEFAULT_START[self.learning_method],
             learning_method=self.learning_method,
         )

@@ -28,6 +28,20 @@ from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, fit_weights, moved
 MOVE_KEY = 0x6D6F7665
 
 
+@dataclass(frozen=True)
+class MoveSettings:
+    """How topics are split and merged.
+
+    Attributes
+    ----------
+    max_splits : topics that a batch may split
+    confidence : standard errors by which the gain of a move has to be above zero
+    """
+
+    max_splits: int
+    confidence: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class DirectAssignment(HDPMethod):
     """Direct assignment trained on mini-batches.
@@ -36,17 +50,14 @@ class DirectAssignment(HDPMethod):
     ----------
     inference : DocumentInference
     word_prior_start : topic_word_prior before it is learned
-    max_splits : topics that a batch may split
-    confidence : standard errors by which the gain of a move has to be above zero, or None: topics are neither
-        split nor merged
+    moves : MoveSettings, or None: topics are neither split nor merged
     document_start : 'cold', 'warm' or 'better', where inference starts of a document that was seen before
     learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
     """
 
     inference: DocumentInference
     word_prior_start: float
-    max_splits: int
-    confidence: float | None
+    moves: MoveSettings | None
     document_start: str
     learning_method: str
 
@@ -118,8 +129,8 @@ class DirectAssignment(HDPMethod):
         alpha, gamma = state.doc_concentration, state.topic_concentration
         best = fit_weights(found.tokens, state.weights, alpha, gamma, scale, batch.sample_weight)
         state = changed(state, weights=(1.0 - rho) * state.weights + rho * best)
-        if moves is not None and self.max_splits:
-            state, splits = moves.propose_splits(state, found, rho, self.max_splits)
+        if moves is not None and self.moves.max_splits:
+            state, splits = moves.propose_splits(state, found, rho, self.moves.max_splits)
         is_first = state.n_topic_updates == 0
         words = self.rule(state.words, replace(counts, expected=found), rho, is_first, workers)
         state, tokens = changed(state, words=words), found.tokens
@@ -133,14 +144,14 @@ class DirectAssignment(HDPMethod):
     def _moves_by(self, state, batch, scale, update, workers):
         """The Moves by a batch; None if there are none."""
         # Topics are random before, and one document is no sample.
-        if self.confidence is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
+        if self.moves is None or state.n_topic_updates == 0 or (batch.total_weight < 2 and scale > 1.0):
             return None
         key = combine_keys(state.seed, MOVE_KEY, update.number)
-        return Moves(self.inference, scale, self.confidence, key, workers)
+        return Moves(self.inference, scale, self.moves.confidence, key, workers)
 
     def work(self, state, counts, update):
         work = self.work_without_moves(state, counts, update)
-        return work if self.confidence is None else work + moves_work(counts.expected, state.words.n_features)
+        return work if self.moves is None else work + moves_work(counts.expected, state.words.n_features)
 
     def work_without_moves(self, state, counts, update):
         """Operations of an update in which topics stay what they are, roughly."""

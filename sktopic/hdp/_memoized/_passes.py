@@ -81,8 +81,8 @@ def memoized_training(run):
     settings = MemoizedSettings(
         infer=method.inference.with_bound(),
         document_start=method.document_start,
-        moves=method.confidence is not None,
-        splits=method.confidence is not None and method.max_splits > 0,
+        moves=method.moves is not None,
+        splits=method.moves is not None and method.moves.max_splits > 0,
     )
     key = combine_keys(state.seed, MEMOIZED_KEY, state.n_updates)
     return MemoizedTraining(MemoizedCorpus(topics, summaries, method.parameters), settings, key, run.workers)
