@@ -14,9 +14,8 @@ from scipy.special import gammaln
 
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import CollapsedGibbsHDP, _collapsed_method
-from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint
-from sktopic.hdp._collapsed_state import named_topics
-from sktopic.hdp._concentrations import draw_concentration
+from sktopic.hdp._collapsed_method import CollapsedHDP, draw_weights, log_joint, named_topics
+from sktopic.hdp._parameters import draw_concentration
 from sktopic.hdp._restaurants import Restaurants
 
 from .conftest import all_attributes
@@ -204,7 +203,7 @@ def test_trace_is_the_joint_probability(sampler):
     for _ in range(3):
         state = sweep(method, state, call)
         document, used = entries_of(call.documents)
-        topic, tables = (call.documents.entries[name][used] for name in ("topic", "tables"))
+        topic, tables = (call.documents.lists.entries[name][used] for name in ("topic", "tables"))
         seated = dict(zip(zip(document.tolist(), topic.tolist()), tables.tolist()))
         given = 0.3, state.topic_concentration, state.doc_concentration, 25
         expected = log_joint_by_seating(call.documents, len(state.ids), call.documents.z, seated, *given)
@@ -322,7 +321,7 @@ def replaced(method, state, counts, z, words, call):
     n_tables = np.ones((3, len(state.ids)), dtype=np.int32)
     if call is not None:
         document, used = entries_of(call.documents)
-        entries = call.documents.entries[used]
+        entries = call.documents.lists.entries[used]
         n_tables[document, entries["topic"]] = entries["tables"]
     for array in (state.words.store, state.words.totals, state.tables):
         array[:] = 0.0
@@ -334,7 +333,7 @@ def replaced(method, state, counts, z, words, call):
     assigned[places] = z
     call.documents.assign(assigned)
     document, used = entries_of(call.documents)
-    entries = call.documents.entries
+    entries = call.documents.lists.entries
     entries["tables"][used] = n_tables[document, entries["topic"][used]]
     call.before.recount(state.words, [call.documents])
     state = replace(state, tables=call.documents.tables(len(state.ids)))
@@ -344,7 +343,7 @@ def replaced(method, state, counts, z, words, call):
 def entries_of(documents):
     """Document and place of each entry in use of the documents' lists."""
     used = np.flatnonzero(documents.used())
-    return np.searchsorted(documents.list_start, used, side="right") - 1, used
+    return np.searchsorted(documents.lists.list_start, used, side="right") - 1, used
 
 
 @pytest.mark.parametrize(("n_tables", "sizes"), [(3, [7]), (9, [4, 4, 1, 12]), (1, [1])])

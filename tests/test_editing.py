@@ -18,8 +18,8 @@ from sktopic._estimators._editing import TopicEdit
 from sktopic._training import _swept_counts
 from sktopic.datasets import make_bars
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP, TruncationFreeHDP
-from sktopic.hdp._batch_chain import best_sticks, edited_sticks
 from sktopic.hdp._restaurants import SAMPLERS
+from sktopic.hdp._truncation_free_method import best_sticks, edited_sticks
 from sktopic.inspection import name_topics
 from sktopic.lda import (
     CollapsedGibbsLDA,
@@ -167,7 +167,7 @@ def test_sticks_are_those_of_the_tables_left():
         (TopicEdit.merging(5, [[3, 1, 0]]), [3.0, 7.5, 0.0]),
         (TopicEdit.dropping(5, [2]), [5.0, 0.5, 2.0, 0.0]),
     ]:
-        assert_allclose(edited_sticks(best_sticks(tables, 1.5), edit), best_sticks(np.array(wanted), 1.5))
+        assert_allclose(edited_sticks(edit, best_sticks(tables, 1.5)), best_sticks(np.array(wanted), 1.5))
 
 
 def test_averages_can_be_dropped_but_not_merged():

@@ -13,11 +13,13 @@ from sklearn.base import clone
 
 import sktopic
 from sktopic._documents._matrices import DocumentReader
+from sktopic._kernels._groups import SweepSettings
 from sktopic._topics._word_counts import WordCounts
 from sktopic.datasets import make_bars
 from sktopic.hdp import HybridHDP, _kept_topics, _split_merge_topics
-from sktopic.hdp._corpus_chain import ChainPrior, CorpusChain
-from sktopic.hdp._hybrid_state import divided_columns, edited_columns
+from sktopic.hdp._corpus_chain import CorpusChain
+from sktopic.hdp._hybrid_topics import divided_columns
+from sktopic.hdp._restaurants import SAMPLERS
 from sktopic.hdp._split_merge_topics import MOVE_WORK, SplitMergeTopics
 from sktopic.hdp._window import TopicTokens
 from sktopic.hdp._window_moves import Judge, WindowMoves
@@ -92,14 +94,14 @@ def test_what_is_stored_are_the_last_draws_of_all_tokens(monkeypatch):
         assert_array_equal(state.words.store, counts)
         assert_array_equal(state.words.totals, counts.sum(axis=0))
         assert_allclose(state.root.tables * 300, chain.tables, rtol=1e-12)
-        lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.n_entries)]
+        lists = [range(a, a + k) for a, k in zip(chain.documents.clump_indptr, chain.lists.n_entries)]
         for document, places in enumerate(lists):
             own = chain.z[slice(*chain.documents.clump_indptr[document : document + 2])]
-            entries = chain.entries[places]
+            entries = chain.lists.entries[places]
             assert dict(zip(entries["topic"], entries["clumps"])) == dict(
                 zip(*np.unique(own, return_counts=True))
             )
-        entries = chain.entries[[place for places in lists for place in places]]
+        entries = chain.lists.entries[[place for places in lists for place in places]]
         assert_array_equal(np.bincount(entries["topic"], entries["tables"], n), chain.tables)
         history = state.move_history
         if n_looks and len(history) > n_looks[-1]:
@@ -219,6 +221,17 @@ def test_shares_of_tokens_leave_no_count_below_zero():
     assert model._state.words.store.min() >= 0.0 and model._state.words.totals.min() >= 0.0
 
 
+def settings_of(b0, b1, eta):
+    return SweepSettings(
+        sampler=SAMPLERS["table_indicator"],
+        common=0,
+        topic_concentration=b0,
+        doc_concentration=b1,
+        topic_word_prior=eta,
+        n_features=3,
+    )
+
+
 def test_a_document_is_drawn_from_its_conditional_given_all_others():
     X = csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]]))
     b0, b1, eta = 1.5, 0.8, 0.5
@@ -227,16 +240,16 @@ def test_a_document_is_drawn_from_its_conditional_given_all_others():
     chain.seat(np.full(40, 0.1), 0)
     statistics.store[:] = chain.counts(3, 40)
     statistics.totals[:] = statistics.store.sum(axis=0)
-    prior = ChainPrior(topic_concentration=b0, doc_concentration=b1, topic_word_prior=eta, n_features=3)
-    own = chain.entries[chain.documents.clump_indptr[2] :][: chain.n_entries[2]]
+    settings = settings_of(b0, b1, eta)
+    own = chain.lists.entries[chain.documents.clump_indptr[2] :][: chain.lists.n_entries[2]]
     others = chain.tables[:2] - np.bincount(own["topic"], own["tables"], 2)
     counts = statistics.store[:, :2].copy()
     counts[[0, 1], chain.z[-2:]] -= 1.0
     reader, rows, found, n = DocumentReader(X), np.array([2]), Counter(), 6000
     for key in range(n):
-        visit = chain.visit(reader.batch(rows), rows, statistics, prior, n_sweeps=2, key=key)
+        visit = chain.visit(reader.batch(rows), rows, statistics, settings, n_sweeps=2, key=key)
         chain.take(visit)
-        statistics.store[visit.words], statistics.totals[:] = visit.counts, visit.totals
+        statistics.store[visit.words], statistics.totals[:] = visit.topics.counts, visit.topics.totals
         first, second = visit.z.tolist()
         found[min(first, 2), min(second, 2), first == second] += 1
     expected = pair_probabilities(counts, others, b0, b1, eta)
@@ -265,7 +278,7 @@ def pair_probabilities(counts, tables, b0, b1, eta):
 def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
     b0, b1, eta = 1.5, 0.8, 0.5
     chain = CorpusChain(csr_array(np.array([[3.0, 0, 1], [0, 2, 2], [1, 1, 0]])))
-    prior = ChainPrior(topic_concentration=b0, doc_concentration=b1, topic_word_prior=eta, n_features=3)
+    settings = settings_of(b0, b1, eta)
     start, found = chain.documents.clump_indptr[2], Counter()
     states = [(i, j, m) for i in range(3) for j in range(4) for m in (1, 2)[: 1 + (i == j)]]
     for first, second, n_tables in states:
@@ -273,10 +286,10 @@ def test_the_joint_probability_of_a_chain_is_that_of_its_conditionals():
             continue
         chain.z[:] = [0, 0, 0, 1, 1, 1, 1, 1, first, second]
         chain.seat(np.full(4, 1e-9), 0)  # one table for each topic of a document
-        own = chain.entries[start : start + chain.n_entries[2]]
+        own = chain.lists.entries[start : start + chain.lists.n_entries[2]]
         chain.tables[own["topic"]] += n_tables - 1
         own["tables"] = n_tables
-        log_p = chain.log_joint(chain.counts(3, 4), prior)
+        log_p = chain.log_joint(chain.counts(3, 4), settings)
         found[first, min(second, 2), first == second] += np.exp(log_p)
     others = np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 3.0]])  # one table in each document
     expected = pair_probabilities(others, np.array([1.0, 2.0]), b0, b1, eta)
@@ -305,9 +318,9 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
         return state.words.store.sum(axis=1) * state.words.scale, state.root.tables.sum()
 
     def watched(function):
-        def call(state, change):
-            after = function(state, change)
-            dropped = function is edited_columns and (change.into < 0).any()
+        def call(*arguments):
+            after, (state, change) = function(*arguments), arguments[-2:]
+            dropped = function is not divided_columns and (change.into < 0).any()
             if after.words.n_topics != state.words.n_topics and not dropped:
                 changes.append((sums(state), sums(after)))
                 assert_allclose(after.words.store.sum(axis=0), after.words.totals, rtol=1e-12)
@@ -316,8 +329,8 @@ def test_moves_keep_the_sums_of_what_is_stored(monkeypatch):
 
         return call
 
-    for function in (edited_columns, divided_columns):
-        monkeypatch.setattr(_split_merge_topics, function.__name__, watched(function))
+    monkeypatch.setattr(_split_merge_topics, "divided_columns", watched(divided_columns))
+    monkeypatch.setattr(SplitMergeTopics, "edited_columns", watched(SplitMergeTopics.edited_columns))
     make_model(30).partial_fit(bars().data)
     assert len(changes) >= 2
     for before, after in changes:

@@ -15,14 +15,20 @@ from sktopic.hdp._memoized._corpus import MemoizedCorpus, Visit
 from sktopic.hdp._memoized._merges import Delete, PairSizes, TrackedMerges
 from sktopic.hdp._memoized._splits import Proposal, TrackedSplits
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics
-from sktopic.hdp._shared_parameters import SharedParameters
+from sktopic.hdp._parameters import Parameters
 from tests.conftest import set_attribute
 from tests.reference import memoized as reference
 
 CORPUS = make_lda_documents(60, n_features=25, n_components=4, mean_length=30, random_state=0)
 X = sp.csr_array(CORPUS.data, dtype=np.float64)
 BARS = make_bars(200, random_state=0)
-LEARNED = SharedParameters("auto", "auto", 0.1, 0.1, (1.0, 1.0), (1.0, 1.0))
+LEARNED = Parameters(
+    topic_concentration="auto",
+    doc_concentration="auto",
+    topic_word_prior=0.1,
+    topic_concentration_prior=(1.0, 1.0),
+    doc_concentration_prior=(1.0, 1.0),
+)
 
 
 def make_model(n_components=5, **params):

@@ -17,9 +17,8 @@ from sktopic._topics._prior import PRIOR_INERTIA
 from sktopic._topics._word_counts import N_PARTS, WordCounts, no_average
 from sktopic._training import _minibatches
 from sktopic.datasets import make_bars, make_lda_documents
-from sktopic.hdp import OnlineEMHDP, _growing_prior, _online_em_method
-from sktopic.hdp._growing_prior import GrowingPrior
-from sktopic.hdp._online_em_method import GrowingOnlineEM
+from sktopic.hdp import OnlineEMHDP, _online_em_method
+from sktopic.hdp._online_em_method import GrowingOnlineEM, GrowingPrior
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import online_em_hdp as reference
 
@@ -128,8 +127,8 @@ def test_statistics_and_proportions_move_as_printed(monkeypatch):
     changed = replace(model._state, words=words, ids=np.arange(4), proportions=GrowingPrior(alpha, old))
     model._state = model._method().reported(changed)
     before = store * words.scale
-    monkeypatch.setattr(_growing_prior, "TOL", 1e-12)
-    monkeypatch.setattr(_growing_prior, "MAX_ITER", 1000)
+    monkeypatch.setattr(_online_em_method, "TOL", 1e-12)
+    monkeypatch.setattr(_online_em_method, "MAX_ITER", 1000)
     # No topic to come: nothing is drawn to it.
     monkeypatch.setattr(GrowingPrior, "left", lambda self, concentration: 0.0)
     dense = np.zeros((30, 25))

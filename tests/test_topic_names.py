@@ -20,7 +20,8 @@ from sktopic.hdp import (
     HybridHDP,
     OnlineEMHDP,
     OnlineVariationalHDP,
-    _minibatch_method,
+    _hybrid_topics,
+    _online_variational_method,
 )
 from sktopic.inspection import name_topics, topics_over_time
 from sktopic.lda import CollapsedGibbsLDA, OnlineEMLDA
@@ -151,9 +152,8 @@ def test_names_stay_with_topics_that_come_and_go(monkeypatch, cls, after):
     name_topics(model, NAMES)
 
     def let_be_in_use(columns):
-        monkeypatch.setattr(
-            _minibatch_method, "columns_in_use", lambda state, unit: np.isin(range(4), columns)
-        )
+        for module in (_online_variational_method, _hybrid_topics):
+            monkeypatch.setattr(module, "columns_in_use", lambda state: np.array(columns))
         model._state = model._method().reported(model._state)
 
     let_be_in_use([1, 3])

@@ -10,11 +10,12 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 from sktopic._documents._matrices import DocumentReader
+from sktopic._kernels._groups import SweepSettings
 from sktopic._topics._word_count_views import expected_counts
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.hdp import TruncationFreeHDP, _truncation_free_method
-from sktopic.hdp._batch_chain import BatchChain, ChainPrior, KnownTopics, best_sticks, scaled_sticks
-from sktopic.hdp._truncation_free_method import TruncationFree
+from sktopic.hdp._restaurants import SAMPLERS
+from sktopic.hdp._truncation_free_method import BatchChain, TruncationFree, best_sticks, scaled_sticks
 from tests.kernels.test_hdp_gibbs import EXACT, assert_law_is_that_of_the_golden_posterior
 from tests.kernels.tools import assert_within, for_each_seed
 from tests.reference import truncation_free as reference
@@ -36,8 +37,15 @@ def chain_of(dense, counts=None, sticks=None, gamma=0.7, alpha=1.3, eta=0.2, tot
     counts = np.zeros((batch.n_words, 0)) if counts is None else np.asarray(counts, dtype=np.float64)
     sticks = np.zeros((2, counts.shape[1])) if sticks is None else np.asarray(sticks, dtype=np.float64)
     totals = counts.sum(axis=0) if totals is None else np.asarray(totals, dtype=np.float64)
-    prior = ChainPrior(gamma, alpha, eta, n_features=dense.shape[1])
-    return BatchChain(batch, KnownTopics(counts, totals, sticks), prior)
+    settings = SweepSettings(
+        sampler=SAMPLERS["direct_assignment"],
+        common=0,
+        topic_concentration=gamma,
+        doc_concentration=alpha,
+        topic_word_prior=eta,
+        n_features=dense.shape[1],
+    )
+    return BatchChain(batch, counts, totals, sticks, settings)
 
 
 # Updates
@@ -67,7 +75,7 @@ def test_updates_are_those_in_print(monkeypatch):
             return after
         counts = batch_counts.expected
         tokens = np.zeros((len(counts.tables), 25))
-        tokens[:, batch_counts.words] = counts.tokens.counts.T / 3
+        tokens[:, batch_counts.words] = counts.counts.T / 3
         rho = 1.0 if first else self.steps(after.n_topic_updates)
         given = rho, update.total_samples / batch_counts.n_documents, 0.05, 50.0
         lam, a, b = reference.update(lam, a, b, tokens, counts.tables, *given)
@@ -88,7 +96,7 @@ def test_updates_are_those_in_print(monkeypatch):
     means = model.topic_word_posterior_ / model.topic_word_posterior_.sum(axis=1, keepdims=True)
     assert_allclose(model.components_, means, rtol=1e-10)
     assert len({len(counts.tables) for counts in seen}) > 2
-    share = sum(counts.tokens.counts.sum() for counts in seen) / (3 * 5 * X.sum())
+    share = sum(counts.counts.sum() for counts in seen) / (3 * 5 * X.sum())
     assert 0.9 < share <= 1.0  # but for topics that end with their batch
 
 
@@ -120,7 +128,7 @@ def test_batch_without_a_past_has_the_exact_posterior(seed):
     z, tables = np.empty((20_000, 6), dtype=int), np.empty(20_000)
     for i in range(20_000):
         chain.sweep((seed << 32) + i, counted=False)
-        z[i], tables[i] = documents.z[place], chain.columns.tables.sum()
+        z[i], tables[i] = documents.z[place], chain.tables.sum()
     assert_law_is_that_of_the_golden_posterior(z, tables)
 
 
@@ -172,12 +180,12 @@ def test_sticks_have_their_beta_laws():
     """Of two known topics and two new ones, given tables."""
     chain = chain_of(np.ones((1, 3)), np.ones((3, 2)), [[2.0, 3.0], [5.0, 4.0]])
     chain.assign_at_random(2, 0)
-    chain.columns.tables[:5] = [4.0, 0.0, 2.0, 0.0, 1.0]
+    chain.tables[:5] = [4.0, 0.0, 2.0, 0.0, 1.0]
     rng = np.random.RandomState(0)
     drawn = [chain.draw_weights(rng) for _ in range(4000)]
     weights = np.array([np.append(w[[0, 1, 2, 4]], rest) for w, rest in drawn]) / 1.3
     assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
-    assert not np.any(np.array([w for w, _ in drawn])[:, [3, *range(5, len(chain.columns.tables))]])
+    assert not np.any(np.array([w for w, _ in drawn])[:, [3, *range(5, len(chain.tables))]])
     sticks = weights[:, :4] / (1.0 - np.cumsum(weights, axis=1)[:, :4] + weights[:, :4])
     a, b = np.array([6.0, 3.0, 2.0, 1.0]), np.array([8.0, 7.0, 1.7, 0.7])
     assert_within(sticks, a / (a + b), 4)
@@ -193,12 +201,12 @@ def test_topics_that_end_in_a_batch_leave_nothing():
         live = chain.live()
         tokens = np.bincount(chain.documents.z, minlength=len(live))
         assert_array_equal(tokens > 0, live)
-        assert_array_equal(chain.columns.totals, tokens)
-        assert_array_equal(chain.columns.counts.sum(axis=0), tokens)
-        assert not np.any(chain.columns.summed[:, ~live])
+        assert_array_equal(chain.topics.totals, tokens)
+        assert_array_equal(chain.topics.counts.sum(axis=0), tokens)
+        assert not np.any(chain.summed[:, ~live])
         sizes.append(live.sum())
     result = chain.result(6)
-    assert result.tokens.counts.shape[1] == len(result.tables) == sizes[-1]
+    assert result.counts.shape[1] == len(result.tables) == sizes[-1]
     assert len(set(sizes)) > 1
     assert np.all(result.tables > 0)
 
@@ -227,9 +235,9 @@ def test_a_batch_weighs_its_tables_against_those_of_as_many_documents(monkeypatc
         tables = seen[-1] * 30 / total
         sticks = []
 
-        def chain(batch, known, prior, sticks=sticks):
-            sticks.append(known.sticks)
-            return BatchChain(batch, known, prior)
+        def chain(*arguments, seen=sticks, **named):
+            seen.append(named["sticks"])
+            return BatchChain(*arguments, **named)
 
         with monkeypatch.context() as patch:
             patch.setattr(_truncation_free_method, "BatchChain", chain)

@@ -12,9 +12,8 @@ from sktopic._estimators._sampler_estimator import SamplerEstimator
 from sktopic._inference import GibbsInference
 from sktopic._runtime._compat import Interval, StrOptions
 from sktopic._typing import FloatArray, IntArray
-from sktopic.hdp._collapsed_method import CollapsedHDP
-from sktopic.hdp._collapsed_state import CollapsedHDPState
-from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, check_concentration_priors
+from sktopic.hdp._collapsed_method import CollapsedHDP, CollapsedHDPState
+from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS, check_concentration_priors, parameters_of
 from sktopic.hdp._restaurants import SAMPLERS
 
 # Each may need a spare column for a topic.
@@ -237,11 +236,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
         return CollapsedHDP(
             n_components=self.n_components,
             sampler=self.sampler,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_concentration_prior=self.topic_concentration_prior,
-            doc_concentration_prior=self.doc_concentration_prior,
-            topic_word_prior=self.topic_word_prior,
+            parameters=parameters_of(self, 0.05),
             n_proposals=int(self.n_proposals) if self.split_merge else 0,
             components_init=self.components_init,
             schedule=self._schedule(),

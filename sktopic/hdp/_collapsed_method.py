@@ -12,15 +12,24 @@ from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._groups import RootTopics
 from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._state._fields import edited, grown
+from sktopic._runtime._arrays import columns_of
+from sktopic._state._fields import State, array, count, edited, grown, number, part, total
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_topics
 from sktopic._topics._word_count_views import probabilities
 from sktopic._topics._word_counts import WordCounts
 from sktopic._training._sweeps import ASSIGNMENT_KEY, Chain, Schedule
 from sktopic._training._swept_counts import CountsBefore, initial_topics
-from sktopic.hdp._collapsed_state import Call, CollapsedHDPState, arranged, named_topics
-from sktopic.hdp._concentrations import NAMES, draw_concentration
-from sktopic.hdp._restaurants import SAMPLERS, SPARE, TABLE_KEY, WEIGHT_KEY, Restaurants, generator_of, padded
+from sktopic.hdp._parameters import Parameters, draw_concentration
+from sktopic.hdp._restaurants import (
+    SMALLEST_WEIGHT,
+    SPARE,
+    TABLE_KEY,
+    WEIGHT_KEY,
+    Restaurants,
+    generator_of,
+    padded,
+    sweep_settings,
+)
 from sktopic.hdp._root import log_root
 
 # Tell the streams of one seed apart.
@@ -28,11 +37,112 @@ CONCENTRATION_KEY = 0x636F6E63
 SPLIT_MERGE_KEY = 0x73706C6974
 # Words in fewer documents do not gain from alias tables.
 COMMON = 64
-DEFAULT_TOPIC_WORD_PRIOR = 0.05
 # Restricted sweeps before a split is proposed.
 LAUNCH_SWEEPS = 4
-# Weights of topics at the root are no less: tiny concentrations make gamma variates that underflow.
-SMALLEST_WEIGHT = 1e-290
+
+
+def _ids_left(edit, ids):
+    return edit.left(ids, gone=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class CollapsedHDPState(State):
+    """Tokens and tables of topics, in columns of which some are free.
+
+    Attributes
+    ----------
+    words : WordCounts, in tokens
+    tables : (n_columns,) float64, tables of each topic
+    ids : (n_columns,) identities of topics; -1 in free columns
+    next_id : identity of the next topic
+    lengths : (2, n_lengths) the numbers of tokens that documents have, and how many documents have each
+    dropped_tables : number of tables of dropped topics, whose tokens are in ``lengths`` for ever
+    topic_concentration, doc_concentration : b0 and b1
+    topic_word_prior : parameter of the topics' symmetric Dirichlet prior
+    chain : Chain
+    n_components_trace : (n_evaluations,) numbers of topics
+    """
+
+    words: WordCounts = part(WordCounts)
+    tables: np.ndarray = array(np.float64, "topics", merge=total)
+    ids: np.ndarray = array(np.int64, "topics", merge=_ids_left)
+    next_id: int = count()
+    lengths: np.ndarray = array(np.int64, 2, None)
+    dropped_tables: float = number()
+    topic_concentration: float = number()
+    doc_concentration: float = number()
+    topic_word_prior: float = number()
+    chain: Chain = part(Chain)
+    n_components_trace: np.ndarray = array(np.int64, None)
+
+    @property
+    def columns(self):
+        """The columns of topics, in the order of their ids; without any, one that is empty."""
+        used = np.flatnonzero(self.ids >= 0)
+        if not len(used):
+            return np.zeros(1, dtype=np.int64)
+        return used[np.argsort(self.ids[used])]
+
+    @property
+    def topic_weights(self):
+        """Expected weights of topics at the root given the tables."""
+        # A corpus without words has the one topic of a first table.
+        tables = np.maximum(self.tables[self.columns], 1.0)
+        return tables / (tables.sum() + self.topic_concentration)
+
+
+@dataclass
+class Call:
+    """The documents of one call of fit or partial_fit.
+
+    Attributes
+    ----------
+    documents : Restaurants
+    before : CountsBefore
+    tables_before : (n_columns,) tables that earlier documents have
+    exact : whether adding and removing tokens rounds nothing
+    """
+
+    documents: Restaurants
+    before: CountsBefore
+    tables_before: np.ndarray
+    exact: bool
+
+    @property
+    def n_documents(self):
+        return len(self.documents.n_customers)
+
+
+def arranged(state, call, kept, size):
+    """The state with the topics in some columns only, in that order, and size columns; and so the call."""
+    position = np.full(len(state.ids), -1, dtype=np.int32)
+    position[kept] = np.arange(len(kept))
+    n_spare = size - len(kept)
+    before = call.before
+    call.before = CountsBefore(
+        words=before.words,
+        counts=columns_of(before.counts, kept, size),
+        totals=padded(before.totals[kept], size),
+    )
+    call.tables_before = padded(call.tables_before[kept], size)
+    call.documents.rename(position)
+    return replace(
+        state,
+        words=of_topics(state.words, kept, n_spare=n_spare),
+        tables=padded(state.tables[kept], size),
+        ids=np.concatenate([state.ids[kept], np.full(n_spare, -1)]),
+    )
+
+
+def named_topics(state):
+    """The state with an identity for each new topic, and nothing in the columns of those that are gone."""
+    used = state.tables > 0
+    new = used & (state.ids < 0)
+    n_new = int(new.sum())
+    state.ids[new] = np.arange(state.next_id, state.next_id + n_new)
+    state.ids[~used] = -1
+    state.words.totals[~used] = 0.0
+    return replace(state, next_id=state.next_id + n_new)
 
 
 def draw_weights(state, generator):
@@ -75,11 +185,7 @@ class CollapsedHDP:
 
     n_components: int
     sampler: str
-    topic_concentration: Any
-    doc_concentration: Any
-    topic_concentration_prior: tuple
-    doc_concentration_prior: tuple
-    topic_word_prior: float | None
+    parameters: Parameters
     n_proposals: int
     components_init: Any
     schedule: Schedule
@@ -89,10 +195,8 @@ class CollapsedHDP:
     def start(self, n_features, seed):
         """The state before the first document."""
         size = -(-(int(self.n_components) + 1) // SPARE) * SPARE
-        (topic_shape, topic_rate), (doc_shape, doc_rate) = (
-            self.topic_concentration_prior,
-            self.doc_concentration_prior,
-        )
+        topic_shape, topic_rate = self.parameters.topic_concentration_prior
+        doc_shape, doc_rate = self.parameters.doc_concentration_prior
         return self.adopted(
             CollapsedHDPState(
                 words=WordCounts.empty(n_features, size),
@@ -103,7 +207,7 @@ class CollapsedHDP:
                 dropped_tables=0.0,
                 topic_concentration=topic_shape / topic_rate,
                 doc_concentration=doc_shape / doc_rate,
-                topic_word_prior=DEFAULT_TOPIC_WORD_PRIOR,
+                topic_word_prior=1.0,
                 chain=Chain.begun(seed),
                 n_components_trace=np.empty(0, dtype=np.int64),
             )
@@ -114,13 +218,7 @@ class CollapsedHDP:
 
     def adopted(self, state):
         """The state with the present parameters; concentrations that are sampled stay what they are."""
-        given = self.topic_word_prior
-        concentrations = {name: getattr(self, name) for name in NAMES}
-        return replace(
-            state,
-            topic_word_prior=DEFAULT_TOPIC_WORD_PRIOR if given is None else float(given),
-            **{name: float(value) for name, value in concentrations.items() if value != "auto"},
-        )
+        return self.parameters.adopted(state)
 
     def topics(self, state):
         """TopicProbabilities."""
@@ -205,14 +303,7 @@ class CollapsedHDP:
         if len(state.ids) > 4 * (len(used) + SPARE):
             state = arranged(state, call, used, -(-(len(used) + SPARE) // SPARE) * SPARE)
         key = state.chain.sweep_key()
-        if self.sampler == "direct_assignment":
-            state = self._swept_by_weights(state, call, key)
-        else:
-            call.documents.weigh(indicators=True)
-            state, tables = self._swept_cells(
-                state, call, state.tables.copy(), state.topic_concentration, key
-            )
-            state = replace(state, tables=tables)
+        state = self._swept_tokens(state, call, key)
         if self.n_proposals:
             state = self._split_and_merged(state, call, combine_keys(key, SPLIT_MERGE_KEY))
         if not call.exact:  # count anew what adding and removing has rounded
@@ -220,37 +311,22 @@ class CollapsedHDP:
         state = named_topics(state)
         return self._with_concentrations(state, generator_of(key, CONCENTRATION_KEY))
 
-    def _swept_by_weights(self, state, call, key):
-        """Direct assignment: weights of topics, then topics of tokens, then tables."""
-        call.documents.weigh(indicators=False)
-        root, rest = draw_weights(state, generator_of(key, WEIGHT_KEY))
-        state, root = self._swept_cells(state, call, root, rest, key)
-        return seated(state, call, root, key)
-
-    def _swept_cells(self, state, call, root, rest, key):
-        """The state with topics of all tokens drawn, in columns that are added if none is free; and the root.
-
-        root, rest : what the root tells of topics and of new ones, not normalised: tables and b0, or b1 times
-            their weights under direct assignment
-        """
-        settings = {
-            "sampler": SAMPLERS[self.sampler],
-            "common": COMMON,
-            "topic_concentration": state.topic_concentration,
-            "doc_concentration": state.doc_concentration,
-            "topic_word_prior": state.topic_word_prior,
-            "n_features": len(state.words.store),
-        }
-
-        def arrays():
-            return {"counts": state.words.store, "totals": state.words.totals, "ids": state.ids}
-
-        def extend(size):
-            nonlocal state
-            state = arranged(state, call, np.arange(len(state.ids)), size)
-
-        root, _ = call.documents.sweep(arrays, root, rest, settings, key, extend)
-        return state, root
+    def _swept_tokens(self, state, call, key):
+        """The state with topics drawn for all tokens, in columns that are added if none is free."""
+        if self.sampler == "direct_assignment":
+            root, rest = draw_weights(state, generator_of(key, WEIGHT_KEY))
+        else:  # what the root tells of topics and of new ones, not normalised
+            root, rest = state.tables.copy(), state.topic_concentration
+        call.documents.weigh(indicators=self.sampler != "direct_assignment")
+        topics = RootTopics(state.words.store, state.words.totals, root, state.ids)
+        topics = call.documents.sweep(topics, rest, sweep_settings(state, self.sampler, COMMON), key)
+        if len(topics.root) > len(root):
+            state = arranged(state, call, np.arange(len(root)), len(topics.root))
+            words = replace(state.words, store=topics.counts, totals=topics.totals)
+            state = replace(state, words=words, ids=topics.ids)
+        if self.sampler == "direct_assignment":
+            return seated(state, call, topics.root, key)
+        return replace(state, tables=topics.root)
 
     def _split_and_merged(self, state, call, key):
         """The state after proposals to split and merge topics that no earlier document has."""
@@ -279,21 +355,21 @@ class CollapsedHDP:
         n_tables, n_topics = state.tables.sum(), np.count_nonzero(state.tables)
         if n_tables == 0:
             return state
-        if self.topic_concentration == "auto":
+        if self.parameters.learns("topic_concentration"):
             drawn = draw_concentration(
                 state.topic_concentration,
-                self.topic_concentration_prior,
+                self.parameters.topic_concentration_prior,
                 n_tables=n_topics,
                 sizes=np.array([n_tables]),
                 times=np.ones(1),
                 generator=generator,
             )
             state = replace(state, topic_concentration=drawn)
-        if self.doc_concentration == "auto":
+        if self.parameters.learns("doc_concentration"):
             sizes, times = state.lengths
             drawn = draw_concentration(
                 state.doc_concentration,
-                self.doc_concentration_prior,
+                self.parameters.doc_concentration_prior,
                 n_tables=n_tables + state.dropped_tables,  # those of documents with these lengths
                 sizes=sizes,
                 times=times,

@@ -1,43 +1,19 @@
 """Collapsed Gibbs sampling of a corpus, some documents at a time: the topics that all its tokens have now."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._token_counts import are_whole, log_rising
 from sktopic._kernels._documents import clump_bounds
-from sktopic._kernels._groups import TableLists
+from sktopic._kernels._groups import RootTopics, TableLists
 from sktopic._kernels._hdp_gibbs import draw_tables, list_topics, log_seatings
 from sktopic._kernels._rng import combine_keys
-from sktopic._kernels._topic_lists import TOPIC_TABLES
 from sktopic._runtime._arrays import rows_of
-from sktopic.hdp._restaurants import SAMPLERS, Restaurants, padded
+from sktopic.hdp._restaurants import SMALLEST_WEIGHT, Restaurants, empty_lists
 from sktopic.hdp._root import log_root
 from sktopic.hdp._window import Window
-
-# Weights of topics at the root are no less: a kernel divides by them.
-SMALLEST_WEIGHT = 1e-290
-
-
-@dataclass(frozen=True)
-class ChainPrior:
-    """The parameters of the model that is sampled, as of _kernels._hdp_gibbs.sweep_cells."""
-
-    topic_concentration: float
-    doc_concentration: float
-    topic_word_prior: float
-    n_features: int
-
-    @classmethod
-    def of(cls, state):
-        """Those of an HDPState."""
-        return cls(
-            topic_concentration=state.topic_concentration,
-            doc_concentration=state.doc_concentration,
-            topic_word_prior=state.topic_word_prior,
-            n_features=state.words.n_features,
-        )
 
 
 @dataclass
@@ -48,35 +24,18 @@ class Visit:
     ----------
     rows : (n_documents,) which they are
     words : (n_words,) those that they have
-    counts : (n_words, n_columns) tokens of these words in topics, in the whole corpus
-    totals, tables : (n_columns,) tokens and tables of topics, in the whole corpus
-    made : (n_columns,) -1 where the topic was made now, else 0
+    topics : RootTopics, those of the whole corpus: tokens of these words, all tokens, and tables as root; the
+        ids are -1 where a topic was made now, else 0
     clumps : (n_clumps,) where theirs are among those of the corpus
-    z, entries, n_entries : of these documents, as of CorpusChain
+    z, lists : of these documents, as of CorpusChain
     """
 
     rows: np.ndarray
     words: np.ndarray
-    counts: np.ndarray
-    totals: np.ndarray
-    tables: np.ndarray
-    made: np.ndarray
+    topics: RootTopics
     clumps: np.ndarray
     z: np.ndarray
-    entries: np.ndarray
-    n_entries: np.ndarray
-
-    def work(self):
-        return self.counts.size
-
-    def arrays(self):
-        """Those that a sweep changes, by its names."""
-        return {"counts": self.counts, "totals": self.totals, "ids": self.made}
-
-    def extend(self, size):
-        """Let arrays have so many columns."""
-        for name in ("counts", "totals", "tables", "made"):
-            setattr(self, name, padded(getattr(self, name), size))
+    lists: TableLists
 
 
 class CorpusChain:
@@ -90,16 +49,14 @@ class CorpusChain:
     ----------
     documents : DocumentBatch of all of them
     z : (n_clumps,) int32, topic of each clump, document by document
-    entries, n_entries : lists of the topics and tables of documents (see _kernels._topic_lists), which begin
-        where the clumps of the documents do
+    lists : TableLists of the documents
     tables : (n_columns,) float64, all tables of each topic
     """
 
     def __init__(self, X):
         self.documents = DocumentReader(X).batch(np.arange(X.shape[0]))
         self.z = self.documents.unassigned()
-        self.entries = np.zeros(self.documents.n_clumps, dtype=TOPIC_TABLES)
-        self.n_entries = np.zeros(self.documents.n_documents, dtype=np.int32)
+        self.lists = empty_lists(self.documents)
         self.tables = np.empty(0)
 
     @property
@@ -115,10 +72,6 @@ class CorpusChain:
         """(n_documents,) clumps of each document."""
         return np.diff(self.documents.clump_indptr)
 
-    @property
-    def lists(self):
-        return TableLists(self.documents.clump_indptr, self.entries, self.n_entries)
-
     def _clumps_of(self, rows):
         first = self.documents.clump_indptr
         return _ranges(first[rows], first[rows + 1] - first[rows])
@@ -130,7 +83,7 @@ class CorpusChain:
     def seat(self, weights, key):
         """Draw the tables of all documents from their topics; weights (n_columns,) are b1 r of these."""
         documents = self.documents
-        self.n_entries[:], self.tables = 0, np.zeros(len(weights))
+        self.lists.n_entries[:], self.tables = 0, np.zeros(len(weights))
         list_topics(
             cell_document=documents.cell_document(),
             cell_count=documents.cell_count,
@@ -165,21 +118,21 @@ class CorpusChain:
         entry = self._word().astype(np.int64) * n_columns + self.z
         return np.bincount(entry, size, n_features * n_columns).reshape(n_features, n_columns)
 
-    def log_joint(self, counts, prior):
-        """log p(words, topics and tables); counts (n_features, n_columns): tokens; prior : ChainPrior."""
-        beta, b1 = prior.topic_word_prior, prior.doc_concentration
-        total = log_rising(counts, beta) - log_rising(counts.sum(axis=0), beta * prior.n_features)
-        total += log_root(self.tables, prior.topic_concentration) + self.tables.sum() * np.log(b1)
+    def log_joint(self, counts, settings):
+        """log p(words, topics and tables), where counts (n_features, n_columns) are those of `counts`."""
+        beta, b1 = settings.topic_word_prior, settings.doc_concentration
+        total = log_rising(counts, beta) - log_rising(counts.sum(axis=0), beta * settings.n_features)
+        total += log_root(self.tables, settings.topic_concentration) + self.tables.sum() * np.log(b1)
         return total + log_seatings(self.lists) - log_rising(self.lengths(), b1)
 
-    def visit(self, batch, rows, statistics, prior, n_sweeps, key):
+    def visit(self, batch, rows, statistics, settings, n_sweeps, key):
         """Sample the topics of some documents given those of all others; changes nothing.
 
         Parameters
         ----------
         batch, rows : DocumentBatch, and which documents of the corpus these are
         statistics : WordCounts, whose store has the tokens of the corpus
-        prior : ChainPrior
+        settings : SweepSettings
         n_sweeps : sweeps over them
         key : of the streams
 
@@ -188,44 +141,40 @@ class CorpusChain:
         visit : Visit
         """
         clumps = self._clumps_of(rows)
-        documents = replace(Restaurants.of(batch), words=np.arange(batch.n_words, dtype=np.int32))
+        documents = Restaurants.of_words(batch)
         bounds = clump_bounds(batch.cell_count)
         by_word = _ranges(bounds[batch.word_cell], np.diff(bounds)[batch.word_cell])
         documents.z[:] = self.z[clumps][by_word]
-        documents.entries[:], documents.n_entries[:] = self.entries[clumps], self.n_entries[rows]
+        documents.lists.entries[:] = self.lists.entries[clumps]
+        documents.lists.n_entries[:] = self.lists.n_entries[rows]
         documents.weigh(True)
-        visit = Visit(
-            rows=rows,
-            words=batch.words,
+        topics = RootTopics(
             counts=rows_of(statistics.store, batch.words),
             totals=statistics.totals.copy(),
-            tables=self.tables.copy(),
-            made=np.zeros(len(self.tables), dtype=np.int64),
-            clumps=clumps,
-            z=np.empty_like(documents.z),
-            entries=documents.entries,
-            n_entries=documents.n_entries,
+            root=self.tables.copy(),
+            ids=np.zeros(len(self.tables), dtype=np.int64),
         )
-        settings = {**asdict(prior), "sampler": SAMPLERS["table_indicator"], "common": 0}
         for sweep in range(n_sweeps):
-            visit.tables, _ = documents.sweep(
-                visit.arrays,
-                root=visit.tables,
-                rest=prior.topic_concentration,
-                settings=settings,
-                key=combine_keys(key, sweep),
-                extend=visit.extend,
-            )
-        visit.z[by_word] = documents.z
+            topics = documents.sweep(topics, settings.topic_concentration, settings, combine_keys(key, sweep))
         if not are_whole(batch.cell_count):  # adding and removing has rounded
-            for array in (visit.counts, visit.totals):
+            for array in (topics.counts, topics.totals):
                 np.maximum(array, 0.0, out=array)
-        return visit
+        z = np.empty_like(documents.z)
+        z[by_word] = documents.z
+        return Visit(
+            rows=rows,
+            words=batch.words,
+            topics=topics,
+            clumps=clumps,
+            z=z,
+            lists=documents.lists,
+        )
 
     def take(self, visit):
         """Let the documents of a visit have the topics that it has found."""
-        self.z[visit.clumps], self.entries[visit.clumps] = visit.z, visit.entries
-        self.n_entries[visit.rows], self.tables = visit.n_entries, visit.tables
+        self.z[visit.clumps], self.tables = visit.z, visit.topics.root
+        self.lists.entries[visit.clumps] = visit.lists.entries
+        self.lists.n_entries[visit.rows] = visit.lists.n_entries
 
 
 def _ranges(first, lengths):

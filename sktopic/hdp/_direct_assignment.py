@@ -11,17 +11,13 @@ from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import PRIOR
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval, StrOptions
-from sktopic._topics._word_count_views import priors_of
-from sktopic._training._step_size import StepSize
-from sktopic._typing import FloatArray
-from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS
 from sktopic.hdp._direct_assignment_method import DirectAssignment, MoveSettings
 from sktopic.hdp._direct_assignment_passes import fit_batch, fit_online
 from sktopic.hdp._direct_assignment_state import DirectAssignmentState
 from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._estimator import MinibatchHDPEstimator
+from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._memoized._training import add_memoized, fit_memoized
-from sktopic.hdp._shared_parameters import SharedParameters
+from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 
 # Standard errors by which the gain of a move has to be above zero.
 CONFIDENCE = {"significant": 2.0, "any": 0.0}
@@ -263,10 +259,10 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
     }
 
     _state_class = DirectAssignmentState
-    _state: DirectAssignmentState
 
     move_history_ = fitted("move_history")
     training_history_ = fitted("training_history")
+    topic_word_posterior_ = topic_word_posterior
     elbo = elbo
 
     def __init__(
@@ -346,40 +342,19 @@ class DirectAssignmentHDP(MinibatchHDPEstimator):
                 "what it has seen, None is allowed."
             )
 
-    @property
-    def topic_word_posterior_(self) -> FloatArray:
-        model = self._read()
-        state = model._state
-        # Frozen topics have the prior that they were frozen with.
-        priors = priors_of(state.words, state.topic_word_prior, state.in_use)
-        return model.topic_word_counts_ + np.reshape(priors, (-1, 1))
-
     def _method(self):
         moves = MoveSettings(self.max_splits, CONFIDENCE[self.move_acceptance])
+        # Where it is learned with all documents, a larger start ends where the bound is higher.
+        start, default = (0.5, "auto") if self.learning_method == "memoized" else (0.1, 0.1)
         return DirectAssignment(
-            n_components=self.n_components,
+            **self._common_settings(default),
+            word_prior_start=start,
             inference=DocumentInference(
                 self.max_doc_update_iter, self.mean_change_tol, self.topic_expectation
             ),
-            steps=StepSize(self.learning_offset, self.learning_decay),
-            parameters=self._shared_parameters(),
             moves=moves if self.split_merge else None,
             document_start=self.document_start or DEFAULT_START[self.learning_method],
-            components=self.components_init,
             learning_method=self.learning_method,
-        )
-
-    def _shared_parameters(self):
-        # Where it is learned with all documents, a larger start ends where the bound is higher.
-        memoized = self.learning_method == "memoized"
-        start, default = (0.5, "auto") if memoized else (0.1, 0.1)
-        return SharedParameters(
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=default if self.topic_word_prior is None else self.topic_word_prior,
-            word_prior_start=start,
-            topic_concentration_prior=self.topic_concentration_prior,
-            doc_concentration_prior=self.doc_concentration_prior,
         )
 
     def _passes(self):

@@ -7,9 +7,8 @@ import numpy as np
 
 from sktopic._inference import InferenceStep
 from sktopic._kernels._rng import combine_keys
-from sktopic._state._fields import changed, edited
+from sktopic._state._fields import changed
 from sktopic._topics._word_count_views import posterior_bound
-from sktopic._training._minibatch_state import random_words
 from sktopic.hdp._batch_moves import BatchMoves, moves_work
 from sktopic.hdp._direct_assignment_state import (
     PASS,
@@ -21,10 +20,10 @@ from sktopic.hdp._direct_assignment_state import (
     weights_bound,
 )
 from sktopic.hdp._document_inference import DocumentInference
-from sktopic.hdp._hdp_state import MOVE, hdp_at_start, words_in_use
+from sktopic.hdp._hdp_state import MOVE, words_in_use
 from sktopic.hdp._memoized._summaries import after_edit, checked, stored
 from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
-from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, SharedParameters, fit_weights
+from sktopic.hdp._shared_parameters import WEIGHT_ITERATIONS, fit_weights, moved
 
 MOVE_KEY = 0x6D6F7665
 
@@ -50,35 +49,29 @@ class DirectAssignment(HDPMethod):
     Attributes
     ----------
     inference : DocumentInference
-    parameters : SharedParameters
+    word_prior_start : topic_word_prior before it is learned
     moves : MoveSettings, or None: topics are neither split nor merged
     document_start : 'cold', 'warm' or 'better', where inference starts of a document that was seen before
-    components : topics to start from (n_given, n_features), or None
     learning_method : 'online', 'batch' or 'memoized'; statistics of the last are sums over batches
     """
 
     inference: DocumentInference
-    parameters: SharedParameters
-    moves: MoveSettings | None = None
-    document_start: str = "cold"
-    components: Any = None
-    learning_method: str = "online"
+    word_prior_start: float
+    moves: MoveSettings | None
+    document_start: str
+    learning_method: str
 
     averages: ClassVar[bool] = (
         False  # documents do not take what they have left in the statistics out of them
     )
 
-    # The start, and parameters that are changed later
-
     def start(self, n_features, seed):
-        """The state before the first update."""
         n, memoized = self.n_components, self.learning_method == "memoized"
-        words = random_words(n_features, n, seed, self.components)
-        state = hdp_at_start(
+        return self.started(
             DirectAssignmentState,
-            words,
+            n_features,
             seed,
-            topic_word_prior=self.parameters.word_prior_start,
+            topic_word_prior=self.word_prior_start,
             weights=np.full(n, (1.0 - SMALLEST_WEIGHT) / n),
             births=np.zeros(n, dtype=np.int64),
             trials=np.zeros(n, dtype=TRIALS),
@@ -86,11 +79,6 @@ class DirectAssignment(HDPMethod):
             summaries=stored([], n) if memoized else None,
             training_history=np.empty(0, dtype=PASS) if memoized else None,
         )
-        return reported(self.adopted(state))
-
-    def adopted(self, state):
-        """The state with parameters that were changed since the last call."""
-        return self.parameters.adopted(state)
 
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
@@ -101,9 +89,6 @@ class DirectAssignment(HDPMethod):
             )
 
     # Topics
-
-    def unit(self, state):
-        return state.unit
 
     def reported(self, state):
         return reported(state)
@@ -153,7 +138,7 @@ class DirectAssignment(HDPMethod):
             state, tokens, parted = moves.split(state, splits, found)
             made = made + parted
         if not is_first or update.is_whole_corpus:  # the very first batch has read random topics
-            state = self.parameters.moved(state, tokens, batch, scale, rho, workers)
+            state = moved(self.parameters, state, tokens, batch, scale, rho, workers)
         return after_moves(state, made), tokens
 
     def _moves_by(self, state, batch, scale, update, workers):
@@ -176,8 +161,7 @@ class DirectAssignment(HDPMethod):
     # Edits
 
     def edited_columns(self, state, edit):
-        summaries = state.summaries
-        if summaries is not None:
-            summaries = after_edit(checked(summaries, state.words.n_features), edit)
-        state = super().edited_columns(edited(state, edit), edit)
-        return changed(state, summaries=summaries)
+        after, summaries = super().edited_columns(state, edit), state.summaries
+        if summaries is None:
+            return after
+        return changed(after, summaries=after_edit(checked(summaries, state.words.n_features), edit))

@@ -69,7 +69,6 @@ class DirectAssignmentState(HDPState):
 
     @property
     def unit(self):
-        """What one unit of the statistics stands for, in tokens of the corpus."""
         return 1.0 if self.is_memoized else self.total_samples
 
     @property
@@ -113,14 +112,13 @@ def weights_bound(state):
 
 def reported(state):
     """The state that says which of its topics are in use."""
-    used = np.flatnonzero(columns_in_use(state, state.unit))
+    used = columns_in_use(state)
     return reporting(state, used, state.weights[used])
 
 
 def after_moves(state, moves, elbo=np.nan):
     """The state with moves, tuples (kind, topic, other, gain), in its history; elbo : of the corpus then."""
-    n_in_use = np.count_nonzero(columns_in_use(state, state.unit))
-    return changed(state, move_history=noted_moves(state, moves, n_in_use, elbo))
+    return changed(state, move_history=noted_moves(state, moves, len(columns_in_use(state)), elbo))
 
 
 # Edits: each returns another state, and changes none.

@@ -12,13 +12,6 @@ from sktopic._topics._word_count_views import geometric, probabilities
 LARGE_LOSS = 0.5
 
 
-def expected_topics(expectation, words, unit, topic_word_prior):
-    """Topics under their posteriors: "geometric" means, exp E[log phi], or "mean", E[phi]."""
-    if expectation == "mean":
-        return probabilities(words, unit, topic_word_prior)
-    return geometric(words, unit, topic_word_prior)
-
-
 @dataclass(frozen=True)
 class DocumentInference:
     """Mean-field inference of the documents of a batch, given a DirectAssignmentState.
@@ -26,7 +19,7 @@ class DocumentInference:
     Attributes
     ----------
     max_iter, tol : limits of the iterations
-    expectation : of topics, "geometric" or "mean" (see expected_topics)
+    expectation : of topics: "geometric" means, exp E[log phi], or "mean", E[phi]
     """
 
     max_iter: int
@@ -42,7 +35,8 @@ class DocumentInference:
 
     def topics(self, state, words):
         """The topics of some WordCounts as documents read them."""
-        return expected_topics(self.expectation, words, state.unit, state.topic_word_prior)
+        view = probabilities if self.expectation == "mean" else geometric
+        return view(words, state.unit, state.topic_word_prior)
 
     def __call__(self, batch, state, workers, tokens=None, dtype=np.float32):
         """VariationalCounts of a DocumentBatch, from equal shares or from tokens (n_documents, n_topics)."""

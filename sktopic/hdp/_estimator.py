@@ -1,24 +1,18 @@
 """What the mini-batch estimators for the HDP have in common with each other, as users see them."""
 
-from typing import Any, Literal
-
 import numpy as np
 
 from sktopic._estimators._constraints import PRIOR, SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._topics._word_count_views import expected_counts, priors_of
+from sktopic._training._step_size import StepSize
 from sktopic._typing import FloatArray
-from sktopic.hdp._concentrations import check_concentration_priors
+from sktopic.hdp._parameters import check_concentration_priors, parameters_of
 
 
 class MinibatchHDPEstimator(MinibatchEstimator):
     """Base class: attributes, and parameters that are checked together."""
-
-    topic_concentration: float | Literal["auto"]
-    doc_concentration: float | Literal["auto"]
-    topic_word_prior: float | Literal["auto"] | None
-    _state: Any
 
     _infers_number_of_topics = True
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
@@ -39,8 +33,7 @@ class MinibatchHDPEstimator(MinibatchEstimator):
     def topic_word_counts_(self) -> FloatArray:
         model = self._read()
         state = model._state
-        unit = model._present_method().unit(state)
-        return np.ascontiguousarray(expected_counts(state.words, unit, state.in_use).T)
+        return np.ascontiguousarray(expected_counts(state.words, state.unit, state.in_use).T)
 
     def _check_settings(self):
         super()._check_settings()
@@ -49,8 +42,14 @@ class MinibatchHDPEstimator(MinibatchEstimator):
     def _columns(self):
         return self._state.in_use
 
-
-# An attribute that some of them have: a class has it by its name in its body.
+    def _common_settings(self, default):
+        """What the methods of all of them have; default: the topic_word_prior that None stands for."""
+        return {
+            "n_components": self.n_components,
+            "components": self.components_init,
+            "parameters": parameters_of(self, default),
+            "steps": StepSize(self.learning_offset, self.learning_decay),
+        }
 
 
 def _topic_word_posterior(self) -> FloatArray:
@@ -60,4 +59,5 @@ def _topic_word_posterior(self) -> FloatArray:
     return model.topic_word_counts_ + np.reshape(priors, (-1, 1))
 
 
+# An attribute that some of them have: a class has it by its name in its body.
 topic_word_posterior = property(_topic_word_posterior)

@@ -8,7 +8,7 @@ from sktopic._state._fields import array, changed, count, number
 from sktopic._topics._prior import SMALLEST
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens
-from sktopic._training._minibatch_state import MinibatchState, state_at_start
+from sktopic._training._minibatch_state import MinibatchState
 
 # Expected tokens in the corpus from which on a topic is in use.
 FEWEST_TOKENS = 1.0
@@ -24,6 +24,10 @@ MOVE = np.dtype(
         ("elbo", "f8"),
     ]
 )
+
+
+def _ids_left(edit, ids):
+    return ids if edit.keeps_columns else edit.left(ids)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +56,7 @@ class HDPState(MinibatchState):
     topic_concentration: float = number()
     doc_concentration: float = number()
     topic_word_prior: float = number()
-    ids: np.ndarray = array(np.int64, "topics")
+    ids: np.ndarray = array(np.int64, "topics", merge=_ids_left)
     next_id: int = count()
     in_use: np.ndarray = array(np.int64, "components")
     topic_weights: np.ndarray = array(np.float64, "components")
@@ -63,32 +67,16 @@ class HDPState(MinibatchState):
         """Identities of the topics in use."""
         return self.ids[self.in_use]
 
+    @property
+    def unit(self):
+        """What one unit of the statistics stands for, in tokens of the corpus."""
+        return self.total_samples
+
     def check(self):
         """Raise ValueError for parts that do not fit together."""
         used, n_topics = self.in_use, self.words.n_topics
         if used[0] < 0 or used[-1] >= n_topics or (used[1:] <= used[:-1]).any():
             raise ValueError(f"in_use has not ascending numbers of the {n_topics} topics in training")
-
-
-def hdp_at_start(kind: type[HDPState], words, seed, **own):
-    """The state of a class before the first update, all of whose topics are in use; own : its own fields."""
-    n_topics = words.n_topics
-    shared = {
-        "topic_concentration": 1.0,
-        "doc_concentration": 1.0,
-        "topic_word_prior": 1.0,
-        "ids": np.arange(n_topics),
-        "next_id": n_topics,
-        "in_use": np.arange(n_topics),
-        "topic_weights": np.ones(n_topics),
-        "doc_topic_prior": np.ones(n_topics),
-    }
-    return state_at_start(kind, words, seed, **{**shared, **own})
-
-
-def with_parameters(state, **values):
-    """The state with parameters of these values; those that are "auto" stay what has been learned."""
-    return changed(state, **{name: float(value) for name, value in values.items() if value != "auto"})
 
 
 def are_in_use(tokens):
@@ -98,14 +86,11 @@ def are_in_use(tokens):
     return found
 
 
-def columns_in_use(state, unit):
-    """Whether the topic of each column is in use: all are, before there are tokens.
-
-    unit : what one unit of the statistics stands for, in tokens
-    """
+def columns_in_use(state):
+    """Numbers of the columns whose topics are in use: of all of them, before there are tokens."""
     if state.n_topic_updates == 0:
-        return np.ones(state.words.n_topics, dtype=bool)
-    return are_in_use(expected_tokens(state.words, unit))
+        return np.arange(state.words.n_topics)
+    return np.flatnonzero(are_in_use(expected_tokens(state.words, state.unit)))
 
 
 def reporting(state, in_use, weights, prior=None):
@@ -118,13 +103,6 @@ def reporting(state, in_use, weights, prior=None):
     if prior is None:
         prior = np.maximum(state.doc_concentration * weights, SMALLEST)
     return changed(state, in_use=in_use, topic_weights=weights, doc_topic_prior=prior)
-
-
-def named_anew(state, columns):
-    """The state in which the topics of some columns are new ones."""
-    ids = state.ids.copy()  # which others may hold
-    ids[columns] = state.next_id + np.arange(len(columns))
-    return changed(state, ids=ids, next_id=state.next_id + len(columns))
 
 
 def words_in_use(state):

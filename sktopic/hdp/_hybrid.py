@@ -10,12 +10,10 @@ from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._runtime._compat import StrOptions
 from sktopic._topics._prior import default_topic_word_prior
 from sktopic._training._minibatches import fit_minibatches
-from sktopic._training._step_size import StepSize
-from sktopic.hdp._concentrations import LEARNED_CONCENTRATIONS, Concentration
 from sktopic.hdp._estimator import MinibatchHDPEstimator
-from sktopic.hdp._hybrid_state import HybridState
-from sktopic.hdp._hybrid_topics import HybridTopics, RootPrior
+from sktopic.hdp._hybrid_topics import HybridState, HybridTopics
 from sktopic.hdp._kept_topics import can_be_kept, fit_kept_topics
+from sktopic.hdp._parameters import LEARNED_CONCENTRATIONS
 from sktopic.hdp._split_merge_topics import SplitMergeTopics
 from sktopic.hdp._table_step import TableStep
 
@@ -260,7 +258,6 @@ class HybridHDP(MinibatchHDPEstimator):
         "split_merge": ["boolean"],
     }
     _state_class = HybridState
-    _state: HybridState
 
     move_history_ = fitted("move_history")
 
@@ -326,18 +323,14 @@ class HybridHDP(MinibatchHDPEstimator):
         self.verbose = verbose
 
     def _method(self):
+        default = (
+            DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
+        )
         settings = {
-            "n_components": self.n_components,
+            **self._common_settings(default),
             "prediction": GibbsInference(self.transform_burn_in, self.transform_sweeps),
-            "steps": StepSize(self.learning_offset, self.learning_decay),
-            "root_prior": RootPrior(
-                topic_concentration=Concentration(self.topic_concentration, *self.topic_concentration_prior),
-                doc_concentration=Concentration(self.doc_concentration, *self.doc_concentration_prior),
-                exact=self.root_weight == "mean",
-                shared=self.reuse_topics,
-            ),
-            "topic_word_prior": self._topic_word_prior(),
-            "components": self.components_init,
+            "exact_root": self.root_weight == "mean",
+            "shared_root": self.reuse_topics,
         }
         if self.split_merge:
             return SplitMergeTopics(
@@ -349,11 +342,6 @@ class HybridHDP(MinibatchHDPEstimator):
             return HybridTopics(inference=GibbsStep(self.doc_burn_in, self.doc_sweeps), **settings)
         sparse = self.sampler == "sparse_table_indicator"
         return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
-
-    def _topic_word_prior(self):
-        if self.topic_word_prior is not None:
-            return float(self.topic_word_prior)
-        return DEFAULT_TOPIC_WORD_PRIOR if self.split_merge else default_topic_word_prior(self.n_components)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
         learns = "auto" in (self.topic_concentration, self.doc_concentration)

@@ -6,36 +6,61 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sktopic._inference import InferenceStep, TrainingStep
-from sktopic._state._fields import changed
+from sktopic._state._fields import array, changed, edited, part
 from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST, default_prior
+from sktopic._topics._word_count_edits import divided_topics
 from sktopic._topics._word_count_views import probabilities
-from sktopic._training._minibatch_state import random_words
 from sktopic._training._updates import gathered_topics
-from sktopic.hdp._concentrations import Concentration
-from sktopic.hdp._hdp_state import hdp_at_start, named_anew, reporting, with_parameters
-from sktopic.hdp._hybrid_state import HybridState, edited_columns
+from sktopic.hdp._hdp_state import MOVE, HDPState, columns_in_use, reporting
 from sktopic.hdp._minibatch_method import HDPMethod
 from sktopic.hdp._root import Root
+from sktopic.hdp._window import Window
 
 # Updates that the root is learned in at least, also from documents that come again: after fewer it is near
 # its start, and a small corpus has few.
 ROOT_UPDATES = 100
 
 
-@dataclass(frozen=True)
-class RootPrior:
-    """The prior of the root, and how weights follow from tables.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HybridState(HDPState):
+    """The state after some updates.
 
     Attributes
     ----------
-    topic_concentration, doc_concentration : Concentration of the root, and of documents
-    exact, shared : as of Root.weights
+    root : Root
+        Tables of the topics in documents, from which their weights follow.
+    window : Window or None
+        Documents seen last, with the topics of their tokens. With split_merge=True alone, as the next.
+    move_history : ndarray of shape (n_moves,), structured, or None
     """
 
-    topic_concentration: Concentration
-    doc_concentration: Concentration
-    exact: bool
-    shared: bool
+    root: Root = part(Root)
+    window: Window | None = part(Window, optional=True)
+    move_history: np.ndarray | None = array(MOVE, None, optional=True)
+
+    def check(self):
+        """Raise ValueError for parts that do not fit together."""
+        super().check()
+        if self.window is not None:
+            self.window.check()
+
+
+def divided_columns(state, division):
+    """The state in which parts of topics are topics of their own, behind the others.
+
+    division : Division, by columns
+    """
+    topics, tables = division.topics, state.root.tables
+    n_new, moved = len(topics), tables[topics] * division.shares
+    left = np.maximum(tables - np.bincount(topics, moved, minlength=len(tables)), 0.0)
+    return changed(
+        state,
+        words=divided_topics(state.words, topics, division.of_words),
+        root=changed(state.root, tables=np.append(left, moved)),
+        ids=np.append(state.ids, state.next_id + np.arange(n_new)),
+        next_id=state.next_id + n_new,
+        in_use=np.arange(len(tables) + n_new),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,53 +70,32 @@ class HybridTopics(HDPMethod):
     Attributes
     ----------
     inference, prediction : document steps of training, and of transform
-    root_prior : RootPrior
-    topic_word_prior : pseudo-count of every word in every topic
-    components : topics to start from (n_given, n_features), or None
+    exact_root, shared_root : how weights at the root follow from tables (see Root.weights)
     """
 
     inference: TrainingStep
     prediction: InferenceStep[Any]
-    root_prior: RootPrior
-    topic_word_prior: float
-    components: Any = None
+    exact_root: bool
+    shared_root: bool
 
     reads_whole_batches: ClassVar[bool] = False
     learns_from_gains: ClassVar[bool] = True  # from which the expected tables of topics follow
     learns_word_prior: ClassVar[bool] = False
     keeps_columns: ClassVar[bool] = True
 
-    # The start, and parameters that are changed later
-
     def start(self, n_features, seed):
-        """The state before the first update."""
         n = self.n_components
-        state = hdp_at_start(
-            HybridState,
-            random_words(n_features, n, seed, self.components),
-            seed,
-            doc_concentration=n * default_prior(n),
-            root=Root(tables=np.full(n, 1.0 / n), growth=0.0),
-        )
-        return self.reported(self.adopted(state))
-
-    def adopted(self, state):
-        """The state with parameters that were changed since the last call."""
-        root = self.root_prior
-        return with_parameters(
-            state,
-            topic_concentration=root.topic_concentration.value,
-            doc_concentration=root.doc_concentration.value,
-            topic_word_prior=self.topic_word_prior,
-        )
+        root = Root(tables=np.full(n, 1.0 / n), growth=0.0)
+        concentration = n * default_prior(n)
+        return self.started(HybridState, n_features, seed, doc_concentration=concentration, root=root)
 
     # Topics
 
     def root_weights(self, state, total_samples):
         """Weights of all columns at the root, for a corpus of so many documents."""
-        root = self.root_prior
+        concentration = state.topic_concentration
         return state.root.weights(
-            total_samples, state.topic_concentration, exact=root.exact, shared=root.shared
+            total_samples, concentration, exact=self.exact_root, shared=self.shared_root
         )
 
     def doc_topic_prior(self, state, weights):
@@ -103,11 +107,15 @@ class HybridTopics(HDPMethod):
         """The state that says which topics are in use; those that were not before are new ones."""
         is_new = np.ones(state.words.n_topics, dtype=bool)
         is_new[state.in_use] = False
-        in_use = self.columns_in_use(state)
+        in_use = columns_in_use(state)
         weights = self.root_weights(state, state.total_samples)[in_use]
         state = reporting(state, in_use, weights, self.doc_topic_prior(state, weights))
         born = in_use[is_new[in_use]]
-        return named_anew(state, born) if len(born) else state
+        if not len(born):
+            return state
+        ids = state.ids.copy()  # which others may hold
+        ids[born] = state.next_id + np.arange(len(born))
+        return changed(state, ids=ids, next_id=state.next_id + len(born))
 
     # An update
 
@@ -143,21 +151,32 @@ class HybridTopics(HDPMethod):
 
     def _learned_root(self, state, tables, growth, update):
         """The state with the root moved towards that of a batch, and with the concentrations that follow."""
-        root, prior, n = state.root, self.root_prior, state.total_samples
+        root, given, n = state.root, self.parameters, state.total_samples
         if state.n_topic_updates == 1:  # the start says nothing of the number of tables
-            root = root.rescaled(tables, growth)
+            root = changed(root, tables=root.tables * (tables.sum() / root.tables.sum()), growth=growth)
         rho = self.step_size(state, update, PRIOR_INERTIA + state.n_topic_updates)
-        root = root.averaged(tables, growth, rho)
+        root = changed(
+            root,
+            tables=(1.0 - rho) * root.tables + rho * tables,
+            growth=(1.0 - rho) * root.growth + rho * growth,
+        )
         changes = {}
-        if prior.doc_concentration.is_learned and update.is_first_visit:
-            shape, rate = prior.doc_concentration.shape, prior.doc_concentration.rate
-            changes["doc_concentration"] = root.doc_concentration(n, shape, rate)
-        if prior.topic_concentration.is_learned:
-            shape, rate = prior.topic_concentration.shape, prior.topic_concentration.rate
-            changes["topic_concentration"] = root.concentration(n, state.topic_concentration, shape, rate)
+        if given.learns("doc_concentration") and update.is_first_visit:
+            changes["doc_concentration"] = root.doc_concentration(n, *given.doc_concentration_prior)
+        if given.learns("topic_concentration"):
+            value, prior = state.topic_concentration, given.topic_concentration_prior
+            changes["topic_concentration"] = root.concentration(n, value, *prior)
         return changed(state, root=root, **changes)
 
     # Edits
 
     def edited_columns(self, state, edit):
-        return edited_columns(state, edit)
+        after, window = super().edited_columns(state, edit), state.window
+        if not self.keeps_columns:
+            after = changed(after, in_use=np.arange(edit.n_left))
+        return changed(
+            after,
+            root=edited(state.root, edit),
+            # Tokens in the window have the topics before the edit.
+            window=None if window is None else Window.empty(window.target),
+        )

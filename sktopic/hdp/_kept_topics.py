@@ -24,8 +24,8 @@ from sktopic._training._minibatches import (
     train_on_batch,
     visit_batches,
 )
-from sktopic.hdp._corpus_chain import ChainPrior, CorpusChain
-from sktopic.hdp._restaurants import SPARE, padded
+from sktopic.hdp._corpus_chain import CorpusChain
+from sktopic.hdp._restaurants import SPARE, padded, sweep_settings
 from sktopic.hdp._root import expected_topics
 from sktopic.hdp._split_merge_topics import WINDOW_KEY, named_moves
 from sktopic.hdp._window_moves import LEAST_GAIN
@@ -143,12 +143,12 @@ def sample_batch(run, chain, reader, rows, update):
         reader.batch(rows),
         rows,
         statistics=state.words,
-        prior=ChainPrior.of(state),
+        settings=sweep_settings(state, "table_indicator"),
         n_sweeps=step.burn_in + step.sweeps,
         key=key,
     )
     # As in train_on_batch.
-    short = visit.work() < LONG_WORK
+    short = visit.topics.counts.size < LONG_WORK
     with training.changing(), training.complete_or_undone(waits=short):
         if not short:
             state = changed(state, words=duplicate(state.words))
@@ -166,17 +166,17 @@ def sample_batch(run, chain, reader, rows, update):
 
 def sampled(state, visit, n_documents):
     """The state after a Visit of some of n_documents; arrays of the words change in place."""
-    words, ids, n = state.words, state.ids, len(visit.tables)
+    words, ids, n = state.words, state.ids, len(visit.topics.root)
     n_more = n - words.n_topics
     if n_more > 0:
         words, ids = of_topics(words, slice(None), n_spare=n_more), padded(ids, n)
-    words.store[visit.words], words.totals[:] = visit.counts, visit.totals
+    words.store[visit.words], words.totals[:] = visit.topics.counts, visit.topics.totals
     return changed(
         state,
         words=words,
         ids=ids,
-        root=changed(state.root, tables=visit.tables / n_documents),
-        in_use=state.in_use[visit.made[state.in_use] == 0],  # what was made there has another name
+        root=changed(state.root, tables=visit.topics.root / n_documents),
+        in_use=state.in_use[visit.topics.ids[state.in_use] == 0],  # what was made there has another name
         n_topic_updates=state.n_topic_updates + 1,
     )
 
@@ -195,7 +195,7 @@ def after_pass(method, state, kept, n_passes, max_iter):
     words = WordCounts.of(counts, scale=1.0 / chain.n_documents)
     state = method.noted(method.reported(changed(state, words=words, root=root)), made)
     if are_moves_due(n_passes + 1, max_iter):
-        kept.log_joint_before = chain.log_joint(words.store, ChainPrior.of(state))
+        kept.log_joint_before = chain.log_joint(words.store, sweep_settings(state, "table_indicator"))
     return state
 
 
@@ -213,7 +213,8 @@ def moved(method, state, kept, n_passes, max_iter):
     moves.merge()
     if n_passes < max_iter - 1:
         # Before sampling has settled, what it finds for two topics it might as well have found for one.
-        settling = chain.log_joint(state.words.store, ChainPrior.of(state)) - kept.log_joint_before
+        log_joint = chain.log_joint(state.words.store, sweep_settings(state, "table_indicator"))
+        settling = log_joint - kept.log_joint_before
         moves.split(max(LEAST_GAIN, settling / np.count_nonzero(chain.tables)))
     else:  # not before: small topics that are dropped come back slowly
         moves.drop()

@@ -7,14 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sktopic._state._fields import changed, grown
+from sktopic._state._fields import changed, edited, grown
 from sktopic._topics._topic_word_prior import check_number_of_topics
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics
 from sktopic._topics._word_count_views import probabilities
+from sktopic._training._minibatch_state import random_words, state_at_start
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import step_size
 from sktopic._training._updates import work_of_clearing
-from sktopic.hdp._hdp_state import columns_in_use, with_parameters, words_in_use
+from sktopic.hdp._hdp_state import words_in_use
+from sktopic.hdp._parameters import Parameters
 
 
 class HDPUpdates(ABC):
@@ -56,10 +58,14 @@ class HDPMethod(HDPUpdates):
     Attributes
     ----------
     n_components : number of topics at the start
+    components : topics to start from (n_given, n_features), or None
+    parameters : Parameters
     steps : step size, a function of the number of the update
     """
 
     n_components: int
+    components: Any
+    parameters: Parameters
     steps: Callable[..., float]
 
     rule: ClassVar = DocumentAverage()
@@ -70,6 +76,30 @@ class HDPMethod(HDPUpdates):
     def start(self, n_features: int, seed: int) -> Any:
         """Return the state before the first update."""
 
+    def started(self, kind, n_features, seed, **own):
+        """The state of a class before the first update, all of whose topics are in use.
+
+        own : its own fields, and others that are not what most classes start from
+        """
+        n = self.n_components
+        if "words" not in own:
+            own["words"] = random_words(n_features, n, seed, self.components)
+        shared = {
+            "topic_concentration": 1.0,
+            "doc_concentration": 1.0,
+            "topic_word_prior": 1.0,
+            "ids": np.arange(n),
+            "next_id": n,
+            "in_use": np.arange(n),
+            "topic_weights": np.ones(n),
+            "doc_topic_prior": np.ones(n),
+        }
+        return self.reported(self.adopted(state_at_start(kind, seed=seed, **{**shared, **own})))
+
+    def adopted(self, state):
+        """The state with parameters that were changed since the last call."""
+        return self.parameters.adopted(state)
+
     def check_continuation(self, state):
         """Raise ValueError for parameters that cannot change once training has begun."""
         if self.keeps_columns:  # else n_components is only the start
@@ -77,17 +107,9 @@ class HDPMethod(HDPUpdates):
 
     # Topics
 
-    def unit(self, state):
-        """What one unit of the statistics stands for, in tokens of the corpus."""
-        return state.total_samples
-
-    def columns_in_use(self, state):
-        """Numbers of the columns whose topics are in use."""
-        return np.flatnonzero(columns_in_use(state, self.unit(state)))
-
     def topics(self, state):
         """The topics that are reported, TopicProbabilities."""
-        return probabilities(words_in_use(state), self.unit(state), state.topic_word_prior)
+        return probabilities(words_in_use(state), state.unit, state.topic_word_prior)
 
     def inference_topics(self, state):
         """The topics that transform infers documents with."""
@@ -120,40 +142,16 @@ class HDPMethod(HDPUpdates):
 
     def edited_columns(self, state, edit):
         """The state after a TopicEdit of the topics in all columns, but for what `reported` sets."""
-        state = changed(state, words=edited_topics(state.words, edit))
-        return state if self.keeps_columns else changed(state, ids=edit.left(state.ids))
+        return changed(edited(state, edit), words=edited_topics(state.words, edit))
 
     def frozen(self, state, columns):
         """The state in which the topics of these columns are frozen, and no others."""
-        words = frozen_topics(state.words, columns, self.unit(state), state.topic_word_prior)
+        words = frozen_topics(state.words, columns, state.unit, state.topic_word_prior)
         return changed(state, words=words)
 
     def grown(self, state, n_words):
         """The state with so many words more."""
         return grown(state, n_words)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnlineHDP(HDPMethod):
-    """Base class of methods with parameters that are not learned.
-
-    Attributes
-    ----------
-    topic_concentration, doc_concentration, topic_word_prior : the parameters
-    """
-
-    topic_concentration: float
-    doc_concentration: float
-    topic_word_prior: float
-
-    def adopted(self, state):
-        """The state with parameters that were changed since the last call."""
-        return with_parameters(
-            state,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=self.topic_word_prior,
-        )
 
 
 def of_corpus(state, update):

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from sktopic._inference import GibbsInference, GibbsStep
 from sktopic._runtime._compat import Interval
-from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator
 from sktopic.hdp._online_em_method import MOST_BIRTHS, GrowingOnlineEM, GrowingState
 
@@ -220,14 +219,9 @@ class OnlineEMHDP(MinibatchHDPEstimator):
 
     def _method(self):
         return GrowingOnlineEM(
-            n_components=self.n_components,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=0.02 if self.topic_word_prior is None else self.topic_word_prior,
-            steps=StepSize(self.learning_offset, self.learning_decay),
+            **self._common_settings(0.02),
             inference=GibbsStep(self.doc_burn_in, self.doc_sweeps),
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),
             max_births=self.max_births,
             min_birth_tokens=self.min_birth_tokens,
-            components=self.components_init,
         )

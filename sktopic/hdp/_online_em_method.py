@@ -4,23 +4,93 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy.special import digamma
 
+from sktopic._documents._sample_weight import weighted_sum
 from sktopic._inference import GibbsInference, GibbsStep
+from sktopic._kernels._dirichlet import fit_dirichlet
 from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._state._fields import changed, part
-from sktopic._topics._prior import PRIOR_INERTIA, SMALLEST
+from sktopic._state._fields import State, array, changed, part
+from sktopic._topics._prior import LARGEST_LEARNED, MAX_ITER, PRIOR_INERTIA, SMALLEST, SMALLEST_LEARNED, TOL
 from sktopic._topics._word_count_edits import of_topics
 from sktopic._topics._word_count_views import expected_tokens, probabilities
-from sktopic._training._minibatch_state import random_words
 from sktopic._training._updates import gathered_topics
-from sktopic.hdp._growing_prior import GrowingPrior
-from sktopic.hdp._hdp_state import HDPState, hdp_at_start, reporting
-from sktopic.hdp._minibatch_method import OnlineHDP
+from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
+from sktopic.hdp._minibatch_method import HDPMethod
 
 BIRTH_KEY = 0x6269727468
 # Births of a batch, at most; and columns for them where their number has no limit, until a batch needs more.
 MOST_BIRTHS, FEWEST_SPARE = 1000, 16
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingPrior(State):
+    """Dirichlet parameters of the proportions of documents (Dupuy and Bach, 2017, section 5).
+
+    Attributes
+    ----------
+    alpha : (n_topics,) the parameters; what they leave of the concentration of documents is for new topics
+    log_theta : (n_topics,) average of E[log theta], which alpha is fitted to
+    """
+
+    alpha: np.ndarray = array(np.float64, "born")
+    log_theta: np.ndarray = array(np.float64, "born")
+
+    @classmethod
+    def start(cls, alpha):
+        return cls(alpha, digamma(alpha) - digamma(alpha.sum()))
+
+    def left(self, concentration):
+        """The part of the concentration of documents that no topic has."""
+        return max(concentration - float(self.alpha.sum()), 0.0)
+
+    def shares(self, u, concentration, topic_concentration):
+        """What topics to come get of the concentration of documents, and what is left behind each.
+
+        They break sticks of Beta(1, topic_concentration) off what is left, one after the other.
+
+        u : (n,) uniform random numbers, from which sticks come by the inverse distribution function
+        """
+        log_kept = np.log1p(-u) / topic_concentration
+        with np.errstate(under="ignore"):  # nothing is left behind sticks that are nearly whole
+            kept = self.left(concentration) * np.exp(np.cumsum(log_kept))
+        return -np.expm1(log_kept) * np.append(self.left(concentration), kept[:-1]), kept
+
+    def with_spare(self, shares, kept):
+        """alpha, with that of topics to come behind it; the last of these has what is left behind it, too."""
+        spare = shares.copy()
+        spare[-1:] += kept[-1:]
+        return np.append(self.alpha, np.maximum(spare, SMALLEST))
+
+    def averaged(self, gains, lengths, sample_weight, rho):
+        """Move the average a step of size rho towards that of a batch, and fit alpha to it.
+
+        gains : (n_topics,) topic_gains of the PriorStatistics; lengths, sample_weight : of the documents with
+            words, and their weights or None
+        """
+        n_documents = len(lengths) if sample_weight is None else sample_weight.sum()
+        total = weighted_sum(digamma(self.alpha.sum() + lengths), sample_weight)
+        batch = gains / self.alpha / n_documents
+        batch = batch + digamma(self.alpha) - total / n_documents
+        log_theta, alpha = (1.0 - rho) * self.log_theta + rho * batch, self.alpha.copy()
+        fit_dirichlet(log_theta, alpha, MAX_ITER, TOL)
+        return GrowingPrior(alpha, log_theta)
+
+    def bounded(self, most):
+        """The same proportions of alpha, with a sum of at most ``most``."""
+        return GrowingPrior(
+            np.maximum(self.alpha * min(1.0, most / self.alpha.sum()), SMALLEST), self.log_theta
+        )
+
+    def with_born(self, shares):
+        """Topics more, with these shares of the concentration of documents."""
+        alpha = np.append(self.alpha, np.clip(shares, SMALLEST_LEARNED, LARGEST_LEARNED))
+        log_theta = digamma(alpha[len(self.alpha) :]) - digamma(alpha.sum())
+        return GrowingPrior(alpha, np.append(self.log_theta, log_theta))
+
+    def edited(self, edit):
+        """The same after a TopicEdit, which leaves no column of a topic that goes."""
+        return GrowingPrior(edit.sums(self.alpha), edit.log_means(self.log_theta, self.alpha))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +121,7 @@ class GrowingState(HDPState):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GrowingOnlineEM(OnlineHDP):
+class GrowingOnlineEM(HDPMethod):
     """Online EM for an HDP whose topics are born in batches (G-OEM in the literature).
 
     Attributes
@@ -59,24 +129,21 @@ class GrowingOnlineEM(OnlineHDP):
     inference, prediction : document steps of training, and of transform
     max_births : topics that a batch may add, or None
     min_birth_tokens : expected tokens that a new topic needs in its batch
-    components : topics to start from (n_given, n_features), or None
     """
 
     inference: GibbsStep
     prediction: GibbsInference
     max_births: int | None
     min_birth_tokens: float
-    components: ArrayLike | None
 
     learns_from_gains: ClassVar[bool] = True
 
     def start(self, n_features, seed):
         n = self.n_components
         # The share after one table of each topic.
-        share = float(self.doc_concentration) / (n + float(self.topic_concentration))
+        share = float(self.parameters.doc_concentration) / (n + float(self.parameters.topic_concentration))
         prior = GrowingPrior.start(np.full(n, max(share, SMALLEST)))
-        words = random_words(n_features, n, seed, self.components)
-        return self.reported(self.adopted(hdp_at_start(GrowingState, words, seed, proportions=prior)))
+        return self.started(GrowingState, n_features, seed, proportions=prior)
 
     def adopted(self, state):
         state = super().adopted(state)
@@ -85,7 +152,7 @@ class GrowingOnlineEM(OnlineHDP):
 
     def reported(self, state):
         alpha = state.proportions.alpha
-        in_use = self.columns_in_use(state)
+        in_use = columns_in_use(state)
         in_use = in_use[in_use < state.n_born]
         weights = alpha / max(state.doc_concentration, alpha.sum())
         return reporting(state, in_use, weights[in_use], alpha[in_use])
@@ -104,20 +171,16 @@ class GrowingOnlineEM(OnlineHDP):
         n_spare = state.n_spare
         while True:
             prior = state.proportions.with_spare(*new_shares(state, n_spare, update))
-            topics = self._gathered(state, batch, prior, update, workers)
-            counts = self.inference(batch, topics, prior, keys, workers, with_prior_statistics=True)
+            words, n_more = state.words, len(prior) - state.words.n_topics
+            if n_more > 0:  # topics without tokens
+                words = of_topics(words, slice(None), n_spare=n_more)
+            topics = probabilities(words, update.total_samples, state.topic_word_prior)
+            gathered = gathered_topics(topics, batch, prior, state, update, workers)
+            counts = self.inference(batch, gathered, prior, keys, workers, with_prior_statistics=True)
             reaches_last = len(prior) - 1 in counts.drawn_topics()
             if self.max_births is not None or not reaches_last or n_spare >= MOST_BIRTHS:
                 return counts
             n_spare = min(2 * n_spare, MOST_BIRTHS)
-
-    def _gathered(self, state, batch, prior, update, workers):
-        """Topic rows of the words of a batch; the prior may have topics more, which have no tokens."""
-        words, n_more = state.words, len(prior) - state.words.n_topics
-        if n_more > 0:
-            words = of_topics(words, slice(None), n_spare=n_more)
-        topics = probabilities(words, update.total_samples, state.topic_word_prior)
-        return gathered_topics(topics, batch, prior, state, update, workers)
 
     # Updates
 

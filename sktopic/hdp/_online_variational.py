@@ -9,7 +9,6 @@ from sktopic._estimators._bounds import elbo
 from sktopic._estimators._constraints import NON_NEGATIVE, PRIOR
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._runtime._compat import Interval
-from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._online_variational_method import AtomState, OnlineVariational
 
@@ -236,15 +235,10 @@ class OnlineVariationalHDP(MinibatchHDPEstimator):
 
     def _method(self):
         return OnlineVariational(
-            n_components=self.n_components,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=0.01 if self.topic_word_prior is None else self.topic_word_prior,
-            steps=StepSize(self.learning_offset, self.learning_decay),
+            **self._common_settings(0.01),
             n_atoms=self.doc_n_components,
             max_iter=self.max_doc_update_iter,
             tol=self.bound_tol,
-            components=self.components_init,
         )
 
     def _transform_step(self):

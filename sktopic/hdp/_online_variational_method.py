@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sktopic._state._fields import array, changed
+from sktopic._state._fields import array, changed, total
 from sktopic._topics._word_count_views import geometric, posterior_bound
-from sktopic._training._minibatch_state import random_words
-from sktopic.hdp._hdp_state import HDPState, hdp_at_start, reporting
-from sktopic.hdp._minibatch_method import OnlineHDP
+from sktopic.hdp._hdp_state import HDPState, columns_in_use, reporting
+from sktopic.hdp._minibatch_method import HDPMethod, of_corpus
 from sktopic.hdp._stick_breaking import AtomStep, CorpusPosterior, CorpusSticks, sticks_bound
 
 
@@ -24,7 +22,7 @@ class AtomState(HDPState):
         The mean over documents of the expected number of atoms of each topic.
     """
 
-    atoms: np.ndarray = array(np.float64, "topics")
+    atoms: np.ndarray = array(np.float64, "topics", merge=total)
 
     @property
     def sticks(self):
@@ -38,20 +36,18 @@ class AtomState(HDPState):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineVariational(OnlineHDP):
+class OnlineVariational(HDPMethod):
     """Mean-field inference by steps along the natural gradient (oHDP in the literature).
 
     Attributes
     ----------
     n_atoms : truncation of the documents' stick-breaking processes
     max_iter, tol : limits of the iterations over a document
-    components : topics to start from (n_given, n_features), or None
     """
 
     n_atoms: int
     max_iter: int
     tol: float
-    components: ArrayLike | None
 
     keeps_columns: ClassVar[bool] = True
     reads_whole_batches: ClassVar[bool] = False
@@ -60,19 +56,15 @@ class OnlineVariational(OnlineHDP):
 
     def start(self, n_features, seed):
         n = self.n_components
-        words = random_words(n_features, n, seed, self.components)
-        return self.adopted(hdp_at_start(AtomState, words, seed, atoms=np.full(n, self.n_atoms / n)))
+        return self.started(AtomState, n_features, seed, atoms=np.full(n, self.n_atoms / n))
 
     def adopted(self, state):
         return self.reported(super().adopted(state))
 
     def reported(self, state):
-        in_use = self.columns_in_use(state)
+        in_use = columns_in_use(state)
         weights = state.sticks.weights()[in_use]
         return reporting(state, in_use, weights / weights.sum())
-
-    def edited_columns(self, state, edit):
-        return changed(super().edited_columns(state, edit), atoms=edit.sums(state.atoms))
 
     # Documents
 
@@ -86,17 +78,18 @@ class OnlineVariational(OnlineHDP):
             tol=self.tol,
         )
 
-    def posterior(self, state, total_samples):
-        """The CorpusPosterior of a corpus of total_samples documents."""
-        sticks = CorpusSticks.of(state.atoms, total_samples, state.topic_concentration)
-        return CorpusPosterior(geometric(state.words, total_samples, state.topic_word_prior), sticks)
-
     def inference_topics(self, state):
-        return self.posterior(state, state.total_samples)
+        """The CorpusPosterior."""
+        topics = geometric(state.words, state.unit, state.topic_word_prior)
+        return CorpusPosterior(topics, state.sticks)
 
     def infer(self, state, batch, keys, update, workers):
-        topics = self.posterior(state, update.total_samples).gather(batch.words, None, workers)
-        return self.atom_step(state)(batch, topics, state.doc_topic_prior, keys, workers)
+        return self.atoms_of(of_corpus(state, update), batch, workers)
+
+    def atoms_of(self, state, batch, workers):
+        """AtomCounts of the documents of a DocumentBatch."""
+        topics = self.inference_topics(state).gather(batch.words, None, workers)
+        return self.atom_step(state)(batch, topics, state.doc_topic_prior, None, workers)
 
     # Updates
 
@@ -113,13 +106,12 @@ class OnlineVariational(OnlineHDP):
 
     def document_bounds(self, state, batch, workers):
         """Bounds of the documents of a DocumentBatch, in nats: a sequence that sums to their part."""
-        topics = self.inference_topics(state).gather(batch.words, None, workers)
-        return self.atom_step(state)(batch, topics, state.doc_topic_prior, None, workers).bounds
+        return self.atoms_of(state, batch, workers).bounds
 
     def topic_bounds(self, state):
         """The bound without the documents' part, a sequence of numbers in nats."""
         sticks = state.sticks
         return [
             sticks_bound(sticks.taken, sticks.left, state.topic_concentration),
-            posterior_bound(state.words, self.unit(state), state.topic_word_prior),
+            posterior_bound(state.words, state.unit, state.topic_word_prior),
         ]

@@ -1,10 +1,9 @@
 """Documents as Gibbs samplers of the HDP have them: restaurants with tables for topics."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
 from sktopic._kernels._hdp_gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
@@ -19,6 +18,9 @@ TABLE_KEY = 0x7461626C65
 WEIGHT_KEY = 0x776569676874
 # Spare columns for topics come in multiples of this.
 SPARE = 16
+# Weights of topics at the root are no less: kernels divide by them, a spare column has zero, and tiny
+# concentrations make gamma variates that underflow.
+SMALLEST_WEIGHT = 1e-290
 
 
 def generator_of(*values):
@@ -35,6 +37,29 @@ def padded(array, width):
     return wider
 
 
+def wider(topics, size):
+    """RootTopics with columns of zeros behind the others, so that there are as many as size."""
+    return RootTopics(*(padded(each, size) for each in topics))
+
+
+def sweep_settings(state, sampler, common=0):
+    """SweepSettings with the parameters of a state; sampler : its name."""
+    return SweepSettings(
+        sampler=SAMPLERS[sampler],
+        common=common,
+        topic_concentration=state.topic_concentration,
+        doc_concentration=state.doc_concentration,
+        topic_word_prior=state.topic_word_prior,
+        n_features=state.words.n_features,
+    )
+
+
+def empty_lists(batch):
+    """TableLists of the documents of a DocumentBatch, with room for a topic of every token."""
+    entries = np.zeros(batch.n_clumps, dtype=TOPIC_TABLES)
+    return TableLists(batch.clump_indptr, entries, np.zeros(batch.n_documents, dtype=np.int32))
+
+
 @dataclass
 class Restaurants:
     """Some documents with the topics of their tokens, as _kernels._hdp_gibbs has them: word by word."""
@@ -45,17 +70,14 @@ class Restaurants:
     cell_count: np.ndarray
     cell_start: np.ndarray
     n_customers: np.ndarray
-    list_start: np.ndarray
-    entries: np.ndarray
+    lists: TableLists
     ratios: np.ndarray
-    n_entries: np.ndarray
     z: np.ndarray
 
     @classmethod
     def of(cls, batch):
         """The documents of a DocumentBatch, with no topics yet."""
         cell_count = batch.cell_count[batch.word_cell]
-        n_clumps = batch.n_clumps
         return cls(
             word_indptr=batch.word_indptr,
             words=batch.words,
@@ -63,12 +85,15 @@ class Restaurants:
             cell_count=cell_count,
             cell_start=clump_bounds(cell_count),
             n_customers=np.diff(batch.clump_indptr),
-            list_start=batch.clump_indptr,
-            entries=np.zeros(n_clumps, dtype=TOPIC_TABLES),
-            ratios=np.zeros(n_clumps, dtype=SEAT_RATIOS),
-            n_entries=np.zeros(batch.n_documents, dtype=np.int32),
-            z=np.full(n_clumps, -1, dtype=np.int32),
+            lists=empty_lists(batch),
+            ratios=np.zeros(batch.n_clumps, dtype=SEAT_RATIOS),
+            z=batch.unassigned(),
         )
+
+    @classmethod
+    def of_words(cls, batch):
+        """The same, where counts have rows for the words of the batch only."""
+        return replace(cls.of(batch), words=np.arange(batch.n_words, dtype=np.int32))
 
     @property
     def cell_word(self):
@@ -78,36 +103,30 @@ class Restaurants:
     def cells(self):
         return NumberedCells(self.cell_word, self.cell_document, self.cell_count, self.cell_start)
 
-    @property
-    def lists(self):
-        return TableLists(self.list_start, self.entries, self.n_entries)
-
     def assign(self, z):
         """Give every token a topic, and every topic of a document a table."""
         self.z[:] = z
-        self.n_entries[:] = 0
+        self.lists.n_entries[:] = 0
         list_topics(cell_document=self.cell_document, cell_count=self.cell_count, lists=self.lists, z=self.z)
 
     def weigh(self, indicators):
         """Fill in the seat ratios, with table indicators or without."""
         weigh_lists(lists=self.lists, ratios=self.ratios, indicators=indicators)
 
-    def sweep(self, arrays, root, rest, settings, key, extend):
-        """Draw all tokens; returns weights of topics at the root, and their rest.
+    def sweep(self, topics, rest, settings, key):
+        """Draw all tokens; returns the topics, in wider arrays if new ones have found no free column.
 
         Parameters
         ----------
-        arrays : function that gives counts, totals and ids by these names, as wide as root
-        root, rest, key : as of _kernels._hdp_gibbs.sweep_cells
-        settings : the fields of SweepSettings by name
-        extend : function of the number of columns to have, called where new topics find none free
+        topics : RootTopics
+        rest, settings, key : as of _kernels._hdp_gibbs.sweep_cells
         """
-        cell, cells, settings = 0, self.cells, SweepSettings(**settings)
+        cell, cells = 0, self.cells
         while True:
             cell, rest = sweep_cells(
                 first_cell=cell,
                 cells=cells,
-                topics=RootTopics(root=root, **arrays()),
+                topics=topics,
                 rest=rest,
                 settings=settings,
                 lists=self.lists,
@@ -116,29 +135,23 @@ class Restaurants:
                 key=key,
             )
             if cell == len(self.cell_document):
-                return root, rest
-            size = 2 * len(root) + 4 * SPARE
-            extend(size)
-            root = padded(root, size)
+                return topics
+            topics = wider(topics, 2 * len(topics.root) + 4 * SPARE)
 
     def used(self):
         """Which entries of the lists are in use."""
-        document = np.repeat(np.arange(len(self.n_entries)), np.diff(self.list_start))
-        return np.arange(len(document)) - self.list_start[document] < self.n_entries[document]
+        first, _, n_entries = self.lists
+        document = np.repeat(np.arange(len(n_entries)), np.diff(first))
+        return np.arange(len(document)) - first[document] < n_entries[document]
 
     def tables(self, n_topics):
         """Tables of each topic."""
-        entries = self.entries[self.used()]
+        entries = self.lists.entries[self.used()]
         return np.bincount(entries["topic"], weights=entries["tables"], minlength=n_topics)
 
     def rename(self, position):
         """Let topic k be position[k] from now on."""
-        used = self.used()
-        topic = self.entries["topic"]
+        used, topic = self.used(), self.lists.entries["topic"]
         topic[used] = position[topic[used]]
         assigned = self.z >= 0
         self.z[assigned] = position[self.z[assigned]]
-
-    def add_to(self, counts):
-        """Count the tokens of each word in each topic."""
-        add_tokens(self, counts)

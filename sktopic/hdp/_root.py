@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sktopic._state._fields import State, array, changed, number, total
+from sktopic._state._fields import State, array, number, total
 from sktopic._topics._prior import LARGEST, SMALLEST
 
 # Kernels take logarithms of the weights of topics at the root, and divide by them.
@@ -49,18 +49,6 @@ class Root(State):
         if shared:
             weights = weights + concentration / len(tables)
         return np.maximum(weights / (tables.sum() + concentration), SMALLEST_WEIGHT)
-
-    def rescaled(self, tables, growth):
-        """The same shares of topics, with the number of tables and the growth of a batch."""
-        return changed(self, tables=self.tables * (tables.sum() / self.tables.sum()), growth=growth)
-
-    def averaged(self, tables, growth, rho):
-        """A step of size rho towards the means of a batch."""
-        return changed(
-            self,
-            tables=(1.0 - rho) * self.tables + rho * tables,
-            growth=(1.0 - rho) * self.growth + rho * growth,
-        )
 
     def doc_concentration(self, n_documents, shape, rate):
         """The mode of the concentration of documents under a Gamma prior."""

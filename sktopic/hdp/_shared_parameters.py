@@ -1,7 +1,6 @@
 """The parameters that all topics and documents share: weights, concentrations and the prior of topics."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -12,7 +11,6 @@ from sktopic._state._fields import changed
 from sktopic._topics._prior import LARGEST, SMALLEST, learned_topic_word_prior
 from sktopic._topics._word_count_views import mean_log_probability
 from sktopic.hdp._direct_assignment_state import SMALLEST_WEIGHT
-from sktopic.hdp._hdp_state import with_parameters
 
 # The largest weight that topics out of reach may have.
 LARGEST_REST = 1.0 - 1e-6
@@ -22,65 +20,42 @@ WEIGHT_ITERATIONS, WEIGHT_TOL = 30, 1e-8
 NEWTON_ITERATIONS, NEWTON_TOL = 50, 1e-6
 
 
-@dataclass(frozen=True)
-class SharedParameters:
-    """What parameters are to be: numbers, or "auto" for those that are learned.
+def moved(parameters, state, tokens, batch, scale, rho, workers):
+    """The state after a step of the parameters that are learned, towards their best values for a batch.
 
-    Attributes
-    ----------
-    topic_concentration, doc_concentration, topic_word_prior : gamma, alpha and eta in the literature
-    word_prior_start : topic_word_prior before it is learned
-    topic_concentration_prior, doc_concentration_prior : shape and rate of Gamma priors
+    parameters : Parameters
+    tokens : (n_documents, n_topics) of its documents; scale : documents of the corpus for each of these;
+    rho : step size
     """
+    if parameters.learns("doc_concentration"):
+        lengths, sample_weight = batch.with_words()
+        best = fit_concentration(
+            tokens[batch.lengths > 0],
+            state.weights,
+            state.doc_concentration,
+            lengths,
+            scale,
+            parameters.doc_concentration_prior,
+            sample_weight,
+        )
+        alpha = _between_logarithms(state.doc_concentration, best, rho)
+        state = changed(state, doc_concentration=alpha)
+    if parameters.learns("topic_concentration"):
+        best = best_topic_concentration(state, parameters.topic_concentration_prior)
+        gamma = (1.0 - rho) * state.topic_concentration + rho * best
+        state = changed(state, topic_concentration=gamma)
+    if parameters.learns("topic_word_prior"):
+        words, eta = state.words, state.topic_word_prior
+        mean = mean_log_probability(words, state.unit, eta, workers)
+        best = learned_topic_word_prior("fixed-point", mean, words.n_features, eta, rho)
+        state = changed(state, topic_word_prior=_between_logarithms(eta, best, rho))
+    return state
 
-    topic_concentration: float | str
-    doc_concentration: float | str
-    topic_word_prior: float | str
-    word_prior_start: float
-    topic_concentration_prior: tuple[float, float]
-    doc_concentration_prior: tuple[float, float]
 
-    def learns(self, name):
-        return getattr(self, name) == "auto"
-
-    def adopted(self, state):
-        """The state with the parameters that are given."""
-        names = "topic_concentration", "doc_concentration", "topic_word_prior"
-        return with_parameters(state, **{name: getattr(self, name) for name in names})
-
-    def moved(self, state, tokens, batch, scale, rho, workers):
-        """The state after a step of those that are learned, towards their best values for a batch.
-
-        tokens : (n_documents, n_topics) of its documents; scale : documents of the corpus for each of these;
-        rho : step size
-        """
-        if self.learns("doc_concentration"):
-            lengths, sample_weight = batch.with_words()
-            best = fit_concentration(
-                tokens[batch.lengths > 0],
-                state.weights,
-                state.doc_concentration,
-                lengths,
-                scale,
-                self.doc_concentration_prior,
-                sample_weight,
-            )
-            alpha = _between_logarithms(state.doc_concentration, best, rho)
-            state = changed(state, doc_concentration=alpha)
-        if self.learns("topic_concentration"):
-            gamma = (1.0 - rho) * state.topic_concentration + rho * self.best_topic_concentration(state)
-            state = changed(state, topic_concentration=gamma)
-        if self.learns("topic_word_prior"):
-            words, eta = state.words, state.topic_word_prior
-            mean = mean_log_probability(words, state.unit, eta, workers)
-            best = learned_topic_word_prior("fixed-point", mean, words.n_features, eta, rho)
-            state = changed(state, topic_word_prior=_between_logarithms(eta, best, rho))
-        return state
-
-    def best_topic_concentration(self, state):
-        """gamma at which the density of the weights and of log gamma is highest."""
-        shape, rate = self.topic_concentration_prior
-        return (shape + state.n_topics) / (rate - math.log(state.weight_left))
+def best_topic_concentration(state, prior):
+    """gamma at which the density of the weights and of log gamma is highest, under a Gamma prior."""
+    shape, rate = prior
+    return (shape + state.n_topics) / (rate - math.log(state.weight_left))
 
 
 def _between_logarithms(old, best, rho):

@@ -10,9 +10,8 @@ from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference import GibbsStep, WithPriorStatistics
 from sktopic._kernels._rng import combine_keys
 from sktopic._state._fields import changed
-from sktopic.hdp._hdp_state import MOVE, noted_moves
-from sktopic.hdp._hybrid_state import divided_columns, edited_columns
-from sktopic.hdp._hybrid_topics import HybridTopics
+from sktopic.hdp._hdp_state import MOVE, columns_in_use, noted_moves
+from sktopic.hdp._hybrid_topics import HybridTopics, divided_columns
 from sktopic.hdp._window import FIRST_WINDOW, Window
 from sktopic.hdp._window_moves import Judge, WindowMoves
 
@@ -106,7 +105,7 @@ class SplitMergeTopics(HybridTopics):
         moves.merge()
         moves.drop()
         edit = moves.edit()
-        after = edited_columns(state, edit)
+        after = self.edited_columns(state, edit)
         if not update.is_last_pass:  # what is new then has not been judged
             moves.split()
             division = moves.division()
@@ -131,7 +130,7 @@ class SplitMergeTopics(HybridTopics):
 
     def noted(self, state, moves):
         """The state with moves in its history, which is that after them."""
-        return changed(state, move_history=noted_moves(state, moves, len(self.columns_in_use(state))))
+        return changed(state, move_history=noted_moves(state, moves, len(columns_in_use(state))))
 
 
 def named_moves(moves, ids):

@@ -25,19 +25,6 @@ START_ITERATIONS = 10
 TRACE = 1e-200
 
 
-def expected_log_weights(taken, left):
-    """E[log sigma] of the weights made by sticks of Beta parameters (taken, left), and by what they leave."""
-    total = digamma(taken + left)
-    log_left = np.cumsum(digamma(left) - total)
-    return np.append(digamma(taken) - total, 0.0) + np.concatenate([[0.0], log_left])
-
-
-def expected_weights(taken, left):
-    """E[sigma] of the same."""
-    share = taken / (taken + left)
-    return np.append(share, 1.0) * np.concatenate([[1.0], np.cumprod(1.0 - share)])
-
-
 def sticks_bound(taken, left, concentration):
     """E[log p(v)] - E[log q(v)] of sticks with the prior Beta(1, concentration)."""
     total = digamma(taken + left)
@@ -69,11 +56,15 @@ class CorpusSticks:
 
     def weights(self):
         """E[sigma] of each topic."""
-        return self._by_topic(expected_weights(self.taken, self.left))
+        share = self.taken / (self.taken + self.left)
+        return self._by_topic(np.append(share, 1.0) * np.concatenate([[1.0], np.cumprod(1.0 - share)]))
 
     def log_weights(self):
         """E[log sigma] of each topic."""
-        return self._by_topic(expected_log_weights(self.taken, self.left))
+        total = digamma(self.taken + self.left)
+        log_left = np.cumsum(digamma(self.left) - total)
+        log_share = np.append(digamma(self.taken) - total, 0.0)
+        return self._by_topic(log_share + np.concatenate([[0.0], log_left]))
 
     def _by_topic(self, values):
         out = np.empty(len(values))

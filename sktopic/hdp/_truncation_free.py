@@ -5,7 +5,6 @@ import numpy as np
 from sktopic._estimators._constraints import PRIOR
 from sktopic._estimators._unweighted_training import NoRequest, fit, partial_fit
 from sktopic._inference import GibbsInference
-from sktopic._training._step_size import StepSize
 from sktopic.hdp._estimator import MinibatchHDPEstimator, topic_word_posterior
 from sktopic.hdp._truncation_free_method import StickState, TruncationFree
 
@@ -220,11 +219,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
 
     def _method(self):
         return TruncationFree(
-            n_components=self.n_components,
-            topic_concentration=self.topic_concentration,
-            doc_concentration=self.doc_concentration,
-            topic_word_prior=0.05 if self.topic_word_prior is None else self.topic_word_prior,
-            steps=StepSize(self.learning_offset, self.learning_decay),
+            **self._common_settings(0.05),
             burn_in=self.doc_burn_in,
             sweeps=self.doc_sweeps,
             prediction=GibbsInference(self.transform_burn_in, self.transform_sweeps),

@@ -22,7 +22,7 @@ from sktopic.hdp._memoized._bound import (
     best_topic_word_prior,
 )
 from sktopic.hdp._memoized._summaries import CellTopics
-from sktopic.hdp._shared_parameters import fixed_point_weights
+from sktopic.hdp._shared_parameters import best_topic_concentration, fixed_point_weights
 
 # Times a pass that weights and concentrations are fitted to all documents.
 FITS = 4
@@ -37,7 +37,7 @@ class MemoizedCorpus:
     ----------
     topics : DirectAssignmentState, whose statistics are tokens, not means; visits change them
     summaries : list of BatchSummary
-    parameters : SharedParameters
+    parameters : Parameters
     """
 
     def __init__(self, topics, summaries, parameters):
@@ -169,7 +169,7 @@ class MemoizedCorpus:
             best = best_concentration(documents, self._weights(), alpha, prior)
             self.topics = changed(self.topics, doc_concentration=best)
         if parameters.learns("topic_concentration"):
-            best = parameters.best_topic_concentration(self.topics)
+            best = best_topic_concentration(self.topics, parameters.topic_concentration_prior)
             self.topics = changed(self.topics, topic_concentration=best)
 
     # Moves
