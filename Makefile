@@ -19,8 +19,8 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --prefer-binary --no-compile --d
 # On all cores; "-n 0" among PYTEST_ARGS runs the tests in one process.
 PYTEST := $(abspath $(BIN))/python -m pytest -n auto --dist worksteal
 BUILD_REQUIRES := "setuptools>=77" "Cython>=3.1"
-KERNELS := $(wildcard sktopic/_kernels/*.pyx sktopic/_kernels/*.pxd sktopic/_kernels/*.h)
-KERNEL_MODULES := $(subst /,.,$(basename $(wildcard sktopic/_kernels/*.pyx)))
+KERNELS := $(wildcard $(addprefix sktopic/_kernels/*/*.,pyx pxd h))
+KERNEL_MODULES := $(subst /,.,$(basename $(wildcard sktopic/_kernels/*/*.pyx)))
 PROSE := README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md Makefile setup.py \
 	pyproject.toml recipe sktopic tests examples benchmarks doc
 VERSIONS := 3.11 3.12 3.13 3.14 3.13t 3.14t
@@ -195,5 +195,5 @@ clean:
 	rm -rf $(VENV) $(addprefix $(VENV)-,$(VERSIONS)) build dist demo sktopic.egg-info doc/_build \
 		doc/auto_examples doc/generated doc/sg_execution_times.rst benchmarks/output \
 		.mypy_cache .pytest_cache .ruff_cache .hypothesis
-	rm -f sktopic/_kernels/*.c sktopic/_kernels/*.so
+	rm -f $(addprefix sktopic/_kernels/,*.c *.so */*.c */*.so)
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

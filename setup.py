@@ -13,7 +13,7 @@ The environment variable ``SKTOPIC_DEBUG_KERNELS`` chooses a build that finds fa
 
 Kernels are also built otherwise then, so that what other processors and compilers run is tested here: with
 ``1`` in C11 alone and with a char without sign, as on ARM, with ``sanitize`` for the common x86-64 only
-(``_kernels/_compiler.h``).
+(``_kernels/numbers/_compiler.h``).
 """
 
 import os
@@ -69,7 +69,8 @@ def kernel(name, sources):
         define_macros=macros,
         extra_compile_args=compile_args,
         extra_link_args=link_args,
-        depends=[header.as_posix() for header in KERNELS.glob("*.h")],
+        include_dirs=[KERNELS.as_posix()],
+        depends=[header.as_posix() for header in KERNELS.rglob("*.h")],
         libraries=[] if sys.platform == "win32" else ["m"],
     )
 
@@ -115,8 +116,8 @@ def readme():
 
 if __name__ == "__main__":  # processes that translate may import this file
     kernels = [
-        kernel(f"sktopic._kernels.{source.stem}", [source.as_posix()])
-        for source in sorted(KERNELS.glob("*.pyx"))
+        kernel(".".join(source.with_suffix("").parts), [source.as_posix()])
+        for source in sorted(KERNELS.rglob("*.pyx"))
     ]
     setup(
         long_description=readme(),

@@ -23,8 +23,10 @@ def faults_of_wheel(names):
             yield f"{name} is of no use to who installs it"
         elif not re.fullmatch(r"sktopic|sktopic-[^/]*\.dist-info", inside):
             yield f"{name} is in no folder of its own"
-    kernels = {Path(name).name.partition(".")[0] for name in names if re.search(r"\.(so|pyd)$", name)}
-    wanted = {path.stem for path in ROOT.glob("sktopic/_kernels/*.pyx")} | {"_cyutility"}
+    kernels = {name.partition(".")[0] for name in names if re.search(r"\.(so|pyd)$", name)}
+    sources = ROOT.glob("sktopic/_kernels/**/*.pyx")
+    wanted = {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
+    wanted.add("sktopic/_kernels/_cyutility")
     yield from (f"no kernel {name}" for name in sorted(wanted - kernels))
     yield from (f"a kernel {name} that has no source" for name in sorted(kernels - wanted))
 

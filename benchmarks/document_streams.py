@@ -20,7 +20,7 @@ from _corpora import load
 from _study import CORPUS_NAMES, Study, interval, new_parser
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._kernels._rng import position_keys
+from sktopic._kernels.random._rng import position_keys
 from sktopic.datasets import make_lda_documents
 from sktopic.hdp import HybridHDP, OnlineEMHDP
 from sktopic.lda import HybridLDA, LangevinLDA, OnlineEMLDA, OnlineOPELDA, StreamingGibbsLDA

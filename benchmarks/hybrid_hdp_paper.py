@@ -43,7 +43,7 @@ from _traces import PEER_TRACES, SEED, completion, trace_of, trace_of_sweeps
 from sktopic import OnlineEMLDA
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._inference import FixedTopics, GibbsInference, GibbsStep, infer_proportions
-from sktopic._kernels._rng import position_keys
+from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic._topics._word_count_views import probabilities

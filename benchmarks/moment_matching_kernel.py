@@ -25,7 +25,7 @@ from _corpora import load
 from _study import Study, new_parser, one_thread
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._kernels._moment_matching import (
+from sktopic._kernels.moments._matching import (
     DEGENERATE,
     FIRST,
     FIXED,
@@ -34,7 +34,7 @@ from sktopic._kernels._moment_matching import (
     filter_tokens,
     list_tokens,
 )
-from sktopic._kernels._rng import position_keys
+from sktopic._kernels.random._rng import position_keys
 
 K, V = 100, 7720
 N_ROUNDS, N_CHECKED, N_NUMPY, N_KERNEL, N_BEFORE = 7, 100, 200, 20_000, 300_000
@@ -188,7 +188,7 @@ class PlainState:
         return p
 
 
-# The formulas are in _kernels/_moments.h.
+# The formulas are in _kernels/moments/_token_update.h.
 
 
 def matched_sum_one(A, g, m, q):

@@ -17,7 +17,7 @@ from _study import Study, new_parser
 
 from sktopic import OnlineEMLDA
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._kernels._ope import draw_choices, maximise_documents
+from sktopic._kernels.lda._ope import draw_choices, maximise_documents
 from sktopic._runtime._parallel import Workers
 
 N_ITER, P, N_DOCUMENTS = 50, 0.5, 1000

@@ -180,7 +180,7 @@ def draws(report, train, test, n_components):
     """Tokens sampled per second in the document step, by a trained model."""
     from sktopic._documents._matrices import DocumentReader, canonical_counts
     from sktopic._inference import GibbsStep
-    from sktopic._kernels._rng import position_keys
+    from sktopic._kernels.random._rng import position_keys
     from sktopic._runtime._parallel import Workers
 
     model = OnlineEMLDA(n_components, random_state=0, max_iter=2).fit(train)

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sktopic._documents._matrices import DocumentReader
-from sktopic._kernels._rng import position_keys
+from sktopic._kernels.random._rng import position_keys
 from sktopic._state._fields import State, arrays_of, sizes_of, values_of
 from sktopic._training._minibatches import Update
 

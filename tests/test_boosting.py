@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._inference import GibbsStep
 from sktopic._kernels._groups import CountsTarget
-from sktopic._kernels._rng import combine_each, combine_keys
+from sktopic._kernels.random._rng import combine_each, combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import MAX_ITER, TOL
 from sktopic._topics._topic_rows import TopicProbabilities

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sktopic._documents._block_order import blocks_of
 from sktopic._documents._sources import BlockDocuments, CorpusDocuments, MatrixDocuments, visited
 from sktopic._estimators._plug_in import check_documents, plug_in_topics
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._training._minibatches import SHUFFLE_KEY, VALIDATION_KEY
 from sktopic.datasets import make_bars, save_corpus
 from sktopic.hdp import CollapsedGibbsHDP, DirectAssignmentHDP, OnlineEMHDP

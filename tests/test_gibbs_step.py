@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._inference import GibbsInference, GibbsStep, _gibbs
-from sktopic._kernels._rng import combine_each
+from sktopic._kernels.random._rng import combine_each
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 

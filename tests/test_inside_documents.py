@@ -8,7 +8,7 @@ from scipy.special import psi
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference import GibbsInference, _gibbs
-from sktopic._kernels._dirichlet_draws import draw_dirichlets
+from sktopic._kernels.random._dirichlet_draws import draw_dirichlets
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._topic_rows import TopicProbabilities
 from sktopic.hdp import OnlineVariationalHDP

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from sktopic._inference import DenseCounts
-from sktopic._kernels._langevin import normals
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.lda._langevin import normals
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._training import _minibatches
 from sktopic._training._minibatches import FIT_KEY
 from sktopic.datasets import make_bars, make_lda_documents

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sktopic._inference._completion import HIDING_KEY, hide
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineEMLDA
 from sktopic.metrics import coherence, document_completion, left_to_right, perplexity, relative_score

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._kernels._groups import CountsTarget
-from sktopic._kernels._rng import combine_keys, position_keys, uniforms
+from sktopic._kernels.random._rng import combine_keys, position_keys, uniforms
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import PRIOR_INERTIA
 from sktopic._topics._word_counts import N_PARTS, WordCounts, no_average

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._estimators._topic_model import TRANSFORM_KEY
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineOPELDA
 from sktopic.lda._minibatch_method import MinibatchLDA

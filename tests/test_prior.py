@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln, polygamma
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
 from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
-from sktopic._kernels._rng import position_keys
+from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._topics._prior import (
     DocPrior,

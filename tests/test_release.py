@@ -139,10 +139,10 @@ def in_checkout(pattern, suffixes):
 
 
 def test_a_wheel_that_lacks_or_has_something_is_refused():
-    whole = [name.replace(".pyx", ".so") for name in in_checkout("sktopic/_kernels/*", {".pyx"})]
+    whole = [name.replace(".pyx", ".so") for name in in_checkout("sktopic/_kernels/**/*", {".pyx"})]
     whole += ["sktopic/__init__.py", "sktopic-0.dist-info/METADATA", "sktopic/_kernels/_cyutility.so"]
     assert not [*check_dist.faults_of_wheel(whole)]
-    for more in ("tests/test_topics.py", "sktopic/_kernels/_team.h", "sktopic/_kernels/_old.so"):
+    for more in ("tests/test_topics.py", "sktopic/_kernels/threads/_team.h", "sktopic/_kernels/_old.so"):
         assert len([*check_dist.faults_of_wheel([*whole, more])]) == 1
     assert len([*check_dist.faults_of_wheel(whole[1:])]) == 1
 
@@ -151,7 +151,7 @@ def test_a_source_distribution_that_lacks_or_has_something_is_refused():
     names = in_checkout("sktopic/**/*", check_dist.SOURCES) + in_checkout("tests/**/*", {".py"})
     whole = [f"sktopic-0/{name}" for name in names]
     assert not [*check_dist.faults_of_source(whole)]
-    for more in ("sktopic-0/doc/guide/lda.rst", "sktopic-0/sktopic/_kernels/_team.c"):
+    for more in ("sktopic-0/doc/guide/lda.rst", "sktopic-0/sktopic/_kernels/threads/_team.c"):
         assert len([*check_dist.faults_of_source([*whole, more])]) == 1
     assert len([*check_dist.faults_of_source(whole[1:])]) == 1
 

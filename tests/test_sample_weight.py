@@ -22,7 +22,7 @@ import sktopic
 from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import MatrixDocuments
 from sktopic._inference import DenseCounts
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._training._minibatches import VALIDATION_KEY, Update, counts_of_batch
 from sktopic._training._monitor import FitMonitor

@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln
 from sktopic._documents._matrices import DocumentReader, as_documents
 from sktopic._inference import DenseCounts, GibbsStep, VariationalStep
 from sktopic._kernels._groups import CountsTarget
-from sktopic._kernels._rng import position_keys
+from sktopic._kernels.random._rng import position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import duplicate
 from sktopic._topics._word_count_edits import merged_topics, of_topics, of_words, split_topics

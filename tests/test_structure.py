@@ -5,6 +5,7 @@ That folders import from those below them alone is checked by import-linter (`ma
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ MOST_ARGUMENTS, MOST_KERNEL_ARGUMENTS = 7, 10
 LONGEST_CLASS = 250  # lines without docstrings
 LONGER = {"TopicModel": 290}  # what all estimators answer
 MOST_FILES_AT_THE_TOP = 10
+# Folders of kernels, each on those before it, and folders on all of these.
+KERNEL_LAYERS = ("threads", "numbers", "random", "documents", "topics", "inference")
+KERNEL_FAMILIES = ("lda", "hdp", "moments")
+USED_BY_KERNEL = re.compile(r'(?:from sktopic\._kernels\.|(?:#include|extern from) "(?=\w+/))([a-z]\w*)')
 # Modules that go behind attributes, by vars() and object.__new__: let there be fewer, not more.
 BEHIND_ATTRIBUTES = {"_runtime/_attributes.py"}
 # Public functions, whose options users name in calls.
@@ -102,3 +107,17 @@ def test_classes_are_no_longer_than_a_reader_keeps_in_mind():
 
 def test_few_files_are_at_the_top():
     assert len(list(PACKAGE.glob("*.py"))) <= MOST_FILES_AT_THE_TOP
+
+
+def test_kernels_use_those_of_lower_folders():
+    kernels = PACKAGE / "_kernels"
+    folders = {path.parent.name for path in kernels.glob("*/__init__.py")}
+    assert folders == {*KERNEL_LAYERS, *KERNEL_FAMILIES}
+    upward = []
+    for path in sorted(kernels.glob("*/*")):
+        if path.suffix in (".pyx", ".pxd", ".pyi", ".h"):
+            folder = path.parent.name
+            below = KERNEL_LAYERS[: KERNEL_LAYERS.index(folder)] if folder in KERNEL_LAYERS else KERNEL_LAYERS
+            used = USED_BY_KERNEL.findall(path.read_text("utf-8"))
+            upward += [f"{folder}/{path.name}: {each}" for each in used if each not in (folder, *below)]
+    assert not upward

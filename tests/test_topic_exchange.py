@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln
 from scipy.stats import chisquare
 
-from sktopic._kernels._rng import uniforms
+from sktopic._kernels.random._rng import uniforms
 from sktopic._state._fields import duplicate
 from sktopic._topics._topic_word_prior import adopted_prior, split_topic_word_prior
 from sktopic._topics._word_counts import WordCounts

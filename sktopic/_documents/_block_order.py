@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 
 # Documents of a block, where what is read has no blocks of its own.
 BLOCK_SIZE = 2048

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sktopic._documents._corpus import Corpus
-from sktopic._kernels._documents import count_rows_of_words
+from sktopic._kernels.documents._reading import count_rows_of_words
 from sktopic.exceptions import CountsWarning
 
 # How far from one the norm of a scaled row may be; float32 is three digits better.

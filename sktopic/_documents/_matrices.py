@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from sktopic._documents._sample_weight import NO_WEIGHTS, weighted_sum
-from sktopic._kernels import _documents as kernels
 from sktopic._kernels._groups import DocumentCells
-from sktopic._kernels._rng import content_keys
+from sktopic._kernels.documents import _reading as kernels
+from sktopic._kernels.random._rng import content_keys
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024

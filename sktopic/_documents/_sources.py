@@ -20,7 +20,7 @@ from sktopic._documents._corpus import Corpus, naming
 from sktopic._documents._input_messages import CorpusSummary
 from sktopic._documents._matrices import GROUP_SIZE, DocumentReader, rows_of_documents
 from sktopic._documents._sample_weight import check_sample_weight
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 
 
 def are_blocks(X):

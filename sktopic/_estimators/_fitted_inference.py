@@ -10,7 +10,7 @@ from sktopic._documents._matrices import rows_of_documents
 from sktopic._documents._sources import joined
 from sktopic._estimators._result_blocks import write_blocks
 from sktopic._inference import FixedTopics, draw_proportions, infer_proportions, infer_word_topics
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._runtime._progress import NOT_SHOWN
 from sktopic._state._fields import arrays_of

@@ -6,7 +6,7 @@ from functools import reduce
 import numpy as np
 import scipy.sparse as sp
 
-from sktopic._kernels._statistics import add_rows
+from sktopic._kernels.topics._statistics import add_rows
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._word_counts import no_average
 

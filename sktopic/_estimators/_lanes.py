@@ -31,8 +31,8 @@ from sktopic._estimators._lane_updates import LaneCounts, LaneSums, LaneUpdate, 
 from sktopic._estimators._minibatch_estimator import MinibatchEstimator
 from sktopic._estimators._model_files import checked_feature_names, described, digest_of_text
 from sktopic._estimators._topic_model import TopicModel, start_training
-from sktopic._kernels._rng import combine_keys
-from sktopic._kernels._statistics import take_changes
+from sktopic._kernels.random._rng import combine_keys
+from sktopic._kernels.topics._statistics import take_changes
 from sktopic._runtime._attributes import twin
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import arrays_of, duplicate, values_of

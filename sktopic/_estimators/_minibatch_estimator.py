@@ -9,7 +9,7 @@ from sktopic._estimators._concurrency import Training, fits, trains
 from sktopic._estimators._editing import drop_topics, freeze_topics, merge_topics
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._topic_model import TopicModel
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._compat import CallbackSupportMixin, with_callbacks
 from sktopic._runtime._parallel import Workers
 from sktopic._training._minibatches import (

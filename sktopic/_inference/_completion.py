@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._kernels._completion import hide_tokens
-from sktopic._kernels._proportions import log_predictive
-from sktopic._kernels._rng import combine_keys, content_keys
+from sktopic._kernels.documents._completion import hide_tokens
+from sktopic._kernels.inference._proportions import log_predictive
+from sktopic._kernels.random._rng import combine_keys, content_keys
 from sktopic._runtime._arrays import BLOCK_ENTRIES
 from sktopic._runtime._exact_sum import ExactSum
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from sktopic._kernels._groups import CountsTarget
-from sktopic._kernels._statistics import add_rows
+from sktopic._kernels.topics._statistics import add_rows
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._word_counts import N_PARTS, no_average
 

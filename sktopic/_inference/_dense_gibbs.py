@@ -6,9 +6,9 @@ import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference._pieces import chain_pieces, joined
-from sktopic._kernels._dense_gibbs import PADDING, sweep_documents
 from sktopic._kernels._groups import DenseSums
-from sktopic._kernels._statistics import add_cell_counts
+from sktopic._kernels.inference._dense_gibbs import PADDING, sweep_documents
+from sktopic._kernels.topics._statistics import add_cell_counts
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._word_counts import word_cells
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
-from sktopic._kernels._statistics import add_factored_counts
+from sktopic._kernels.topics._statistics import add_factored_counts
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_counts import word_cells
 

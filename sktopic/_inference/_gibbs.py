@@ -6,9 +6,9 @@ import numpy as np
 
 from sktopic._inference._dense_gibbs import CellCounts, DocumentSums, sweep_densely
 from sktopic._inference._sparse_gibbs import sweep_sparsely
-from sktopic._kernels._dense_gibbs import PADDING
 from sktopic._kernels._groups import Chains, Sweeps
-from sktopic._kernels._rng import combine_each
+from sktopic._kernels.inference._dense_gibbs import PADDING
+from sktopic._kernels.random._rng import combine_each
 
 # Topics up to which draws over all of them are faster than draws over those that a document has ...
 DENSE_TOPICS = 192

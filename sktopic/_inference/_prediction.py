@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sktopic._documents._matrices import answer_dtype, cells_of_entries, document_groups
-from sktopic._kernels._dirichlet_draws import draw_dirichlets
-from sktopic._kernels._rng import combine_each
-from sktopic._kernels._top_topics import choose_topics
+from sktopic._kernels.inference._top_topics import choose_topics
+from sktopic._kernels.random._dirichlet_draws import draw_dirichlets
+from sktopic._kernels.random._rng import combine_each
 from sktopic._runtime._progress import NOT_SHOWN
 
 

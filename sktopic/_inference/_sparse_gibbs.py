@@ -8,9 +8,9 @@ import numpy as np
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference._pieces import chain_pieces, joined
 from sktopic._kernels._groups import SparseSums
-from sktopic._kernels._proportions import sampled_proportions
-from sktopic._kernels._sparse_gibbs import sweep_documents
-from sktopic._kernels._statistics import add_sampled_counts
+from sktopic._kernels.inference._proportions import sampled_proportions
+from sktopic._kernels.inference._sparse_gibbs import sweep_documents
+from sktopic._kernels.topics._statistics import add_sampled_counts
 from sktopic._topics._prior import PriorStatistics
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic._topics._word_counts import word_cells

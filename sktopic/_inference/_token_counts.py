@@ -7,8 +7,8 @@ from operator import add
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sktopic._kernels._collapsed_gibbs import transfer_counts
-from sktopic._kernels._documents import clump_bounds
+from sktopic._kernels.documents._reading import clump_bounds
+from sktopic._kernels.lda._collapsed_gibbs import transfer_counts
 from sktopic._runtime._arrays import row_blocks
 
 # Words whose sums are taken together. A sum over all words is that of such blocks in their order.

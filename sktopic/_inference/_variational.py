@@ -11,14 +11,14 @@ from sktopic._documents._sample_weight import weighted_sum
 from sktopic._inference._factored import FactoredCounts
 from sktopic._inference._pieces import joined_results
 from sktopic._inference._protocol import CellwiseStep
-from sktopic._kernels._variational import update_documents
+from sktopic._kernels.inference._variational import update_documents
 from sktopic._runtime._arrays import by_blocks
 from sktopic._topics._prior import PriorStatistics
 
 
 @dataclass
 class VariationalCounts(FactoredCounts):
-    """Expected counts under variational inference (see _kernels._variational).
+    """Expected counts under variational inference (see _kernels.inference._variational).
 
     Attributes
     ----------

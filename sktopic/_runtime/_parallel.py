@@ -14,7 +14,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from joblib.parallel import LokyBackend, MultiprocessingBackend, ThreadingBackend, get_active_backend
 from threadpoolctl import ThreadpoolController
 
-from sktopic._kernels._team import Team
+from sktopic._kernels.threads._team import Team
 
 # Threads beyond the cores that there are would be in each other's way.
 n_cores = cache(cpu_count)

@@ -8,7 +8,7 @@ from scipy.special import digamma, polygamma
 
 from sktopic._documents._matrices import LARGEST_COUNT, SMALLEST_COUNT
 from sktopic._documents._sample_weight import weighted_sum
-from sktopic._kernels._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
+from sktopic._kernels.topics._dirichlet import fit_dirichlet, fit_symmetric_dirichlet
 from sktopic._runtime._arrays import real_numbers
 
 # Fixed-point iterations after one update: the next update goes on from there.

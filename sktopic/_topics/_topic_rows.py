@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._kernels._groups import LeftOut
-from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
+from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gather_topics
 from sktopic._runtime._arrays import columns_of, real_numbers, row_blocks, rows_of
 from sktopic._topics._topic_word_prior import PriorEntries, ScaledEntries
 
@@ -15,7 +15,7 @@ LEAST_LEFT = 1e-6
 
 @dataclass
 class GatheredTopics:
-    """Topic rows of some words, as document steps want them (see _kernels._topics.gather_topics).
+    """Topic rows of some words, as document steps want them (see _kernels.topics._gathering.gather_topics).
 
     Attributes
     ----------
@@ -144,7 +144,10 @@ def _rows(topics, words):
 
 
 def _gather(kernel, topics, words, given, workers, dtype):
-    """GatheredTopics by a kernel of _kernels._topics; given are its last arrays of one entry a topic."""
+    """Return the GatheredTopics of a kernel of _kernels.topics._gathering.
+
+    Its last arrays, which have one entry a topic, are given.
+    """
     gathered = _filled(kernel, topics.store, words, (topics.scale, topics.offset, *given), workers, dtype)
     own = np.empty(0, dtype=int) if topics.entries is None else topics.entries.present(words)
     if len(own):  # few words, as a rule: they are gathered again, from rows that have the entries

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sktopic._kernels._dirichlet import sum_digamma
+from sktopic._kernels.topics._dirichlet import sum_digamma
 from sktopic._runtime._arrays import row_blocks, rows_of
 from sktopic._topics._topic_rows import GeometricTopics, TopicProbabilities
 from sktopic._topics._topic_word_prior import prior_totals

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._kernels._groups import CountsTarget, WordCells
-from sktopic._kernels._rng import fill_noise
+from sktopic._kernels.random._rng import fill_noise
 from sktopic._runtime._arrays import row_blocks, rows_of
 from sktopic._state._fields import State, array, changed, number, size, those_left, total
 

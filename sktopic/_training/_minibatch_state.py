@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import State, array, changed, count, number, part
 from sktopic._topics._topic_rows import check_components_init
 from sktopic._topics._word_counts import INITIAL_KEY, WordCounts

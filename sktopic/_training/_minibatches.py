@@ -13,7 +13,7 @@ import numpy as np
 
 from sktopic._documents._matrices import GROUP_SIZE
 from sktopic._inference import DenseCounts, ExpectedCounts
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed, duplicate
 from sktopic._training._minibatch_state import MinibatchState, counted

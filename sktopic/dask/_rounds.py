@@ -7,7 +7,7 @@ import numpy as np
 
 from sktopic._documents._block_order import blocks_of, dealt, permuted, windows
 from sktopic._estimators._lanes import finish
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._training._minibatches import SHUFFLE_KEY
 from sktopic.dask._blocks import rows_in_parts
 from sktopic.dask._state import Round

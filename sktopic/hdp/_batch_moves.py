@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._state._fields import changed
 from sktopic._topics._word_count_edits import split_topics

@@ -8,10 +8,10 @@ from scipy.special import gammaln
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._token_counts import counts_exactly, log_rising_change
-from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._groups import RootTopics
-from sktopic._kernels._hdp_gibbs import draw_tables, log_seatings
-from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._kernels.hdp._gibbs import draw_tables, log_seatings
+from sktopic._kernels.hdp._gibbs_split_merge import split_merge
+from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import columns_of
 from sktopic._state._fields import State, array, count, edited, grown, number, part, total
 from sktopic._topics._word_count_edits import edited_topics, frozen_topics, of_topics

@@ -6,10 +6,10 @@ import numpy as np
 
 from sktopic._documents._matrices import DocumentReader
 from sktopic._inference._token_counts import are_whole, log_rising
-from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import RootTopics, TableLists
-from sktopic._kernels._hdp_gibbs import draw_tables, list_topics, log_seatings
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.documents._reading import clump_bounds
+from sktopic._kernels.hdp._gibbs import draw_tables, list_topics, log_seatings
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._arrays import rows_of
 from sktopic.hdp._restaurants import SMALLEST_WEIGHT, Restaurants, empty_lists
 from sktopic.hdp._root import log_root

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sktopic._documents._sources import MatrixDocuments
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed, duplicate
 from sktopic._topics._word_count_edits import joined_topics, of_topics
 from sktopic._topics._word_counts import WordCounts

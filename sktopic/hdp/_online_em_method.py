@@ -8,8 +8,8 @@ from scipy.special import digamma
 
 from sktopic._documents._sample_weight import weighted_sum
 from sktopic._inference import GibbsInference, GibbsStep
-from sktopic._kernels._dirichlet import fit_dirichlet
-from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._kernels.random._rng import combine_keys, uniforms
+from sktopic._kernels.topics._dirichlet import fit_dirichlet
 from sktopic._state._fields import State, array, changed, part
 from sktopic._topics._prior import LARGEST_LEARNED, MAX_ITER, PRIOR_INERTIA, SMALLEST, SMALLEST_LEARNED, TOL
 from sktopic._topics._word_count_edits import of_topics

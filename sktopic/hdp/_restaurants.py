@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
-from sktopic._kernels._hdp_gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
-from sktopic._kernels._rng import combine_keys
-from sktopic._kernels._topic_lists import TOPIC_TABLES
+from sktopic._kernels.documents._reading import clump_bounds
+from sktopic._kernels.documents._topic_lists import TOPIC_TABLES
+from sktopic._kernels.hdp._gibbs import SEAT_RATIOS, list_topics, sweep_cells, weigh_lists
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._arrays import row_blocks
 
 # The numbers of the samplers in the kernel.
@@ -62,7 +62,7 @@ def empty_lists(batch):
 
 @dataclass
 class Restaurants:
-    """Some documents with the topics of their tokens, as _kernels._hdp_gibbs has them: word by word."""
+    """Some documents with the topics of their tokens, as _kernels.hdp._gibbs has them: word by word."""
 
     word_indptr: np.ndarray
     words: np.ndarray
@@ -119,7 +119,7 @@ class Restaurants:
         Parameters
         ----------
         topics : RootTopics
-        rest, settings, key : as of _kernels._hdp_gibbs.sweep_cells
+        rest, settings, key : as of _kernels.hdp._gibbs.sweep_cells
         """
         cell, cells = 0, self.cells
         while True:

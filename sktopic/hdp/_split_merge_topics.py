@@ -8,7 +8,7 @@ import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference import GibbsStep, WithPriorStatistics
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed
 from sktopic.hdp._hdp_state import MOVE, columns_in_use, noted_moves
 from sktopic.hdp._hybrid_topics import HybridTopics, divided_columns

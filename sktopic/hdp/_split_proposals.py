@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sktopic._kernels import _split_proposals as kernel
 from sktopic._kernels._groups import Ascent, TopicCells
+from sktopic._kernels.hdp import _split_proposals as kernel
 
 # Starts, rounds of coordinate ascent from each, and from the best of them.
 STARTS, FIRST_ROUNDS, MORE_ROUNDS = 4, 2, 6

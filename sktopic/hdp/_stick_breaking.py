@@ -9,7 +9,7 @@ from scipy.special import betaln, digamma
 
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference import CellwiseStep, joined_results
-from sktopic._kernels._hdp_variational import (
+from sktopic._kernels.hdp._variational import (
     add_atom_counts,
     gather_log_topics,
     start_documents,
@@ -73,7 +73,7 @@ class CorpusSticks:
 
 
 class LogTopics(NamedTuple):
-    """Topic rows of some words (see _kernels._hdp_variational.gather_log_topics), and the topics' weights.
+    """Topic rows of some words (see _kernels.hdp._variational.gather_log_topics), and the topics' weights.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class CorpusPosterior:
 
 @dataclass
 class AtomCounts:
-    """What is inferred of documents (see _kernels._hdp_variational.update_documents)."""
+    """What is inferred of documents (see _kernels.hdp._variational.update_documents)."""
 
     batch: DocumentBatch
     prior: np.ndarray

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sktopic._inference import SampledCounts, document_pieces, joined, joined_indptr
-from sktopic._kernels._alias import build_alias_tables
 from sktopic._kernels._groups import AliasTables
-from sktopic._kernels._table_indicators import sweep_tables
+from sktopic._kernels.hdp._table_indicators import sweep_tables
+from sktopic._kernels.random._alias import build_alias_tables
 from sktopic._topics._prior import PriorStatistics
 
 # Draws of a word from which on an alias table saves more than it costs, for any number of topics.
@@ -28,7 +28,7 @@ class TableCounts(SampledCounts):
 
 @dataclass
 class TableStep:
-    """Gibbs sampling of each document's topics and table indicators (see _kernels._table_indicators).
+    """Gibbs sampling of each document's topics and table indicators (see _kernels.hdp._table_indicators).
 
     Attributes
     ----------

@@ -7,8 +7,8 @@ import numpy as np
 from sktopic._inference import DenseCounts, GibbsInference
 from sktopic._inference._token_counts import add_tokens
 from sktopic._kernels._groups import RootTopics
-from sktopic._kernels._hdp_gibbs import draw_tables
-from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._kernels.hdp._gibbs import draw_tables
+from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import columns_of
 from sktopic._state._fields import array, changed
 from sktopic._topics._prior import SMALLEST

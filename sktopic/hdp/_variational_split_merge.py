@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, xlogy
 
 from sktopic._kernels._groups import DocumentCells, WholeTopic
-from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
+from sktopic._kernels.hdp._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from sktopic._runtime._parallel import one_blas_thread
 from sktopic.hdp._moves import LEAST_GAIN, nearest_pairs
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
@@ -51,7 +51,7 @@ class Part:
 
 @dataclass
 class Cells:
-    """The cells of a batch that have a topic (see _kernels._variational_split_merge.list_cells)."""
+    """The cells of a batch that have a topic (see _kernels.hdp._variational_split_merge.list_cells)."""
 
     cell: np.ndarray
     document: np.ndarray

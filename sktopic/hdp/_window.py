@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from sktopic._kernels._documents import clump_bounds
 from sktopic._kernels._groups import TokensByDocument
+from sktopic._kernels.documents._reading import clump_bounds
 from sktopic._state._fields import State, array, array_fields, changed, count, number
 
 # Documents of the first window; each is twice as large as the one before it, up to the whole corpus or so
@@ -42,7 +42,7 @@ class TopicTokens:
         return np.append(np.flatnonzero(np.diff(self.document, prepend=-1)), len(self))
 
     def by_document(self):
-        """The same, as _kernels._topic_sides takes them."""
+        """The same, as _kernels.hdp._topic_sides takes them."""
         first = self.bounds()
         return TokensByDocument(first, self.word, self.size, self.document_weight[self.document[first[:-1]]])
 

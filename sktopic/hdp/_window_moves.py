@@ -5,8 +5,8 @@ is the logarithm of
 
     b0 sqrt(2 pi (1 / T_0 + 1 / T_1)) R / prod_i p(s_i | all other sides)
 
-(see _kernels._topic_sides): the likelihood ratio with the prior of one more topic, their shares at the root
-integrated out around the mode, and with what is uncertain of the sides. A topic is split where the parts
+(see _kernels.hdp._topic_sides): the likelihood ratio with the prior of one more topic, their shares at the
+root integrated out around the mode, and with what is uncertain of the sides. A topic is split where the parts
 that Gibbs sampling finds gain, and two topics are merged where what they have loses by being apart. A small
 topic is compared with all others in the same way.
 """
@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from sktopic._estimators._editing import TopicEdit
-from sktopic._kernels._rng import combine_keys, uniforms
-from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
+from sktopic._kernels.hdp._topic_sides import draw_sides, token_likelihoods
+from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic.hdp._moves import Move, best_first, make_moves, nearest_pairs
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
 

@@ -18,7 +18,7 @@ from sktopic._inference._token_counts import (
     transfer_tokens,
     word_blocks,
 )
-from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._state._fields import State, array, edited, grown, part, total
 from sktopic._topics._prior import (
     LARGEST_LEARNED,

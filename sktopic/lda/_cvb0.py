@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, NON_NEGATIVE, SHARED
 from sktopic._estimators._fitted_attributes import fitted
 from sktopic._inference import CellwiseStep, WeightedCounts, joined_results
-from sktopic._kernels._cvb0 import collapse_documents
+from sktopic._kernels.lda._cvb0 import collapse_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import TokenAverage
 from sktopic._training._step_size import StepSize
@@ -19,7 +19,7 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 @dataclass
 class CVB0Step(CellwiseStep):
-    """Collapsed variational inference of each document (see _kernels._cvb0); nothing is drawn."""
+    """Collapsed variational inference of each document (see _kernels.lda._cvb0); nothing is drawn."""
 
     n_passes: int
     offset: float

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sktopic._estimators._constraints import POSITIVE, PRIOR, SHARED
 from sktopic._inference import DenseCounts, GibbsInference, GibbsStep
 from sktopic._kernels._groups import ScaledCounts
-from sktopic._kernels._langevin import langevin_step
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.lda._langevin import langevin_step
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._topics._word_counts import N_PARTS, part_bounds
 from sktopic._training._minibatches import FIT_KEY
 from sktopic._training._step_size import StepSize

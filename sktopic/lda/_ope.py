@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sktopic._estimators._constraints import FIXED_DOC_TOPIC_PRIOR, SHARED
 from sktopic._inference import CellwiseStep, WeightedCounts, joined_results
-from sktopic._kernels._ope import draw_choices, maximise_documents
+from sktopic._kernels.lda._ope import draw_choices, maximise_documents
 from sktopic._runtime._compat import Interval
 from sktopic._training._statistics_updates import DocumentAverage
 from sktopic._training._step_size import StepSize
@@ -18,7 +18,7 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 @dataclass
 class OPEStep(CellwiseStep):
-    """Maximum a posteriori estimation of each document's proportions (see _kernels._ope)."""
+    """Maximum a posteriori estimation of each document's proportions (see _kernels.lda._ope)."""
 
     bernoulli_p: float
     n_iter: int

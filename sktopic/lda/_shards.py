@@ -11,12 +11,12 @@ from scipy.special import digamma, gammaln
 
 from sktopic._inference import DENSE_TOPICS
 from sktopic._inference._token_counts import leaves_none_negative
-from sktopic._kernels._collapsed_gibbs import list_topics
-from sktopic._kernels._collapsed_gibbs import sweep_words as sweep_lists
-from sktopic._kernels._dense_collapsed_gibbs import LONGEST, PADDING, count_topics, list_tokens
-from sktopic._kernels._dense_collapsed_gibbs import sweep_words as sweep_rows
 from sktopic._kernels._groups import CellsByWord, ClumpLists, TokensByWord, TopicPrior
-from sktopic._kernels._topic_lists import TOPIC_CLUMPS
+from sktopic._kernels.documents._topic_lists import TOPIC_CLUMPS
+from sktopic._kernels.lda._collapsed_gibbs import list_topics
+from sktopic._kernels.lda._collapsed_gibbs import sweep_words as sweep_lists
+from sktopic._kernels.lda._dense_collapsed_gibbs import LONGEST, PADDING, count_topics, list_tokens
+from sktopic._kernels.lda._dense_collapsed_gibbs import sweep_words as sweep_rows
 from sktopic._topics._topic_word_prior import PriorEntries, prior_totals
 
 # What alpha_k q_k may be in float32.
@@ -25,7 +25,7 @@ SMALLEST_PRODUCT = 1e-30
 
 @dataclass
 class TopicLists:
-    """Lists, as _kernels._collapsed_gibbs has them.
+    """Lists, as _kernels.lda._collapsed_gibbs has them.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class TopicLists:
 
 @dataclass
 class TopicRows:
-    """Rows, as _kernels._dense_collapsed_gibbs has them.
+    """Rows, as _kernels.lda._dense_collapsed_gibbs has them.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class Shard:
 
     Attributes
     ----------
-    word_indptr, words, cell_count : cells by words, as _kernels._collapsed_gibbs has them
+    word_indptr, words, cell_count : cells by words, as _kernels.lda._collapsed_gibbs has them
     lengths : (n_documents,) their tokens
     topics : how many of them are in which topics
     z : (n_clumps,) int32, the topic of each; -1: none yet

@@ -19,8 +19,8 @@ from sktopic._inference._completion import (
     hidden_log_likelihood,
     log_word_shares,
 )
-from sktopic._kernels._left_to_right import left_to_right as left_to_right_kernel
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.inference._left_to_right import left_to_right as left_to_right_kernel
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._compat import Interval, StrOptions, validate_params
 from sktopic._runtime._exact_sum import ExactSum
 from sktopic._runtime._parallel import Workers

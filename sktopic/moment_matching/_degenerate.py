@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._kernels._moment_matching import DEGENERATE
+from sktopic._kernels.moments._matching import DEGENERATE
 from sktopic.moment_matching._document_step import SharedDirichlet
 from sktopic.moment_matching._mixture_estimator import MixtureEstimator
 

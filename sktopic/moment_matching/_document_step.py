@@ -8,7 +8,7 @@ import numpy as np
 
 from sktopic._documents._matrices import DocumentBatch
 from sktopic._inference import CellwiseStep, joined_results
-from sktopic._kernels._moment_matching import FIXED, TRIANGULAR, infer_documents, list_tokens
+from sktopic._kernels.moments._matching import FIXED, TRIANGULAR, infer_documents, list_tokens
 from sktopic._topics._topic_rows import GatheredTopics
 from sktopic.moment_matching._tokens import NO_KEYS
 
@@ -79,7 +79,7 @@ FIXED_NUMBER = SharedDirichlet(FIXED)
 
 @dataclass
 class MomentMatchingStep(CellwiseStep):
-    """Bayesian moment matching with topics held fixed (see _kernels._moment_matching).
+    """Bayesian moment matching with topics held fixed (see _kernels.moments._matching).
 
     Attributes
     ----------

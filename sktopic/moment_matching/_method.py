@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sktopic._kernels._moment_matching import FIRST, SECOND, SUM, filter_tokens
-from sktopic._kernels._rng import combine_keys, uniforms
+from sktopic._kernels.moments._matching import FIRST, SECOND, SUM, filter_tokens
+from sktopic._kernels.random._rng import combine_keys, uniforms
 from sktopic._runtime._arrays import row_blocks
 from sktopic._topics._prior import check_prior
 from sktopic._topics._topic_word_prior import check_number_of_topics

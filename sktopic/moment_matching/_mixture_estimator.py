@@ -8,7 +8,7 @@ from sktopic._estimators._fitted_attributes import fitted
 from sktopic._estimators._fitted_inference import TRANSFORM_KEY
 from sktopic._inference import FixedTopics, infer_proportions
 from sktopic._inference._completion import mean_log_predictive
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._runtime._compat import Interval, StrOptions
 from sktopic._runtime._progress import NOT_SHOWN
 from sktopic._typing import DocumentsLike, FloatingArray

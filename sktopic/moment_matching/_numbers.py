@@ -10,7 +10,7 @@ from sktopic._runtime._arrays import real_numbers
 # are told apart later, and a steep prior would leave only one of them.
 STEEPEST, WORDS_OF_ONE = 2.0, 100
 RATES = {"uniform": 0.0, "exponential": 1.0}
-# The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/_moments.h.
+# The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/moments/_token_update.h.
 LAG = 512.0
 # Probabilities that differ by less (relatively) are taken to be equal.
 TIE = 1e-9

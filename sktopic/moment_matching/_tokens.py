@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sktopic._kernels._moment_matching import MAX_TOKENS, list_tokens, permutation
+from sktopic._kernels.moments._matching import MAX_TOKENS, list_tokens, permutation
 from sktopic._runtime._arrays import BLOCK_ENTRIES
 
 NO_KEYS = np.empty(0, dtype=np.uint64)

@@ -8,7 +8,7 @@ from sktopic._documents._matrices import DocumentReader
 from sktopic._documents._sources import Documents, MatrixDocuments
 from sktopic._estimators._concurrency import updating
 from sktopic._estimators._topic_model import TopicModel
-from sktopic._kernels._rng import combine_keys, position_keys
+from sktopic._kernels.random._rng import combine_keys, position_keys
 from sktopic._runtime._parallel import Workers
 from sktopic._training._monitor import FitMonitor, FitTasks
 from sktopic.moment_matching._method import GROUP_SIZE, FilterMethod

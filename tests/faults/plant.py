@@ -275,19 +275,22 @@ class Copy:
         if status != 0:
             sys.exit(output)
         self.kept.mkdir()
-        for made in self.made(self.tree / KERNELS):
-            shutil.copy2(made, self.kept / made.name)
+        self.copy_made(self.tree / KERNELS, self.kept)
 
     def made(self, folder):
-        return [*folder.glob("*.c"), *folder.glob("*.so")]
+        return [*folder.rglob("*.c"), *folder.rglob("*.so")]
+
+    def copy_made(self, folder, place):
+        for made in self.made(folder):
+            copy = place / made.relative_to(folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(made, copy)
 
     def put_back(self, folder):
         """Take what was built from there; setuptools looks for it in a folder of its own."""
         library = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
         for place in (self.tree / "build" / library / KERNELS, self.tree / KERNELS):
-            place.mkdir(parents=True, exist_ok=True)
-            for made in self.made(folder):
-                shutil.copy2(made, place / made.name)
+            self.copy_made(folder, place)
 
     def build(self):
         command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j2"]

@@ -5,17 +5,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../../sktopic/_kernels/_hdp_variational.h"
-#include "../../sktopic/_kernels/_lane_draws.h"
-#include "../../sktopic/_kernels/_moments.h"
-#include "../../sktopic/_kernels/_topic_rows.h"
-#include "../../sktopic/_kernels/_word_draws.h"
+#include "hdp/_variational.h"
+#include "inference/_lane_draws.h"
+#include "lda/_word_draws.h"
+#include "moments/_token_update.h"
+#include "topics/_rows.h"
 
 #ifdef AS_MSVC
 #include <intrin.h>
 #define _MSC_VER 1929
 #endif
-#include "../../sktopic/_kernels/_team.h"
+#include "threads/_team.h"
 #undef _MSC_VER
 
 enum { PADDED = 48, WORDS = 11, MOST_TOKENS = 256, SIZE = 4096 };

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._alias import alias_draws, alias_table
+from sktopic._kernels.random._alias import alias_draws, alias_table
 from tests.kernels.tools import assert_distributed, for_each_seed
 from tests.reference import alias as reference
 from tests.reference.rng import Stream

@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 import pytest
 
-from sktopic._kernels import _dense_collapsed_gibbs as dense_kernel
-from sktopic._kernels._collapsed_gibbs import list_topics, sweep_words, transfer_counts
 from sktopic._kernels._groups import CellsByWord, ClumpLists, TokensByWord, TopicPrior
-from sktopic._kernels._rng import position_keys
-from sktopic._kernels._topic_lists import TOPIC_CLUMPS
+from sktopic._kernels.documents._topic_lists import TOPIC_CLUMPS
+from sktopic._kernels.lda import _dense_collapsed_gibbs as dense_kernel
+from sktopic._kernels.lda._collapsed_gibbs import list_topics, sweep_words, transfer_counts
+from sktopic._kernels.random._rng import position_keys
 from tests.kernels.tools import assert_distributed, for_each_seed
 from tests.reference import collapsed_gibbs as reference
 from tests.reference.documents import clump_weights

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from sktopic._kernels._completion import hide_tokens
+from sktopic._kernels.documents._completion import hide_tokens
 from tests.kernels.tools import assert_distributed, for_each_seed, random_corpus
 from tests.reference import completion as reference
 from tests.reference.documents import clump_weights

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sktopic._kernels._cvb0 import collapse_documents
+from sktopic._kernels.lda._cvb0 import collapse_documents
 from tests.kernels.tools import for_both_precisions, random_corpus, repeated
 from tests.reference import cvb0 as reference
 from tests.reference.enumeration import Enumeration

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, polygamma, psi
 
-from sktopic._kernels._dirichlet import (
+from sktopic._kernels.topics._dirichlet import (
     fit_dirichlet,
     fit_symmetric_dirichlet,
     special_functions,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, kstest
 
-from sktopic._kernels._dirichlet_draws import draw_dirichlets
+from sktopic._kernels.random._dirichlet_draws import draw_dirichlets
 from tests.kernels.tools import for_each_seed
 from tests.reference import dirichlet_draws as reference
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sktopic._kernels._completion import hide_tokens
-from sktopic._kernels._documents import (
+from sktopic._kernels.documents._completion import hide_tokens
+from sktopic._kernels.documents._reading import (
     clump_weights,
     copy_rows,
     count_rows_of_words,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
-from sktopic._kernels import _dense_gibbs, _sparse_gibbs
 from sktopic._kernels._groups import Chains, DenseSums, LeftOut, Sweeps
-from sktopic._kernels._team import Team
+from sktopic._kernels.inference import _dense_gibbs, _sparse_gibbs
+from sktopic._kernels.threads._team import Team
 from tests.kernels.tools import (
     ALONE,
     ROUNDING,

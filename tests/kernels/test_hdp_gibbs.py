@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._gibbs_split_merge import split_merge
 from sktopic._kernels._groups import NumberedCells, RootTopics, SweepSettings, TableLists
-from sktopic._kernels._hdp_gibbs import (
+from sktopic._kernels.documents._topic_lists import TOPIC_TABLES
+from sktopic._kernels.hdp._gibbs import (
     SEAT_RATIOS,
     draw_tables,
     list_topics,
@@ -18,8 +18,8 @@ from sktopic._kernels._hdp_gibbs import (
     sweep_cells,
     weigh_lists,
 )
-from sktopic._kernels._rng import position_keys
-from sktopic._kernels._topic_lists import TOPIC_TABLES
+from sktopic._kernels.hdp._gibbs_split_merge import split_merge
+from sktopic._kernels.random._rng import position_keys
 from tests.kernels.tools import for_each_seed
 from tests.reference import gibbs_split_merge
 from tests.reference import hdp_gibbs as reference

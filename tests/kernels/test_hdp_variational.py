@@ -5,7 +5,7 @@ import pytest
 from scipy.special import psi
 
 from sktopic._kernels._groups import CountsTarget, WordCells
-from sktopic._kernels._hdp_variational import (
+from sktopic._kernels.hdp._variational import (
     add_atom_counts,
     gather_log_topics,
     start_documents,

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import kstest
 
 from sktopic._kernels._groups import ScaledCounts
-from sktopic._kernels._langevin import langevin_step, normals
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.lda._langevin import langevin_step, normals
+from sktopic._kernels.random._rng import combine_keys
 from tests.kernels.tools import for_each_seed
 from tests.reference import langevin as reference
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._documents import copy_rows, number_words
 from sktopic._kernels._groups import CountsTarget, WordCells
-from sktopic._kernels._statistics import add_cell_counts, add_rows, take_changes
-from sktopic._kernels._topics import gather_geometric, gather_topics
+from sktopic._kernels.documents._reading import copy_rows, number_words
+from sktopic._kernels.topics._gathering import gather_geometric, gather_topics
+from sktopic._kernels.topics._statistics import add_cell_counts, add_rows, take_changes
 from tests.kernels.tools import ALONE
 from tests.reference import topics as reference
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sktopic._kernels._left_to_right import left_to_right
+from sktopic._kernels.inference._left_to_right import left_to_right
 from tests.kernels.tools import (
     Corpus,
     assert_distributed,

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, polygamma
 
-from sktopic._kernels._memoized import keep_shares, mix_pairs, sum_gains
+from sktopic._kernels.hdp._memoized import keep_shares, mix_pairs, sum_gains
 from tests.kernels.tools import for_both_precisions
 from tests.reference import memoized as reference
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._moment_matching import (
+from sktopic._kernels.moments._matching import (
     DEGENERATE,
     FIRST,
     FIXED,

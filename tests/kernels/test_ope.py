@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._ope import draw_choices, maximise_documents
+from sktopic._kernels.lda._ope import draw_choices, maximise_documents
 from tests.kernels.tools import for_both_precisions, random_corpus, repeated
 from tests.reference import ope as reference
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sktopic._kernels._groups import Chains, Sweeps
-from sktopic._kernels._proportions import log_predictive, sampled_proportions
-from sktopic._kernels._sparse_gibbs import sweep_documents
+from sktopic._kernels.inference._proportions import log_predictive, sampled_proportions
+from sktopic._kernels.inference._sparse_gibbs import sweep_documents
 from tests.kernels.tools import (
     ALONE,
     ROUNDING,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sktopic._kernels import _rng as kernels
+from sktopic._kernels.random import _rng as kernels
 from tests.kernels.tools import for_each_seed
 from tests.reference import rng as reference
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sktopic._kernels._groups import Chains, Sweeps
-from sktopic._kernels._sparse_gibbs import sweep_documents
-from sktopic._kernels._team import Team
+from sktopic._kernels.inference._sparse_gibbs import sweep_documents
+from sktopic._kernels.threads._team import Team
 from tests.kernels.tools import (
     ALONE,
     ROUNDING,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels import _split_proposals as kernel
 from sktopic._kernels._groups import Ascent, TopicCells, WholeTopic
+from sktopic._kernels.hdp import _split_proposals as kernel
 from sktopic.hdp._split_proposals import divide_cells, propose_parts
 from tests.reference import direct_assignment
 from tests.reference import split_proposals as reference

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from sktopic._kernels._groups import Chains, CountsTarget, Sweeps, WordCells
-from sktopic._kernels._sparse_gibbs import sweep_documents
-from sktopic._kernels._statistics import (
+from sktopic._kernels.inference._sparse_gibbs import sweep_documents
+from sktopic._kernels.threads._team import Team
+from sktopic._kernels.topics._statistics import (
     add_cell_counts,
     add_factored_counts,
     add_rows,
     add_sampled_counts,
     take_changes,
 )
-from sktopic._kernels._team import Team
 from tests.kernels.tools import ALONE, ROUNDING, for_both_precisions, for_teams, random_corpus
 from tests.reference import statistics as reference
 from tests.reference.gibbs import dense

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sktopic._kernels._stirling import stirling_ratios
+from sktopic._kernels.numbers._stirling import stirling_ratios
 from tests.reference import stirling as reference
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "stirling_golden.npz"

@@ -11,7 +11,12 @@ import pytest
 import sktopic._kernels
 
 FOLDER = Path(sktopic._kernels.__file__).parent
-KERNELS = sorted({module.name for module in pkgutil.iter_modules([str(FOLDER)])} - {"_cyutility", "_groups"})
+PREFIX = "sktopic._kernels."
+KERNELS = sorted(
+    module.name.removeprefix(PREFIX)
+    for module in pkgutil.walk_packages([str(FOLDER)], PREFIX)
+    if not module.ispkg and module.name.removeprefix(PREFIX) not in ("_cyutility", "_groups")
+)
 
 
 def parameters(stub):
@@ -21,9 +26,10 @@ def parameters(stub):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_stub_has_the_functions_and_parameters_of_its_kernel(name):
-    tree = ast.parse((FOLDER / f"{name}.pyi").read_text(encoding="utf-8"))
+    stub = FOLDER.joinpath(*name.split(".")).with_suffix(".pyi")
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
     stubs = {node.name: parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
-    module = importlib.import_module(f"sktopic._kernels.{name}")
+    module = importlib.import_module(PREFIX + name)
     kernels = {
         key: [str(p).partition("=")[0] for p in inspect.signature(value).parameters.values()]
         for key, value in vars(module).items()

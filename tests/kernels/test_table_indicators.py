@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import psi
 
-from sktopic._kernels._alias import build_alias_tables
 from sktopic._kernels._groups import AliasTables, DocumentCells
-from sktopic._kernels._table_indicators import sweep_tables, token_conditional
+from sktopic._kernels.hdp._table_indicators import sweep_tables, token_conditional
+from sktopic._kernels.random._alias import build_alias_tables
 from tests.kernels.tools import (
     ROUNDING,
     Corpus,

@@ -11,9 +11,9 @@ from functools import partial
 
 import pytest
 
-from sktopic._kernels import _team
-from sktopic._kernels._interrupt import Stopped
-from sktopic._kernels._team import Team
+from sktopic._kernels.threads import _team
+from sktopic._kernels.threads._interrupt import Stopped
+from sktopic._kernels.threads._team import Team
 from tests.conftest import press_ctrl_c
 from tests.kernels.tools import for_teams
 
@@ -233,7 +233,7 @@ def test_a_team_elsewhere_is_one_thread():
 
 FORK = """
 import os
-from sktopic._kernels._team import Team
+from sktopic._kernels.threads._team import Team
 
 for pieces in ([], [(-1,)] * 4):
     team = Team(2)
@@ -255,5 +255,5 @@ def test_a_fork_goes_on_alone():
 
 def test_an_interpreter_that_ends_waits_for_nobody():
     """Helpers that have not begun yet never do."""
-    code = "from sktopic._kernels._team import Team; left_open = Team(3)"
+    code = "from sktopic._kernels.threads._team import Team; left_open = Team(3)"
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sktopic._kernels._top_topics import choose_topics
+from sktopic._kernels.inference._top_topics import choose_topics
 from tests.kernels.tools import for_both_precisions
 from tests.reference import top_topics as reference
 

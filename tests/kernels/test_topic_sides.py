@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels._groups import TokensByDocument
-from sktopic._kernels._topic_sides import draw_sides, token_likelihoods
+from sktopic._kernels.hdp._topic_sides import draw_sides, token_likelihoods
 from tests.reference import topic_sides as reference
 
 ETA, N_FEATURES = 0.3, 9

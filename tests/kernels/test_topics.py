@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
-from sktopic._kernels._team import Team
-from sktopic._kernels._topics import BLOCK_SIZE, gather_geometric, gather_topics
+from sktopic._kernels.threads._team import Team
+from sktopic._kernels.topics._gathering import BLOCK_SIZE, gather_geometric, gather_topics
 from tests.kernels.tools import ALONE, ROUNDING, for_both_precisions, for_teams
 from tests.reference import topics as reference
 

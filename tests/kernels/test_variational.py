@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, psi
 
-from sktopic._kernels._variational import update_documents
+from sktopic._kernels.inference._variational import update_documents
 from tests.kernels.tools import Corpus, for_both_precisions, random_corpus
 from tests.reference import variational as reference
 from tests.reference.statistics import sums_by_word, variational_counts

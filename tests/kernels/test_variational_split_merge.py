@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._kernels._groups import DocumentCells
-from sktopic._kernels._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
+from sktopic._kernels.hdp._variational_split_merge import dirichlet_terms, list_cells, pairs_mixing
 from tests.kernels.tools import for_both_precisions
 from tests.reference import variational_split_merge as reference
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from sktopic._kernels._groups import DocumentCells, LeftOut
-from sktopic._kernels._team import Team
+from sktopic._kernels.threads._team import Team
 from tests.reference.documents import clump_weights
 from tests.reference.topics import gather_topics
 

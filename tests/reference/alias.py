@@ -1,4 +1,4 @@
-"""Alias tables (the twin of sktopic._kernels._alias)."""
+"""Alias tables (the twin of _kernels.random._alias)."""
 
 import numpy as np
 

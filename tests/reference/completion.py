@@ -1,4 +1,4 @@
-"""Choosing hidden words (the twin of sktopic._kernels._completion)."""
+"""Choosing hidden words (the twin of _kernels.documents._completion)."""
 
 import numpy as np
 

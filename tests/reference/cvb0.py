@@ -1,4 +1,4 @@
-"""Stochastic CVB0 of one document, visit by visit (the twin of sktopic._kernels._cvb0)."""
+"""Stochastic CVB0 of one document, visit by visit (the twin of _kernels.lda._cvb0)."""
 
 import numpy as np
 

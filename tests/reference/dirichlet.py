@@ -1,4 +1,4 @@
-"""Minka's fixed point for a Dirichlet (the twin of sktopic._kernels._dirichlet)."""
+"""Minka's fixed point for a Dirichlet (the twin of _kernels.topics._dirichlet)."""
 
 import numpy as np
 from scipy.special import polygamma, psi

@@ -1,4 +1,4 @@
-"""Draws from Dirichlet distributions (the twin of sktopic._kernels._dirichlet_draws)."""
+"""Draws from Dirichlet distributions (the twin of _kernels.random._dirichlet_draws)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Documents and clumps (the twin of sktopic._kernels._documents and _clumps.pxd)."""
+"""Documents and clumps (the twin of _kernels.documents._reading and _clumps.pxd)."""
 
 import numpy as np
 

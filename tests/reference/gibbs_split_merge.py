@@ -1,4 +1,4 @@
-"""Splitting and merging topics of an HDP (the twin of sktopic._kernels._gibbs_split_merge)."""
+"""Splitting and merging topics of an HDP (the twin of _kernels.hdp._gibbs_split_merge)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Gibbs sampling for the HDP, word by word (the twin of sktopic._kernels._hdp_gibbs)."""
+"""Gibbs sampling for the HDP, word by word (the twin of _kernels.hdp._gibbs)."""
 
 from dataclasses import dataclass, field
 from math import comb, log

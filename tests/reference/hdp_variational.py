@@ -1,4 +1,4 @@
-"""Mean-field inference for the HDP (the twin of sktopic._kernels._hdp_variational), and its bound.
+"""Mean-field inference for the HDP (the twin of _kernels.hdp._variational), and its bound.
 
 For one document: counts (n_cells,), log_rows (n_cells, K) the E[log beta] of its words, log_weights (K,),
 zeta (n_cells, T), varphi (T, K), a and b (T - 1,).

@@ -1,4 +1,4 @@
-"""Riemannian Langevin steps of topics (the twin of sktopic._kernels._langevin)."""
+"""Riemannian Langevin steps of topics (the twin of _kernels.lda._langevin)."""
 
 import numpy as np
 

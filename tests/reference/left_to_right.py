@@ -1,4 +1,4 @@
-"""Left-to-right likelihood of documents, densely (the twin of sktopic._kernels._left_to_right)."""
+"""Left-to-right likelihood of documents, densely (the twin of _kernels.inference._left_to_right)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Moment matching by the moments of the mixture (the twin of sktopic._kernels._moment_matching).
+"""Moment matching by the moments of the mixture (the twin of _kernels.moments._matching).
 
 Equations are those of Hsu and Poupart (2016). Only the four operations are used, and not even numbers but
 those of the arguments: arrays of decimals are worked on with all their digits.

@@ -1,4 +1,4 @@
-"""OPE with the whole gradient in every iteration (the twin of sktopic._kernels._ope)."""
+"""OPE with the whole gradient in every iteration (the twin of _kernels.lda._ope)."""
 
 import numpy as np
 

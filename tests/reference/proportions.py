@@ -1,4 +1,4 @@
-"""Topic proportions and predictive likelihood (the twin of sktopic._kernels._proportions)."""
+"""Topic proportions and predictive likelihood (the twin of _kernels.inference._proportions)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Random streams in Python integers (the twin of sktopic._kernels._rng)."""
+"""Random streams in Python integers (the twin of _kernels.random._rng)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Topics divided into parts (twin of sktopic._kernels._split_proposals)."""
+"""Topics divided into parts (twin of _kernels.hdp._split_proposals)."""
 
 import numpy as np
 from scipy.special import digamma, gammaln, softmax, xlogy

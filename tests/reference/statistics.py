@@ -1,4 +1,4 @@
-"""Adding expected counts to topic statistics, densely (the twin of sktopic._kernels._statistics)."""
+"""Adding expected counts to topic statistics, densely (the twin of _kernels.topics._statistics)."""
 
 from itertools import pairwise
 

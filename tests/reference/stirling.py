@@ -1,4 +1,4 @@
-"""Stirling numbers of the first kind in Python integers (the twin of sktopic._kernels._stirling)."""
+"""Stirling numbers of the first kind in Python integers (the twin of _kernels.numbers._stirling)."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Gibbs sampling of topics and table indicators (the twin of sktopic._kernels._table_indicators)."""
+"""Gibbs sampling of topics and table indicators (the twin of _kernels.hdp._table_indicators)."""
 
 from itertools import accumulate
 

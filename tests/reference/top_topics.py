@@ -1,4 +1,4 @@
-"""The most probable topics of each cell (the twin of sktopic._kernels._top_topics)."""
+"""The most probable topics of each cell (the twin of _kernels.inference._top_topics)."""
 
 import numpy as np
 

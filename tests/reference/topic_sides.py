@@ -1,4 +1,4 @@
-"""Two sides of a topic (the twin of sktopic._kernels._topic_sides)."""
+"""Two sides of a topic (the twin of _kernels.hdp._topic_sides)."""
 
 import numpy as np
 from scipy.special import digamma, gammaln

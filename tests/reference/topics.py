@@ -1,4 +1,4 @@
-"""Topic rows of a batch's words (the twin of sktopic._kernels._topics)."""
+"""Topic rows of a batch's words (the twin of _kernels.topics._gathering)."""
 
 import numpy as np
 from scipy.special import psi

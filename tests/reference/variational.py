@@ -1,4 +1,4 @@
-"""Mean-field inference of documents with topics held fixed (the twin of sktopic._kernels._variational)."""
+"""Mean-field inference of documents with topics held fixed (the twin of _kernels.inference._variational)."""
 
 import numpy as np
 from scipy.special import psi

@@ -1,4 +1,4 @@
-"""Cells of topics and their mixing (twin of sktopic._kernels._variational_split_merge)."""
+"""Cells of topics and their mixing (twin of _kernels.hdp._variational_split_merge)."""
 
 import numpy as np
 from scipy.special import digamma, gammaln, xlogy

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import gammaln, polygamma
 
 from sktopic._documents._sample_weight import weighted_sum
-from sktopic._kernels._memoized import sum_gains
+from sktopic._kernels.hdp._memoized import sum_gains
 from sktopic._runtime._arrays import row_blocks
 from sktopic._topics._prior import LARGEST_LEARNED, SMALLEST_LEARNED
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln, xlogy
 
-from sktopic._kernels._memoized import mix_pairs
+from sktopic._kernels.hdp._memoized import mix_pairs
 from sktopic.hdp._memoized._bound import DocumentTopics
 from sktopic.hdp._memoized._summaries import BatchSummary, CellTopics, summed
 from sktopic.hdp._moves import LEAST_GAIN, Move, nearest_pairs

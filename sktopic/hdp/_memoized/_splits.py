@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import digamma, xlogy
 
 from sktopic._kernels._groups import WholeTopic
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._topics._prior import SMALLEST
 from sktopic.hdp._memoized._bound import DocumentTopics, TopicWords
 from sktopic.hdp._memoized._summaries import SMALLEST_SHARE, BatchSummary, summed, weights_of

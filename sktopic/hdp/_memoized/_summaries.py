@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.special import xlogy
 
 from sktopic._inference._pieces import document_pieces
-from sktopic._kernels._memoized import keep_shares
+from sktopic._kernels.hdp._memoized import keep_shares
 from sktopic._state._fields import State, array
 
 # Shares of topics in a cell below this are dropped, and the others made larger: a share of that size is worth
@@ -62,7 +62,7 @@ def joined_sums(parts, n_topics):
 
 @dataclass
 class CellTopics:
-    """The topics of the cells of a batch (see _kernels._memoized).
+    """The topics of the cells of a batch (see _kernels.hdp._memoized).
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from sktopic._kernels._rng import combine_keys
+from sktopic._kernels.random._rng import combine_keys
 from sktopic._state._fields import changed, duplicate
 from sktopic._training._minibatches import SHUFFLE_KEY, begin_passes, end_pass, visit_batches
 from sktopic.hdp._direct_assignment_state import PASS, after_moves, reported

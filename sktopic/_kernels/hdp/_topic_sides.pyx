@@ -1,0 +1,257 @@
+"""Two sides of a topic: do its tokens in some documents tell of one topic, or of two?
+
+A token i has a document, a word, a weight and a side. In document j side s has n_js tokens, of word w all
+documents have n_ws. A topic has the parameter a = b1 r of the documents' proportions, its sides have a v_s,
+where v_0 + v_1 = 1. Tables and topics being summed out, two topics are to one as
+
+    R = prod_j Gamma(a) / Gamma(a + n_j) prod_s Gamma(a v_s + n_js) / Gamma(a v_s)
+        prod_s B(beta + n_.s) / B(beta) / (B(beta + n_.) / B(beta)).
+
+Sides are drawn by Gibbs sampling restricted to the two (Jain and Neal, 2004), with the share v at the fixed
+point v_s ~ T_s, where T_s = sum_j a v_s (psi(a v_s + n_js) - psi(a v_s)) are the expected tables.
+"""
+
+import numpy as np
+
+from libc.math cimport lgamma, log
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+
+from sktopic._kernels.numbers._special cimport digamma
+from sktopic._kernels.random._rng cimport Stream, next_uniform, seed_stream
+from sktopic._kernels.threads._interrupt cimport count_work
+
+# The share of a side is no less.
+cdef double LEAST_SHARE = 1e-6
+
+
+cdef struct Tokens:
+    Py_ssize_t n_documents
+    const int64_t* first
+    const int32_t* word
+    const double* size
+    const double* document_weight
+    int8_t* side
+    # Counts of the two sides by word (two neighbours each), and in all.
+    double* by_word
+    double[2] total
+    double[2] prior     # a v
+    double topic_word_prior
+    double norm_offset
+
+
+cdef void count(Tokens* tokens) noexcept nogil:
+    cdef Py_ssize_t d, i
+    cdef double weight
+    tokens.total[0] = tokens.total[1] = 0.0
+    for d in range(tokens.n_documents):
+        for i in range(tokens.first[d], tokens.first[d + 1]):
+            weight = tokens.document_weight[d] * tokens.size[i]
+            tokens.by_word[2 * tokens.word[i] + tokens.side[i]] += weight
+            tokens.total[tokens.side[i]] += weight
+
+
+cdef inline void count_document(const Tokens* tokens, Py_ssize_t d, double* n) noexcept nogil:
+    cdef Py_ssize_t i
+    n[0] = n[1] = 0.0
+    for i in range(tokens.first[d], tokens.first[d + 1]):
+        n[tokens.side[i]] += tokens.size[i]
+
+
+cdef void find_tables(const Tokens* tokens, double* tables) noexcept nogil:
+    """Expected tables of the sides."""
+    cdef Py_ssize_t d
+    cdef int s
+    cdef double[2] n
+    cdef double[2] psi
+    for s in range(2):
+        tables[s] = 0.0
+        psi[s] = digamma(tokens.prior[s])
+    for d in range(tokens.n_documents):
+        count_document(tokens, d, n)
+        for s in range(2):
+            if n[s] > 0.0:
+                tables[s] += (
+                    tokens.document_weight[d] * tokens.prior[s] * (digamma(tokens.prior[s] + n[s]) - psi[s])
+                )
+
+
+cdef void share_out(Tokens* tokens) noexcept nogil:
+    """One step towards the fixed point of the share."""
+    cdef double[2] tables
+    cdef double both = tokens.prior[0] + tokens.prior[1], share
+    find_tables(tokens, tables)
+    share = tables[0] / (tables[0] + tables[1]) if tables[0] + tables[1] > 0.0 else 0.5
+    share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
+    tokens.prior[0], tokens.prior[1] = both * share, both * (1.0 - share)
+
+
+cdef double visit(Tokens* tokens, bint draws, Stream* stream, Py_ssize_t* done) except? -1.0 nogil:
+    """Visit all tokens and, if told so, draw their sides; returns the sum of the logarithms of the
+    probabilities of the sides that they then have, each given all others."""
+    cdef Py_ssize_t d, i, w
+    cdef int s
+    cdef double weight, first, second, q = 1.0, log_q = 0.0, document_log_q
+    cdef double[2] n
+    for d in range(tokens.n_documents):
+        count_work(done, 16 * (tokens.first[d + 1] - tokens.first[d]))
+        count_document(tokens, d, n)
+        document_log_q = 0.0
+        for i in range(tokens.first[d], tokens.first[d + 1]):
+            w, s, weight = 2 * tokens.word[i], tokens.side[i], tokens.document_weight[d] * tokens.size[i]
+            n[s] -= tokens.size[i]
+            tokens.by_word[w + s] -= weight
+            tokens.total[s] -= weight
+            first = (
+                (tokens.prior[0] + max(n[0], 0.0))
+                * (tokens.topic_word_prior + max(tokens.by_word[w], 0.0))
+                * (tokens.norm_offset + max(tokens.total[1], 0.0))
+            )
+            second = (
+                (tokens.prior[1] + max(n[1], 0.0))
+                * (tokens.topic_word_prior + max(tokens.by_word[w + 1], 0.0))
+                * (tokens.norm_offset + max(tokens.total[0], 0.0))
+            )
+            if draws:
+                s = next_uniform(stream) * (first + second) >= first
+                tokens.side[i] = <int8_t>s
+            q *= (second if s else first) / (first + second)
+            if q < 1e-200:
+                document_log_q += log(q)
+                q = 1.0
+            n[s] += tokens.size[i]
+            tokens.by_word[w + s] += weight
+            tokens.total[s] += weight
+        log_q += tokens.document_weight[d] * (document_log_q + log(q))
+        q = 1.0
+    return log_q
+
+
+cdef double log_documents(const Tokens* tokens, Py_ssize_t* done) except? -1.0 nogil:
+    """The logarithm of the documents' part of R."""
+    cdef Py_ssize_t d
+    cdef double total = 0.0, both = tokens.prior[0] + tokens.prior[1]
+    cdef double base = lgamma(tokens.prior[0]) + lgamma(tokens.prior[1]) - lgamma(both)
+    cdef double[2] n
+    for d in range(tokens.n_documents):
+        count_work(done, 100 + tokens.first[d + 1] - tokens.first[d])
+        count_document(tokens, d, n)
+        total += tokens.document_weight[d] * (
+            lgamma(tokens.prior[0] + n[0]) + lgamma(tokens.prior[1] + n[1])
+            - lgamma(both + n[0] + n[1]) - base
+        )
+    return total
+
+
+cdef double log_words(const Tokens* tokens, uint8_t* seen, Py_ssize_t* done) except? -1.0 nogil:
+    """The logarithm of the words' part of R."""
+    cdef Py_ssize_t i, w
+    cdef double n0, n1, beta = tokens.topic_word_prior, total = 0.0
+    cdef double word_base = lgamma(beta)
+    for i in range(tokens.first[tokens.n_documents]):
+        w = tokens.word[i]
+        if seen[w]:
+            continue
+        seen[w] = 1
+        n0, n1 = max(tokens.by_word[2 * w], 0.0), max(tokens.by_word[2 * w + 1], 0.0)
+        if n0 > 0.0 and n1 > 0.0:
+            count_work(done, 100)
+            total += lgamma(n0 + beta) + lgamma(n1 + beta) - lgamma(n0 + n1 + beta) - word_base
+    n0, n1 = max(tokens.total[0], 0.0), max(tokens.total[1], 0.0)
+    total += lgamma(n0 + n1 + tokens.norm_offset) + lgamma(tokens.norm_offset)
+    return total - lgamma(n0 + tokens.norm_offset) - lgamma(n1 + tokens.norm_offset)
+
+
+def draw_sides(
+    topic_tokens,
+    int8_t[::1] side,
+    double prior,
+    double share,
+    double topic_word_prior,
+    Py_ssize_t n_features,
+    int n_sweeps,
+    uint64_t key,
+):
+    """Draw the sides of a topic's tokens, and tell how two topics compare with one.
+
+    Parameters
+    ----------
+    topic_tokens : TokensByDocument                                                                     IN
+    side : (n_tokens,) 0 or 1                                                                  IN/OUT
+    prior, share : a, and v of side 0 to begin with
+    topic_word_prior, n_features : beta, and the number of words there are
+    n_sweeps : sweeps over all tokens, before each of which, and after the last, the share is updated
+    key : of the stream
+
+    Returns
+    -------
+    log_ratio, log_q, share, tables : log R, the sum of log p(s_i | all other sides), v of side 0, and the
+    expected tables of both sides.
+    """
+    cdef const int64_t[::1] first = topic_tokens.first
+    cdef const int32_t[::1] word = topic_tokens.word
+    cdef const double[::1] size = topic_tokens.size
+    cdef const double[::1] document_weight = topic_tokens.document_weight
+    cdef Tokens tokens
+    cdef Stream stream
+    cdef Py_ssize_t done = 0
+    cdef int _sweep
+    cdef double log_q, log_ratio
+    cdef double[2] tables
+    cdef double[::1] by_word = np.zeros(2 * n_features)
+    cdef uint8_t[::1] seen = np.zeros(n_features, dtype=np.uint8)
+    tokens.n_documents, tokens.first = first.shape[0] - 1, &first[0]
+    tokens.word, tokens.size, tokens.side = &word[0], &size[0], &side[0]
+    tokens.document_weight, tokens.by_word = &document_weight[0], &by_word[0]
+    tokens.prior[0], tokens.prior[1] = prior * share, prior * (1.0 - share)
+    tokens.topic_word_prior, tokens.norm_offset = topic_word_prior, topic_word_prior * n_features
+    with nogil:
+        seed_stream(&stream, key)
+        count(&tokens)
+        for _sweep in range(n_sweeps):
+            share_out(&tokens)
+            visit(&tokens, True, &stream, &done)
+        share_out(&tokens)
+        log_q = visit(&tokens, False, &stream, &done)
+        log_ratio = log_documents(&tokens, &done) + log_words(&tokens, &seen[0], &done)
+        find_tables(&tokens, tables)
+    return log_ratio, log_q, tokens.prior[0] / prior, (tables[0], tables[1])
+
+
+def token_likelihoods(
+    const int64_t[::1] first,
+    const int32_t[::1] word,
+    const int64_t[::1] indptr,
+    const int32_t[::1] topic,
+    const double[::1] count,
+    const double[::1] prior,
+    const double[:, ::1] phi,
+    double[::1] likelihood,
+):
+    """Sum the probabilities of a document's words over topics, up to a factor of the document.
+
+    Parameters
+    ----------
+    first : (n_documents + 1,) bounds of the tokens of each document                               IN
+    word : (n_tokens,) row of each token's word                                                    IN
+    indptr, topic, count : tokens n_jk of documents in topics, in CSR                              IN
+    prior : (n_topics,) a_k                                                                        IN
+    phi : (n_features, n_topics)                                                                   IN
+    likelihood : (n_tokens,) sum_k (a_k + n_jk) phi_kw                                            OUT
+    """
+    cdef Py_ssize_t d, i, k, n_topics = prior.shape[0], done = 0
+    cdef double total
+    cdef double[::1] mass = np.array(prior)
+    cdef const double* row
+    with nogil:
+        for d in range(first.shape[0] - 1):
+            count_work(&done, (first[d + 1] - first[d]) * n_topics)
+            for i in range(indptr[d], indptr[d + 1]):
+                mass[topic[i]] += count[i]
+            for i in range(first[d], first[d + 1]):
+                row = &phi[word[i], 0]
+                total = 0.0
+                for k in range(n_topics):
+                    total += mass[k] * row[k]
+                likelihood[i] = total
+            for i in range(indptr[d], indptr[d + 1]):
+                mass[topic[i]] = prior[topic[i]]

@@ -1,0 +1,394 @@
+"""The document step by Gibbs sampling with topics and prior held fixed, at sparse cost.
+
+For token i of a document, p(z_i = k | z_-i) = phi_kw (alpha_k + n_k) / T, with n the counts of the
+document without the token (equation 14 of Dupuy and Bach, 2017). The rows handed in are scaled so
+that sum_k alpha_k phi_kw = 1; then T = 1 + s, where s sums phi_kw n_k over the topics present in
+the document, and a draw above s comes from the fixed distribution alpha_k phi_kw of the word.
+
+Instead of draws, the kernel can sum the conditional probabilities they were made from (Rao-Blackwell),
+again at sparse cost: phi_kw n_k / T into one entry per topic of the document and cell, and 1 / T
+into one scalar per cell, which stands for alpha_k phi_kw / T over all topics.
+
+What documents themselves have added to phi_kw is left out as in _dense_gibbs, but that a topic's weight stays
+at least alpha_k phi_kw, which the fixed distribution has.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from sktopic._kernels._groups import SparseSums
+
+from sktopic._kernels.documents._clumps cimport clump_weight, n_clumps
+from sktopic._kernels.documents._sampled_counts cimport (
+    Buffer, Columns, append, begin_counts, clear_columns, end_counts, name_column, widen_counts,
+)
+from sktopic._kernels.inference._document_topics cimport (
+    DocumentTopics, clear_entries, draw_entry, drop_empty_entries, entry_of, put, scan, take,
+)
+from sktopic._kernels.numbers._precision cimport real
+from sktopic._kernels.numbers._special cimport digamma
+from sktopic._kernels.random._block_sums cimport BLOCK
+from sktopic._kernels.random._rng cimport Stream, seed_stream
+from sktopic._kernels.threads._interrupt cimport count_work
+from sktopic._kernels.threads._team cimport GAP, Task, Team
+
+
+cdef struct Thread:
+    # What a thread writes to: scratch space, and what it has found of its documents, one behind the other.
+    DocumentTopics present
+    Columns columns
+    void* mass
+    void* product
+    void* partial_sum
+    double* log_theta  # or NULL
+    double* less  # of each entry: the share of phi_kw that is left out for the present cell
+    int32_t* lessened  # entries of which there is one
+    Buffer values
+    Buffer topics
+    Buffer logs
+
+
+cdef struct Found:
+    # Where that of a document begins, in bytes.
+    Py_ssize_t thread
+    size_t values
+    size_t topics
+    size_t logs
+
+
+cdef struct Sampling:
+    # Arguments of sweep_documents ...
+    const int64_t* indptr
+    const int32_t* cell_word
+    const double* cell_count
+    const void* rows
+    const void* cumulative
+    const double* prior
+    const uint64_t* keys
+    const double* own  # or NULL
+    const double* token
+    const double* smoothing
+    const double* unit
+    int32_t* z
+    int n_burn_in
+    int n_sweeps
+    bint drawn
+    # ... their sizes ...
+    int32_t n_topics
+    bint single  # whether rows are of single precision
+    # ... and results.
+    const int64_t* token_indptr
+    Thread* threads
+    Found* found
+    double* fixed
+    int64_t* column_indptr
+    int64_t* value_indptr
+    int32_t* column_topic
+    void* values
+    double* log_theta
+
+
+cdef int sweep_document(Sampling* given, Py_ssize_t d, Thread* thread, real _) except -1 nogil:
+    """All sweeps over one document: leaves its topics in columns, appends its block (one row a cell, one
+    entry a column) to values and adds to the cells' fixed parts. 1 when there is no memory."""
+    cdef int32_t n_topics = given.n_topics
+    cdef int n_burn_in = given.n_burn_in, n_sweeps = given.n_sweeps
+    cdef bint drawn = given.drawn
+    cdef Py_ssize_t first = given.indptr[d] - given.indptr[0], n_cells = given.indptr[d + 1] - given.indptr[d]
+    cdef const int32_t* cell_word = given.cell_word + first
+    cdef const double* cell_count = given.cell_count + first
+    cdef const real* rows = <const real*>given.rows
+    cdef const real* cumulative = <const real*>given.cumulative
+    cdef const double* prior = given.prior
+    cdef int32_t* z = given.z + given.token_indptr[d]
+    cdef double* fixed = given.fixed + first
+    cdef DocumentTopics* present = &thread.present
+    cdef Columns* columns = &thread.columns
+    cdef Buffer* values = &thread.values
+    cdef real* mass = <real*>thread.mass
+    cdef real* product = <real*>thread.product
+    cdef real* partial_sum = <real*>thread.partial_sum
+    cdef double* log_theta = thread.log_theta
+    cdef double own = given.own[d] if given.own != NULL else 0.0
+    cdef Py_ssize_t n_blocks = (n_topics + BLOCK - 1) // BLOCK, start = values.used, done = 0
+    cdef Stream stream
+    cdef Py_ssize_t cell, token, stride = 0
+    cdef int32_t i, j, k, n_parts, n_before, n_lessened = 0
+    cdef int sweep
+    cdef bint keep
+    cdef double w
+    cdef real total, share
+    cdef const real* row
+    cdef const real* sums
+    cdef real* out
+
+    seed_stream(&stream, given.keys[d])
+    token = 0
+    for cell in range(n_cells):  # topics that an earlier call left in z
+        n_parts = n_clumps(cell_count[cell])
+        for i in range(n_parts):
+            if z[token] >= 0:
+                put(present, entry_of(present, z[token]), clump_weight(cell_count[cell], n_parts, i))
+            token += 1
+
+    for sweep in range(n_burn_in + n_sweeps):
+        keep = sweep >= n_burn_in
+        drop_empty_entries(present)
+        for j in range(present.n):
+            mass[j] = <real>present.weight[j]
+            if keep:
+                name_column(columns, present.topic[j], j)
+        if sweep == n_burn_in:
+            stride = begin_counts(values, n_cells, present.n, n_topics, sizeof(real))
+            if stride < 0:
+                return 1
+        token = 0
+        for cell in range(n_cells):
+            row = rows + cell_word[cell] * <Py_ssize_t>n_topics
+            n_parts = n_clumps(cell_count[cell])
+            count_work(&done, n_parts * (2 * present.n + 16))
+            if own > 0.0 and keep:
+                n_lessened = leave_out(
+                    given, thread, own, cell_word[cell], cell_count[cell], row, z + token, mass
+                )
+            for i in range(n_parts):
+                w = clump_weight(cell_count[cell], n_parts, i)
+                if z[token] >= 0:
+                    j = present.position[z[token]]
+                    take(present, j, w)
+                    mass[j] = mass_of(given, thread, j, mass)
+                n_before = present.n
+                total = scan(row, present, mass, product, partial_sum)
+                sums = cumulative + cell_word[cell] * n_blocks
+                j = draw_entry(row, sums, prior, n_topics, present, partial_sum, total, &stream)
+                put(present, j, w)
+                mass[j] = mass_of(given, thread, j, mass)
+                z[token] = present.topic[j]
+                token += 1
+                if keep:
+                    if present.n > n_before:
+                        name_column(columns, present.topic[j], j)
+                    if columns.n > stride:
+                        stride = widen_counts(values, n_cells, stride, n_topics, sizeof(real))
+                        if stride < 0:
+                            return 1
+                    out = <real*>(values.data + start) + cell * stride
+                    if drawn:
+                        out[columns.of_entry[j]] += <real>w
+                        continue
+                    share = <real>(w / (total + 1))
+                    fixed[cell] += share
+                    for k in range(n_before):
+                        out[columns.of_entry[k]] += share * product[k]
+            for i in range(n_lessened):
+                j = thread.lessened[i]
+                thread.less[j] = 0.0
+                mass[j] = <real>present.weight[j]
+        if keep and log_theta != NULL:
+            if sweep == n_burn_in:
+                for j in range(n_topics):
+                    log_theta[j] = 0.0
+            for j in range(present.n):
+                k = present.topic[j]
+                log_theta[columns.of_entry[j]] += digamma(prior[k] + present.weight[j]) - digamma(prior[k])
+    end_counts(values, n_cells, columns.n, stride, sizeof(real))
+    return 0
+
+
+cdef inline real mass_of(
+    const Sampling* given, const Thread* thread, int32_t j, const real* like
+) noexcept nogil:
+    """What phi_kw of an entry's topic is multiplied by, beside alpha_k: n_k, but for what is left out."""
+    cdef double weight = thread.present.weight[j], less = thread.less[j]
+    if less == 0.0:
+        return <real>weight
+    return <real>max(weight - (weight + given.prior[thread.present.topic[j]]) * less, 0.0)
+
+
+cdef int32_t leave_out(
+    const Sampling* given,
+    Thread* thread,
+    double own,
+    int32_t word,
+    double count,
+    const real* row,
+    const int32_t* z,
+    real* mass,
+) noexcept nogil:
+    """Leave a document's own tokens of a word, which are in topics z now, out of phi_kw: fill less and
+    lessened, and the masses of these entries. Return their number."""
+    cdef int32_t n_parts = n_clumps(count), n = 0, i, j
+    cdef double phi, most, share
+    for i in range(n_parts):
+        if z[i] < 0:
+            continue
+        phi = row[z[i]]
+        most = 1.0 - given.smoothing[z[i]] * given.unit[word] / phi if phi > 0.0 else 0.0
+        if not most > 0.0:
+            continue
+        share = own * clump_weight(count, n_parts, i) * given.token[z[i]] * given.unit[word] / phi
+        j = thread.present.position[z[i]]
+        if thread.less[j] == 0.0 and share > 0.0:
+            thread.lessened[n] = j
+            n += 1
+        thread.less[j] = min(thread.less[j] + share, most)
+    for i in range(n):
+        mass[thread.lessened[i]] = mass_of(given, thread, thread.lessened[i], mass)
+    return n
+
+
+def sweep_documents(
+    cells,
+    const real[:, ::1] rows,
+    const real[:, ::1] cumulative,
+    const double[::1] prior,
+    chains,
+    sweeps,
+    Team team not None,
+    left_out=None,
+):
+    """Sample the topics of documents; sum the conditional probabilities, or the draws, of the counted sweeps.
+
+    Parameters
+    ----------
+    cells : DocumentCells                                                                         IN
+    rows : (n_words, n_topics) phi_kw scaled so that rows @ prior = 1                              IN
+    cumulative : (n_words, ceil(n_topics / 16)) cumulative sums of prior * rows by blocks of 16    IN
+    prior : (n_topics,) alpha                                                                     IN
+    chains : Chains                                                                           IN/OUT
+    sweeps : Sweeps                                                                               IN
+    left_out : LeftOut; None: nothing is left out                                                 IN
+
+    Returns
+    -------
+    sums : SparseSums
+    """
+    cdef const int64_t[::1] indptr = cells.indptr
+    cdef const int32_t[::1] cell_word = cells.cell_word
+    cdef const double[::1] cell_count = cells.cell_count
+    cdef const uint64_t[::1] keys = chains.keys
+    cdef int32_t[::1] z = chains.z
+    cdef bint with_log_theta = sweeps.with_log_theta
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1, n_topics = rows.shape[1], d, cell, i
+    cdef Py_ssize_t n_threads = team.size
+    cdef Sampling given
+    cdef Thread* thread
+
+    dtype = np.float32 if real is float else np.float64
+    column_indptr_array = np.zeros(n_documents + 1, dtype=np.int64)
+    fixed_array = np.zeros(cell_word.shape[0], dtype=np.float64)
+    cdef int64_t[::1] column_indptr = column_indptr_array
+    cdef int64_t[::1] value_indptr = np.zeros(n_documents + 1, dtype=np.int64)
+    cdef int64_t[::1] token_indptr = np.zeros(n_documents + 1, dtype=np.int64)
+    cdef double[::1] fixed = fixed_array
+    cdef int32_t[:, ::1] ints = np.full((n_threads, 7 * n_topics + GAP), -1, dtype=np.int32)
+    cdef real[:, ::1] reals = np.empty((n_threads, 3 * n_topics + GAP), dtype=dtype)
+    cdef double[:, ::1] doubles = np.zeros((n_threads, 3 * n_topics + GAP))
+    cdef unsigned char[::1] threads = np.zeros(n_threads * sizeof(Thread), dtype=np.uint8)
+    cdef unsigned char[::1] found = np.zeros(max(1, n_documents) * sizeof(Found), dtype=np.uint8)
+    given.threads, given.found = <Thread*>&threads[0], <Found*>&found[0]
+    for i in range(n_threads):
+        thread = &given.threads[i]
+        thread.present.topic = &ints[i, 0]
+        thread.present.members = &ints[i, n_topics]
+        thread.present.position = &ints[i, 2 * n_topics]
+        thread.present.weight = &doubles[i, 0]
+        thread.columns.topic = &ints[i, 3 * n_topics]
+        thread.columns.position = &ints[i, 4 * n_topics]
+        thread.columns.of_entry = &ints[i, 5 * n_topics]
+        thread.mass, thread.product = &reals[i, 0], &reals[i, n_topics]
+        thread.partial_sum = &reals[i, 2 * n_topics]
+        thread.less, thread.lessened = &doubles[i, 2 * n_topics], &ints[i, 6 * n_topics]
+        thread.log_theta = &doubles[i, n_topics] if with_log_theta else NULL
+    given.indptr, given.token_indptr, given.column_indptr = &indptr[0], &token_indptr[0], &column_indptr[0]
+    given.value_indptr = &value_indptr[0]
+    given.n_burn_in, given.n_sweeps, given.drawn = sweeps.n_burn_in, sweeps.n_sweeps, sweeps.drawn
+    given.n_topics, given.single = <int32_t>n_topics, real is float
+    given.own = NULL
+    cdef const double[::1] own, token, smoothing, unit
+    if cell_word.shape[0] > 0:
+        given.cell_word, given.cell_count, given.fixed = &cell_word[0], &cell_count[0], &fixed[0]
+        given.rows, given.cumulative, given.prior = &rows[0, 0], &cumulative[0, 0], &prior[0]
+        given.keys, given.z = &keys[0], &z[0]
+    if left_out is not None:
+        own, token = left_out.often, left_out.token
+        smoothing, unit = left_out.smoothing, left_out.unit
+        given.own, given.token = &own[0], &token[0]
+        given.smoothing, given.unit = &smoothing[0], &unit[0]
+    try:
+        with nogil:
+            for d in range(n_documents):
+                token_indptr[d + 1] = token_indptr[d]
+                for cell in range(indptr[d] - indptr[0], indptr[d + 1] - indptr[0]):
+                    token_indptr[d + 1] += n_clumps(cell_count[cell])
+            team.run(<Task>find_topics, &given, n_documents)
+            for d in range(n_documents):
+                value_indptr[d + 1] = value_indptr[d] + (indptr[d + 1] - indptr[d]) * column_indptr[d + 1]
+                column_indptr[d + 1] += column_indptr[d]
+        column_topic = np.empty(column_indptr[n_documents], dtype=np.int32)
+        values = np.empty(value_indptr[n_documents], dtype=dtype)
+        log_theta = np.empty(column_indptr[n_documents] if with_log_theta else 0)
+        if len(column_topic) > 0:
+            put_together(&given, n_documents, column_topic, values, log_theta, team)
+        return SparseSums(column_indptr_array, column_topic, values, fixed_array, log_theta)
+    finally:
+        for i in range(n_threads):
+            free(given.threads[i].values.data)
+            free(given.threads[i].topics.data)
+            free(given.threads[i].logs.data)
+
+
+cdef int find_topics(Sampling* given, Py_ssize_t d, Py_ssize_t t) except -1 nogil:
+    """All sweeps over document d, in thread t."""
+    cdef Thread* thread = &given.threads[t]
+    cdef Found* found = &given.found[d]
+    cdef int32_t n_columns
+    cdef int status = 0
+    found.thread, found.values = t, thread.values.used
+    found.topics, found.logs = thread.topics.used, thread.logs.used
+    if given.indptr[d] < given.indptr[d + 1]:
+        if given.single:
+            status = sweep_document(given, d, thread, <float>0)
+        else:
+            status = sweep_document(given, d, thread, <double>0)
+        n_columns = thread.columns.n
+        status |= append(&thread.topics, thread.columns.topic, n_columns * sizeof(int32_t))
+        if thread.log_theta != NULL:
+            status |= append(&thread.logs, thread.log_theta, n_columns * sizeof(double))
+        if status != 0:
+            with gil:
+                raise MemoryError("no memory for the expected counts of a batch; use a smaller batch_size")
+        given.column_indptr[d + 1] = n_columns
+    clear_entries(&thread.present)
+    clear_columns(&thread.columns)
+    return 0
+
+
+cdef int put_together(
+    Sampling* given, Py_ssize_t n_documents, int32_t[::1] column_topic, values, double[::1] log_theta,
+    Team team,
+) except -1:
+    """Copy what was found into the results, document by document."""
+    cdef unsigned char[::1] bytes_of_values = values.view(np.uint8)
+    given.column_topic, given.values = &column_topic[0], &bytes_of_values[0]
+    given.log_theta = &log_theta[0] if log_theta.shape[0] > 0 else NULL
+    with nogil:
+        team.run(<Task>copy_found, given, n_documents)
+    return 0
+
+
+cdef int copy_found(Sampling* given, Py_ssize_t d, Py_ssize_t _) except -1 nogil:
+    cdef Found* found = &given.found[d]
+    cdef Thread* thread = &given.threads[found.thread]
+    cdef int64_t first = given.column_indptr[d], n_columns = given.column_indptr[d + 1] - first
+    cdef int64_t first_value = given.value_indptr[d], n_values = given.value_indptr[d + 1] - first_value
+    cdef size_t size = sizeof(float) if given.single else sizeof(double)
+    if n_columns > 0:
+        memcpy(given.column_topic + first, thread.topics.data + found.topics, n_columns * sizeof(int32_t))
+        memcpy(<char*>given.values + first_value * size, thread.values.data + found.values, n_values * size)
+        if given.log_theta != NULL:
+            memcpy(given.log_theta + first, thread.logs.data + found.logs, n_columns * sizeof(double))
+    return 0
