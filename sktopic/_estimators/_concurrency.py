@@ -105,7 +105,7 @@ def trains(method: Method) -> Method:
     """
 
     @wraps(method)
-    def call(self, *given, **named):
+    def call(self, *args, **kwargs):
         guard = _guard_of(self)
         last_call = guard.last_call
         if not guard.training.locked():
@@ -117,7 +117,7 @@ def trains(method: Method) -> Method:
                         if guard.in_use():  # readers go on with the arrays there are
                             _give_own_arrays(self)
                             guard.readers = []
-                    return method(self, *given, **named)
+                    return method(self, *args, **kwargs)
         raise RuntimeError(
             f"this {type(self).__name__} is being trained by another call of a method that changes it, "
             "which must end first; train copies (sklearn.base.clone, copy.deepcopy) side by side."
@@ -133,10 +133,10 @@ def fits(method: Method) -> Method:
     """
 
     @wraps(method)
-    def call(self, *given, **named):
+    def call(self, *args, **kwargs):
         before = attributes_of(self)
         try:
-            return method(self, *given, **named)
+            return method(self, *args, **kwargs)
         except Exception:
             with updating(self):
                 set_attributes(self, before, FITTED)
@@ -168,16 +168,16 @@ def check_assignment(model, name, value=DELETED):
 
 def check_parameters(model):
     """Raise RuntimeError for parameters that are not those with which the training call began."""
-    given, attributes = _guard_of(model).parameters, attributes_of(model)
-    if not all(map(is_, map(attributes.get, given), given.values())):
-        name = next(name for name, value in given.items() if attributes.get(name) is not value)
+    parameters, attributes = _guard_of(model).parameters, attributes_of(model)
+    if not all(map(is_, map(attributes.get, parameters), parameters.values())):
+        name = next(name for name, value in parameters.items() if attributes.get(name) is not value)
         raise _set_in_training(model, name, attributes.get(name))
 
 
 def _set_in_training(model, name, value):
     owner, method = type(model).__name__, _guard_of(model).method
-    given = "its fitted state" if name == "_state" else name if value is DELETED else f"{name}={value!r:.40}"
-    change = f"{given} cannot be {'deleted' if value is DELETED else 'set'}"
+    what = "its fitted state" if name == "_state" else name if value is DELETED else f"{name}={value!r:.40}"
+    change = f"{what} cannot be {'deleted' if value is DELETED else 'set'}"
     return RuntimeError(
         f"{change} while {method} of this {owner} is running. Set it before or after the call, or on a copy "
         "(sklearn.base.clone, copy.deepcopy)."

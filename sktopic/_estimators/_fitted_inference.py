@@ -38,9 +38,9 @@ class Inference:
     def settings(self):
         """The parameters by name, without those as large as the model, which say nothing of inference."""
         names = [name for name in self.model._parameter_constraints if hasattr(self.model, name)]
-        given = {name: getattr(self.model, name) for name in names}
-        large = {name for name in READ_BY_TRAINING & given.keys() if not isinstance(given[name], SMALL)}
-        return {name: value for name, value in given.items() if name not in large}
+        settings = {name: getattr(self.model, name) for name in names}
+        large = {name for name in READ_BY_TRAINING & settings.keys() if not isinstance(settings[name], SMALL)}
+        return {name: value for name, value in settings.items() if name not in large}
 
     def _fixed(self):
         """What documents are inferred with, FixedTopics."""

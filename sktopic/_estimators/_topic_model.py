@@ -474,8 +474,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         iter_word_topics : The same block by block, where the results of all documents are too large.
         """
 
-        def word_topics(inference, documents, *given):
-            found = [inference.word_topics(block, n_topics, *given) for block in documents.blocks()]
+        def word_topics(inference, documents, workers, progress):
+            blocks = documents.blocks()
+            found = [inference.word_topics(block, n_topics, workers, progress) for block in blocks]
             return tuple(map(joined, zip(*found)))
 
         return self._answer(X, word_topics, "word_topics")
@@ -543,8 +544,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             float32 where X is, else float64.
         """
 
-        def draws(inference, documents, *given):
-            return joined([inference.draws(block, n_samples, *given) for block in documents.blocks()])
+        def draws(inference, documents, workers, progress):
+            blocks = documents.blocks()
+            return joined([inference.draws(block, n_samples, workers, progress) for block in blocks])
 
         return self._answer(X, draws, "sample_proportions")
 
@@ -572,8 +574,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Mean nats per hidden word; NaN, with a warning, where no document has words.
         """
 
-        def completion(inference, documents, *given):
-            return inference.model._completion(documents.weighted(sample_weight), *given).value()
+        def completion(inference, documents, workers, progress):
+            weighted = documents.weighted(sample_weight)
+            return inference.model._completion(weighted, workers, progress).value()
 
         return self._answer(X, completion, "score")
 

@@ -30,14 +30,14 @@ def renamed(pairs, names, identities, prefix):
     TypeError, ValueError
         For names that cannot be, or are not distinct.
     """
-    given = _by_number(names, len(identities), prefix)
+    new = _by_number(names, len(identities), prefix)
     by_identity = dict(pairs)
-    for topic, name in given.items():
+    for topic, name in new.items():
         by_identity.pop(identities[topic], None)
         if name != default_name(prefix, topic):
             by_identity[identities[topic]] = name
     # Of a topic that is not there at present, the name may go to another.
-    taken, present = set(given.values()), set(identities)
+    taken, present = set(new.values()), set(identities)
     by_identity = {
         identity: name for identity, name in by_identity.items() if identity in present or name not in taken
     }
@@ -70,22 +70,22 @@ def _by_number(names, n_topics, prefix):
                 raise ValueError(
                     f"names has a name for topic {topic!r}; the model has topics 0 to {n_topics - 1}."
                 )
-        given = {int(topic): name for topic, name in names.items()}
+        by_number = {int(topic): name for topic, name in names.items()}
     else:
         if isinstance(names, str) or not hasattr(names, "__iter__"):
             raise TypeError(
                 f"names is a {type(names).__name__}; a list with a name for each topic, or a dict of names "
                 "by the numbers of topics, is allowed."
             )
-        given = dict(enumerate(names))
-        if len(given) != n_topics:
+        by_number = dict(enumerate(names))
+        if len(by_number) != n_topics:
             raise ValueError(
-                f"names has {len(given)} entries, but the model has {n_topics} topics; give a dict to name "
-                "some of them."
+                f"names has {len(by_number)} entries, but the model has {n_topics} topics; give a dict to "
+                "name some of them."
             )
-    for topic, name in given.items():
+    for topic, name in by_number.items():
         _check_name(name, topic, prefix)
-    return {topic: str(name) for topic, name in given.items()}
+    return {topic: str(name) for topic, name in by_number.items()}
 
 
 def _check_name(name, topic, prefix):

@@ -64,8 +64,8 @@ def draw_proportions(X, n_draws, fixed, workers, progress=NOT_SHOWN):
             totals = parameters.sum(axis=1)
             _check(parameters.min() >= 0 and totals.min() > 0 and totals.max() < np.inf)
             streams = combine_each(keys, DRAW_KEY + i)
-            given = [(parameters[a:b], streams[a:b], drawn[a:b]) for a, b in pieces]
-            workers.map_here(draw_dirichlets, given)
+            parts = [(parameters[a:b], streams[a:b], drawn[a:b]) for a, b in pieces]
+            workers.map_here(draw_dirichlets, parts)
             theta[first:last, i] = drawn
         progress.advance(last - first)
     return theta

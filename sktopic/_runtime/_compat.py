@@ -72,13 +72,13 @@ def validate_params(constraints: dict[str, list[Any]]) -> Callable[[Function], F
 
         @check
         @wraps(function)
-        def call(*given: Any, **named: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             for i, name in places:
-                if name in named:
-                    named[name] = _plain(name, named[name])
-                elif i < len(given):
-                    given = (*given[:i], _plain(name, given[i]), *given[i + 1 :])
-            return function(*given, **named)
+                if name in kwargs:
+                    kwargs[name] = _plain(name, kwargs[name])
+                elif i < len(args):
+                    args = (*args[:i], _plain(name, args[i]), *args[i + 1 :])
+            return function(*args, **kwargs)
 
         return cast(Function, call)
 

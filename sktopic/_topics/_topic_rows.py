@@ -143,26 +143,26 @@ def _rows(topics, words):
     return rows
 
 
-def _gather(kernel, topics, words, given, workers, dtype):
+def _gather(kernel, topics, words, of_topics, workers, dtype):
     """Return the GatheredTopics of a kernel of _kernels.topics._gathering.
 
-    Its last arrays, which have one entry a topic, are given.
+    of_topics : its last arrays, of one entry a topic
     """
-    gathered = _filled(kernel, topics.store, words, (topics.scale, topics.offset, *given), workers, dtype)
+    gathered = _filled(kernel, topics.store, words, (topics.scale, topics.offset, *of_topics), workers, dtype)
     own = np.empty(0, dtype=int) if topics.entries is None else topics.entries.present(words)
     if len(own):  # few words, as a rule: they are gathered again, from rows that have the entries
         rows, positions = _rows(topics, words[own]), np.arange(len(own), dtype=np.int32)
         as_they_are = np.ones(rows.shape[1]), np.zeros(rows.shape[1])
-        again = _filled(kernel, rows, positions, (*as_they_are, *given), workers, dtype)
+        again = _filled(kernel, rows, positions, (*as_they_are, *of_topics), workers, dtype)
         for name in ("rows", "cumulative", "log_norm"):
             getattr(gathered, name)[own] = getattr(again, name)
     return gathered
 
 
-def _filled(kernel, store, words, given, workers, dtype):
-    """What a kernel fills for rows of one store; given are its arrays of one entry a topic."""
+def _filled(kernel, store, words, of_topics, workers, dtype):
+    """What a kernel fills for rows of one store; of_topics : its arrays of one entry a topic."""
     n_components = store.shape[1]
-    if {len(array) for array in given} != {n_components} or (len(words) and words.max() >= len(store)):
+    if {len(array) for array in of_topics} != {n_components} or (len(words) and words.max() >= len(store)):
         # Kernels trust their input.
         raise ValueError(f"topics of shape {store.shape} do not fit the prior or the documents.")
     gathered = GatheredTopics(
@@ -170,7 +170,9 @@ def _filled(kernel, store, words, given, workers, dtype):
         np.empty((len(words), -(-n_components // BLOCK_SIZE)), dtype=dtype),
         np.empty(len(words)),
     )
-    finite = kernel(store, words, *given, gathered.rows, gathered.cumulative, gathered.log_norm, workers.team)
+    finite = kernel(
+        store, words, *of_topics, gathered.rows, gathered.cumulative, gathered.log_norm, workers.team
+    )
     check_finite(finite)
     return gathered
 

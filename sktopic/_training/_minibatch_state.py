@@ -49,10 +49,11 @@ def random_words(n_features, n_topics, seed, components=None, *, average=False):
 
     average : whether topics are averaged over updates
     """
-    given = None if components is None else check_components_init(components, n_features, most=n_topics)
+    if components is not None:
+        components = check_components_init(components, n_features, most=n_topics)
     words = WordCounts.random(n_features, n_topics, combine_keys(seed, INITIAL_KEY), average=average)
-    if given is not None:
-        words.start_from(given)
+    if components is not None:
+        words.start_from(components)
     return words
 
 

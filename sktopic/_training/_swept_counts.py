@@ -111,10 +111,10 @@ def initial_topics(documents, draws, n_topics, n_features, components_init):
     """
     if components_init is None:
         return (draws * n_topics).astype(np.int32)
-    given = check_components_init(components_init, n_features, n_topics)
+    topics = check_components_init(components_init, n_features, n_topics)
     z, first = np.empty(len(draws), dtype=np.int32), 0
     for w, n in zip(documents.words, tokens_of_words(documents)):
-        weights = given[:, w] if given[:, w].any() else np.ones(len(given))
+        weights = topics[:, w] if topics[:, w].any() else np.ones(n_topics)
         cumulative = np.cumsum(weights)
         tokens = slice(first, first + n)
         z[tokens] = np.searchsorted(cumulative[:-1], draws[tokens] * cumulative[-1], side="right")

@@ -47,10 +47,10 @@ class Checkpoints:
     def __init__(self, folder, estimator, identity):
         self._folder, self._start, self._number = folder, None, 0
         parameters = estimator.get_params(deep=False)
-        given = described({name: parameters[name] for name in sorted(parameters.keys() - WITHOUT_EFFECT)})
+        settings = described({name: parameters[name] for name in sorted(parameters.keys() - WITHOUT_EFFECT)})
         of = {
             "class": type(estimator).__name__,
-            **{f"parameter {name}": value for name, value in given.items()},
+            **{f"parameter {name}": value for name, value in settings.items()},
             **identity,
         }
         self._identity = json.loads(json.dumps(of))

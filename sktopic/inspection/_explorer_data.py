@@ -154,9 +154,9 @@ def words_in_page(expected, relevant, entries):
 
 def topics_of_words(components, shares, words):
     """The most probable topics of each word: lists that alternate topic and percentage."""
-    given = normalize(components[:, words].T * shares, norm="l1")
-    topics = largest(given, TOPICS_OF_A_WORD)
-    percentages = np.rint(100 * np.take_along_axis(given, topics, axis=1)).astype(int)
+    by_word = normalize(components[:, words].T * shares, norm="l1")
+    topics = largest(by_word, TOPICS_OF_A_WORD)
+    percentages = np.rint(100 * np.take_along_axis(by_word, topics, axis=1)).astype(int)
     pairs = np.stack([topics, percentages], axis=2)
     return [row[row[:, 1] >= LEAST_PERCENTAGE].ravel().tolist() for row in pairs]
 

@@ -95,8 +95,8 @@ class MinibatchLDA:
 
     def start(self, n_features, seed):
         """The state before the first update."""
-        given = self.components_init
-        words = random_words(n_features, self.n_components, seed, given, average=self.averaged)
+        first = self.components_init
+        words = random_words(n_features, self.n_components, seed, first, average=self.averaged)
         state = state_at_start(
             LDAState,
             words,
@@ -112,7 +112,7 @@ class MinibatchLDA:
         state = self.adopted(state)
         prior = state.word_prior
         if prior.entries is not None:
-            words.lean(prior.base, prior.entries, self.leaning, 0 if given is None else len(given))
+            words.lean(prior.base, prior.entries, self.leaning, 0 if first is None else len(first))
         return changed(state, words=self.rule.started(words, prior.base))
 
     def adopted(self, state):

@@ -46,9 +46,9 @@ class TopicLists:
         lists = ClumpLists(start, entries, weight, np.zeros(batch.n_documents, dtype=np.int32))
         return cls(cells, lists, hint=np.zeros(batch.n_clumps, dtype=np.int32))
 
-    def sweep(self, z, **given):
+    def sweep(self, z, **settings):
         """Draw every token's topic z once."""
-        sweep_lists(cells=self.cells, lists=self.lists, hint=self.hint, z=z, **given)
+        sweep_lists(cells=self.cells, lists=self.lists, hint=self.hint, z=z, **settings)
 
     def fill(self, z):
         """Take the topics of tokens, in the order of these."""
@@ -98,9 +98,9 @@ class TopicRows:
         )
         return cls(tokens, np.zeros((batch.n_documents, row_size(n_topics)), dtype=np.float32))
 
-    def sweep(self, z, **given):
+    def sweep(self, z, **settings):
         """Draw every token's topic z once."""
-        sweep_rows(tokens=self.tokens, rows=self.rows, z=z, **given)
+        sweep_rows(tokens=self.tokens, rows=self.rows, z=z, **settings)
 
     def fill(self, z):
         """Take the topics of tokens."""
@@ -175,11 +175,11 @@ class Shard:
         topics = topics_of(cells, batch, prior, smallest_ratio)
         return cls(batch.word_indptr, batch.words, count, batch.lengths, topics, batch.unassigned())
 
-    def sweep(self, totals, **given):
-        """Draw every token's topic once; return the totals of topics after it. given : as kernels take it."""
+    def sweep(self, totals, **settings):
+        """Draw every token's topic once; return the totals of topics after it. settings : for kernels."""
         totals = totals.copy()
         if len(self.words):
-            self.topics.sweep(self.z, totals=totals, **given)
+            self.topics.sweep(self.z, totals=totals, **settings)
         return totals
 
     def list_topics(self):

@@ -435,8 +435,8 @@ def _c_v(together, total):
 def _u_mass(together, total):
     """Mean log-probability of a word given one that ranks above it, 0 where that is nowhere."""
     above, below = np.triu_indices(together.shape[1], 1)
-    both, given = together[:, above, below] / total, together[:, above, above] / total
-    ratio = np.divide(both + EPSILON, given, out=np.ones_like(both), where=given > 0)
+    both, above_alone = together[:, above, below] / total, together[:, above, above] / total
+    ratio = np.divide(both + EPSILON, above_alone, out=np.ones_like(both), where=above_alone > 0)
     return np.log(ratio).mean(axis=1)
 
 

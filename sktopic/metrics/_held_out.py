@@ -307,10 +307,10 @@ def left_to_right(
         for batch in (batch for block in documents.blocks() for _, _, batch in document_groups(block)):
             gathered = topics.gather(batch.words, prior, workers)
             keys = batch.content_keys(key)
-            given = gathered.rows, gathered.cumulative, gathered.log_norm, prior
+            rows, cumulative, log_norm = gathered.rows, gathered.cumulative, gathered.log_norm
             pieces = [
-                (batch.cells(first, last), *given, keys[first:last], *settings)
-                for first, last in document_pieces(batch, workers)
+                (batch.cells(a, b), rows, cumulative, log_norm, prior, keys[a:b], *settings)
+                for a, b in document_pieces(batch, workers)
             ]
             log_likelihood = np.concatenate(workers.map(left_to_right_kernel, pieces))
             if per_document:

@@ -105,8 +105,8 @@ class MomentMatchingStep(CellwiseStep):
             gamma=self.gamma,
             start=self.form.start(prior),
         )
-        given = (keys,) if self.shuffled else ()
-        return FilteredProportions(batch, topics, *joined_results(filtered, batch, workers, *given))
+        streams = (keys,) if self.shuffled else ()
+        return FilteredProportions(batch, topics, *joined_results(filtered, batch, workers, *streams))
 
     def posteriors(self, batch, topics, prior, keys, n_draws, workers):
         """Of a fixed number of topics."""
