@@ -10,5 +10,5 @@ def lost_by_one_pass():
 
 
 SENTENCES = [
-    ("on 98,000 abstracts ``max_iter=1`` scores {} nats less than five passes.", lost_by_one_pass),
+    ("On 98,000 abstracts, ``max_iter=1`` scores {} nats less than five passes.", lost_by_one_pass),
 ]
