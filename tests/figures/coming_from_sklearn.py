@@ -6,8 +6,8 @@ PAGE = "doc/guide/coming_from_sklearn.rst"
 
 SENTENCES = [
     (
-        "scikit-learn's online LDA took {} seconds for five passes to a held-out score of {} nats per word, "
-        "and :class:`OnlineEMLDA` {} seconds to {}",
+        "scikit-learn's online LDA took {} seconds for five passes and reached a held-out score "
+        "of {} nats per word. :class:`OnlineEMLDA` took {} seconds and reached {}",
         seconds_and_scores,
         "scikit-learn, online, 5 passes",
         "OnlineEMLDA",
