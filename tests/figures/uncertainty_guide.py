@@ -12,12 +12,12 @@ def percentages(question):
 
 SENTENCES = [
     (
-        "cases do so in {} percent from means and {} percent from draws.",
+        "contain the true slope in {} percent of cases, and intervals from draws in {} percent.",
         percentages,
         "proportion as response",
     ),
     (
-        "the other way round: {} percent from means, {} percent from draws",
+        "intervals from means contain it in {} percent, and intervals from draws in {} percent",
         percentages,
         "proportion as predictor",
     ),
