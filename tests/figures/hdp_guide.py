@@ -24,7 +24,7 @@ SENTENCES = [
     ("with its defaults finds {} and {} topics from two starts.", topics_of_two_starts),
     ("``topic_word_prior``, end with {} and {} topics.", chains_on_kos),
     (
-        "by {} to {} nats than the same number of topics without moves, in {} to {} times the time,",
+        "by {} to {} nats than the same number of topics without moves. It takes {} to {} times the time",
         moves_against_none,
     ),
     (

@@ -12,12 +12,12 @@ def percentages(question):
 
 SENTENCES = [
     (
-        "contain the true slope in {} percent of cases, and intervals from draws in {} percent.",
+        "contain the true slope in {} percent of cases from means and {} percent from draws.",
         percentages,
         "proportion as response",
     ),
     (
-        "intervals from means contain it in {} percent, and intervals from draws in {} percent",
+        "predictors, this coverage is {} percent from means and {} percent from draws",
         percentages,
         "proportion as predictor",
     ),
