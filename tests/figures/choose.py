@@ -30,12 +30,12 @@ def cvb0_with_100_topics():
 
 
 SENTENCES = [
-    ("are ahead by at most {} nats with 100 topics, and {} with 20.", behind_at_equal_time),
-    ("is {} to {} nats behind on three corpora of four, after five passes", hybrid_hdp_behind),
-    ("as the default within {} nats, in {} to {} of its time;", cvb0_with_20_topics),
-    ("with 100 it is {} to {} nats behind, most on arXiv.", cvb0_with_100_topics),
-    ("from one pass over a stream: {} microseconds a token.", moment_matching, "DDM"),
-    ("with fewer approximations, at {} to {} microseconds a token.", moment_matching, "TDM"),
-    ("and takes {} times as long as the default.", over_default, "V-OEM++"),
+    ("are ahead by at most {} nats with 100 topics and {} with 20 topics.", behind_at_equal_time),
+    ("it is {} to {} nats behind on three of four corpora.", hybrid_hdp_behind),
+    ("it is within {} nats of the default, in {} to {} of the time.", cvb0_with_20_topics),
+    ("With 100 topics it is {} to {} nats behind, most on arXiv.", cvb0_with_100_topics),
+    ("from one pass over a stream, in {} microseconds per token.", moment_matching, "DDM"),
+    ("with fewer approximations, in {} to {} microseconds per token.", moment_matching, "TDM"),
+    ("but takes {} times as long as the default.", over_default, "V-OEM++"),
     ("as one pass of the default, in {} to {} times the seconds.", seconds_of_one_pass),
 ]

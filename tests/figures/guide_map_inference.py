@@ -11,5 +11,5 @@ def microseconds_of_a_document():
 
 
 SENTENCES = [
-    ("of 100 distinct words takes {} to {} microseconds", microseconds_of_a_document),
+    ("over a document of 100 distinct words take {} to {} microseconds", microseconds_of_a_document),
 ]

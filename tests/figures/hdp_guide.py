@@ -21,14 +21,14 @@ def moves_with_the_defaults():
 
 
 SENTENCES = [
-    ("with its defaults finds {} and {} topics from two starts;", topics_of_two_starts),
-    ("``topic_word_prior``, end with {} and {}.", chains_on_kos),
+    ("with its defaults finds {} and {} topics from two starts.", topics_of_two_starts),
+    ("``topic_word_prior``, end with {} and {} topics.", chains_on_kos),
     (
-        "predicts better by {} to {} nats than as many topics without, in {} to {} times the time,",
+        "by {} to {} nats than the same number of topics without moves. It takes {} to {} times the time",
         moves_against_none,
     ),
     (
-        "With the defaults on KOS it gains {} nats, and takes {} s where {} s do without.",
+        "With the defaults on KOS it gains {} nats and takes {} s instead of {} s.",
         moves_with_the_defaults,
     ),
 ]

@@ -12,12 +12,12 @@ def percentages(question):
 
 SENTENCES = [
     (
-        "cases do so in {} percent from means and {} percent from draws.",
+        "contain the true slope in {} percent of cases from means and {} percent from draws.",
         percentages,
         "proportion as response",
     ),
     (
-        "the other way round: {} percent from means, {} percent from draws",
+        "predictors, this coverage is {} percent from means and {} percent from draws",
         percentages,
         "proportion as predictor",
     ),
