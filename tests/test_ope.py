@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sktopic._documents._matrices import DocumentReader, canonical_counts
-from sktopic._estimators._topic_model import TRANSFORM_KEY
+from sktopic._estimators._fitted_inference import TRANSFORM_KEY
 from sktopic._kernels.random._rng import combine_keys
 from sktopic.datasets import make_bars, make_lda_documents
 from sktopic.lda import OnlineOPELDA

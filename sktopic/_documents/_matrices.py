@@ -14,8 +14,8 @@ from sktopic._kernels.random._rng import content_keys
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
-# What a count may be, unless it is 0; priors have the same range (see _prior). Products and sums of counts,
-# priors and weights of documents then stay inside the range of float64, and draws inside that of float32.
+# Range of counts other than 0. Priors have the same range (see _topics/_prior.py), so that products and sums of
+# counts, priors and weights of documents stay in the range of float64, and draws in that of float32.
 SMALLEST_COUNT, LARGEST_COUNT = 1e-12, 1e12
 # Kernels number words by int32.
 MOST_WORDS = 2**31 - 1

@@ -52,7 +52,7 @@ class LaneUpdate:
     words: np.ndarray
     added: np.ndarray | sp.csr_array
 
-    def rows_of(self, first, last):
+    def part_for(self, first, last):
         """The part for a shard, the words first to last, last not included: `words` are positions in it."""
         a, b = np.searchsorted(self.words, [first, last])
         return LaneUpdate(self.summary, self.words[a:b] - first, self.added[a:b])

@@ -7,7 +7,9 @@ of training, enters the topic-word statistics (`ExpectedCounts`).
 
 To add one, write a dataclass with a ``__call__`` like that of `GibbsStep`, in the module of its method, and a
 kernel that treats some documents; then let ``_method`` of an estimator return it as ``inference`` or
-``prediction`` of its method. Steps that several methods use are here.
+``prediction`` of its method. A step of training returns `WeightedCounts` if the expected counts of a cell are
+a weight times the row of its word, or an object with an ``add_to`` of its own, such as `DenseCounts`. This
+folder has the steps that several methods use.
 """
 
 from sktopic._inference._dense import DenseCounts

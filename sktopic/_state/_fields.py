@@ -73,7 +73,11 @@ class PartField:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Base class of states. Arrays may be changed in place by the one trainer that owns them."""
+    """Base class of states. Arrays may be changed in place by the one trainer that owns them.
+
+    A model file has all fields of a state, so a new field makes older files unreadable (see
+    `_model_files.FORMAT`).
+    """
 
     def check(self):
         """Raise ValueError if parts of the state do not fit together."""

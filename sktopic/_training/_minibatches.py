@@ -104,7 +104,7 @@ class LaneMethod(MinibatchMethod, Protocol):
 class Run:
     """What one call of fit or partial_fit trains with: settings do not change meanwhile.
 
-    training : holds the state of the estimator (see _estimators/_training.py)
+    training : holds the state of the estimator (see _estimators/_concurrency.py)
     """
 
     method: Any

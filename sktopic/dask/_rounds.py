@@ -20,18 +20,20 @@ MOST_STEPS = 128
 ROUNDS_AHEAD = 3
 
 
-def rounds(n_steps, merge_every, n_done):
+def rounds(n_steps, merge_every, n_updates_done):
     """Cut steps, in each of which every lane has a mini-batch, into rounds; yields the steps of each.
 
     merge_every : the most steps of a round, or "auto"
-    n_done : steps before these, since training began. The first of all is a round of its own.
+    n_updates_done : steps before these, since training began. The first of all is a round of its own.
     """
-    end = n_done + n_steps
-    while n_done < end:
-        most = max(1, min(MOST_STEPS, n_done // GROWTH)) if merge_every == "auto" else int(merge_every)
-        n = min(most if n_done > 0 else 1, end - n_done)
+    end = n_updates_done + n_steps
+    while n_updates_done < end:
+        most = (
+            max(1, min(MOST_STEPS, n_updates_done // GROWTH)) if merge_every == "auto" else int(merge_every)
+        )
+        n = min(most if n_updates_done > 0 else 1, end - n_updates_done)
         yield n
-        n_done += n
+        n_updates_done += n
 
 
 class Deal:
@@ -78,7 +80,7 @@ class Plan:
     documents : Documents
     settings : DaskTopicModel
     estimator : that is trained
-    n_done : updates of the model before
+    n_updates_done : updates of the model before
     is_fit : whether there are passes, which the model counts; else all documents are visited once
 
     Attributes
@@ -86,16 +88,16 @@ class Plan:
     seed : of the model, whose documents are visited in random orders; or None: in their own order
     """
 
-    def __init__(self, documents, settings, estimator, n_done, is_fit):
+    def __init__(self, documents, settings, estimator, n_updates_done, is_fit):
         self.n_lanes, self.seed, self._documents, self._deal = int(settings.n_lanes), None, documents, None
         ends = (documents.n_documents * i // self.n_lanes for i in range(self.n_lanes + 1))
         self._sizes, batch_size = [b - a for a, b in pairwise(ends)], int(estimator.batch_size)
         n_full, n_all = min(self._sizes) // batch_size, -(-max(self._sizes) // batch_size)
-        self.rounds, self.n_updates = [], [n_done]
+        self.rounds, self.n_updates = [], [n_updates_done]
         for epoch in range(int(estimator.max_iter) if is_fit else 1):
             first = 0
             # The steps in which all lanes have as many documents; the last is a round of its own.
-            for n_steps in (*rounds(n_full, settings.merge_every, n_done), *[1] * (n_all - n_full)):
+            for n_steps in (*rounds(n_full, settings.merge_every, n_updates_done), *[1] * (n_all - n_full)):
                 round_ = Round(
                     number=len(self.rounds),
                     epoch=epoch,
@@ -106,8 +108,8 @@ class Plan:
                     delta_dtype=settings.delta_dtype,
                 )
                 self.rounds.append(round_)
-                first, n_done = first + n_steps, n_done + n_steps
-                self.n_updates.append(n_done)
+                first, n_updates_done = first + n_steps, n_updates_done + n_steps
+                self.n_updates.append(n_updates_done)
 
     def chunks(self, tasks, round_):
         """What each lane reads in a round."""
@@ -116,14 +118,14 @@ class Plan:
             self._deal = Deal(self._documents, self.n_lanes, key, round_.epoch)
         return [self._deal.chunk(tasks, lane, *round_.bounds) for lane in range(self.n_lanes)]
 
-    def check(self, start, n_done):
-        """Raise ValueError if a RoundStart after n_done rounds cannot be one of this plan."""
-        if n_done > len(self.rounds):
-            raise ValueError(f"it is of {n_done} merges, where {len(self.rounds)} are all")
-        if start.state.n_updates != self.n_updates[n_done]:
+    def check(self, start, n_rounds_done):
+        """Raise ValueError if a RoundStart after n_rounds_done rounds cannot be one of this plan."""
+        if n_rounds_done > len(self.rounds):
+            raise ValueError(f"it is of {n_rounds_done} merges, where {len(self.rounds)} are all")
+        if start.state.n_updates != self.n_updates[n_rounds_done]:
             raise ValueError(
-                f"it has {start.state.n_updates} updates after {n_done} merges, where "
-                f"{self.n_updates[n_done]} are needed; other versions may merge at other times"
+                f"it has {start.state.n_updates} updates after {n_rounds_done} merges, where "
+                f"{self.n_updates[n_rounds_done]} are needed; other versions may merge at other times"
             )
 
     def n_documents(self, rounds):
@@ -132,8 +134,8 @@ class Plan:
         return sum(min(last, n) - min(first, n) for first, last in bounds for n in self._sizes)
 
 
-def run_rounds(tasks, plan, begin, n_done, files, every, progress):
-    """Run the rounds of a plan from number n_done on; returns the fitted model.
+def run_rounds(tasks, plan, begin, n_rounds_done, files, every, progress):
+    """Run the rounds of a plan from number n_rounds_done on; returns the fitted model.
 
     begin : returns the MergedState before them, which is let go after the first, as each is after the next
     files : Checkpoints, or None in this process
@@ -141,18 +143,18 @@ def run_rounds(tasks, plan, begin, n_done, files, every, progress):
     """
     state, pending = begin(), deque()
     ahead = 0 if tasks.client is None else ROUNDS_AHEAD
-    for round_ in plan.rounds[n_done:]:
+    for round_ in plan.rounds[n_rounds_done:]:
         state = state.advance(tasks, round_, plan.chunks(tasks, round_))
         pending.append((round_, state.start))
-        n_done = round_.number + 1
-        is_last = n_done == len(plan.rounds)
-        is_saved = is_last or n_done % every == 0
+        n_rounds_done = round_.number + 1
+        is_last = n_rounds_done == len(plan.rounds)
+        is_saved = is_last or n_rounds_done % every == 0
         while len(pending) > (0 if is_saved else ahead):
             earlier, start = pending.popleft()
             tasks.wait([start])
             progress.advance(plan.n_documents([earlier]))
         if is_saved and files is not None:
-            files.write(tasks, state, n_done)
+            files.write(tasks, state, n_rounds_done)
             if not is_last:
                 state = files.state(tasks)
     return finish(state.start, state.rows) if files is None else files.model()

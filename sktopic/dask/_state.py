@@ -108,7 +108,7 @@ class MergedState:
         rows, sums = [], []
         for i, words in enumerate(self.bounds):
             parts = [
-                tasks.submit(("part", number, lane, i), LaneUpdate.rows_of, update, *words)
+                tasks.submit(("part", number, lane, i), LaneUpdate.part_for, update, *words)
                 for lane, update in enumerate(updates)
             ]
             rows.append(tasks.submit(("merge-rows", number, i), merge_rows, self.rows[i], merge, parts))

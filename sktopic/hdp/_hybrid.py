@@ -344,6 +344,7 @@ class HybridHDP(MinibatchHDPEstimator):
         return HybridTopics(inference=TableStep(self.doc_burn_in, self.doc_sweeps, sparse), **settings)
 
     def _fit_documents(self, run, documents, passes, tasks, evaluate):
+        """Train by passes; tokens keep their topics between them if all fit, and concentrations are given."""
         learns = "auto" in (self.topic_concentration, self.doc_concentration)
         if self.split_merge and not learns and passes.max_iter > 1 and can_be_kept(documents):
             fit_kept_topics(run, documents, passes, tasks, evaluate)

@@ -9,12 +9,15 @@ A move is made in four steps:
 
 `make_moves` is the loop that does this. Engines differ in their judges:
 
-| engine | judges by |
-|---|---|
-| `BatchMoves` (`_batch_moves.py`) | the bound of a batch, a sample of the corpus |
-| `FinalMoves` (`_final_moves.py`) | sums over a pass in which topics are held fixed |
-| `MemoizedTraining` (`_memoized/_training.py`) | the bound of the corpus, from the sums of its batches |
-| `WindowMoves` (`_window_moves.py`) | tokens of a window of documents, or of all of them |
+| engine | judges by | made by |
+|---|---|---|
+| `BatchMoves` (`_batch_moves.py`) | the bound of a batch, a sample of the corpus | `DirectAssignment`, in each update |
+| `FinalMoves` (`_final_moves.py`) | sums over a pass with fixed topics | a last pass (`_direct_assignment_passes.py`) |
+| `MemoizedTraining` (`_memoized/`) | the bound of the corpus, from sums of batches | `fit_memoized` |
+| `WindowMoves` (`_window_moves.py`) | tokens of a window of documents | `SplitMergeTopics`, in some updates |
+| the same | all tokens | `fit_kept_topics`, after some passes |
+
+`DirectAssignmentHDP` has the first three, by `learning_method` and `final_moves`, and `HybridHDP` the others.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Parts that a topic may be divided into, found from its own tokens in some documents."""
+"""Parts that a topic of DirectAssignmentHDP may be divided into, found from its tokens in some documents."""
 
 from dataclasses import dataclass
 
