@@ -209,15 +209,15 @@ SENTENCES = [
         ("oHDP", "1000"),
     ),
     (
-        "on arXiv abstracts {} with moves, which still add topics, and {} with 300 topics without moves.",
+        "on arXiv abstracts are {} with moves, which still add topics, and {} with 300 topics without moves.",
         scores_on,
         "arxiv",
         ("oHDP-SM, paper", "200"),
         ("oHDP", "300"),
     ),
     (
-        "ahead by {} to {} nats, except in batches of 1,000 documents: {} behind on NIPS, where they leave "
-        "four updates, and {} on KOS with at most 50 topics.",
+        "ahead by {} to {} nats, except in batches of 1,000 documents. With these it is {} behind on NIPS, "
+        "after only four updates, and {} on KOS with at most 50 topics.",
         lead_over_mean_field,
     ),
     (
@@ -227,20 +227,20 @@ SENTENCES = [
     ("in the end on NIPS and Enron, by {} and {} nats.", overtaken),
     ("after ten seconds it is ahead on all corpora, by {} to {}.", sparse_after_ten_seconds),
     (
-        "half an hour leads to {} to {} topics and to scores within {} nats of each other (one chain each).",
+        "chains have {} to {} topics and scores within {} nats of each other (one chain each).",
         chains_from_starts,
     ),
     ("with 100 topics the others end {} nats lower", lost_by_table_indicators),
-    ("from 20 topics {} to {} are in use in the end, from 100 topics {} to {}.", topics_of_truncation_free),
+    ("it ends with {} to {} topics from 20, and with {} to {} from 100.", topics_of_truncation_free),
     (
         "Chains from 20 and 300 topics end with {} and {} topics, of which {} and {} hold 99 percent of the "
-        "tokens, at scores of {} and {}, after {} sweeps and more.",
+        "tokens. Their scores are {} and {}, after {} sweeps and more.",
         chains_on_kos_and_sweeps,
     ),
     (
         "On KOS, from 1 to 300 topics, it ends with {} to {} topics, of which {} to {} hold 99 percent of the "
-        "tokens, at scores from {} to {}. This is the number of the chains. The truncated model at the same "
-        "concentrations scores {} with at most 300 topics, of which {} hold 99 percent,",
+        "tokens. Scores are from {} to {}. This is the number of the chains. Without moves, with at most 300 "
+        "topics, :class:`HybridHDP` scores {}, and {} topics hold 99 percent:",
         moves_and_truncation,
     ),
     (

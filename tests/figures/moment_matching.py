@@ -165,7 +165,7 @@ SENTENCES = [
         lost_by_rate_two,
     ),
     (
-        "DDM finds {}, {} and {} in the mean if there are three, five and ten, and TDM {}, {} and {}.",
+        "For three, five and ten topics, DDM finds {}, {} and {} on average, and TDM {}, {} and {}.",
         topics_of_the_paper,
         ("uniform", "DDM"),
         ("uniform", "TDM"),
@@ -173,7 +173,7 @@ SENTENCES = [
     ("TDM finds {}, {} and {}, and is less reliable", topics_of_the_paper, ("exponential", "TDM")),
     ("its numbers of ten topics have a standard deviation of {}.", spread_of_ten_topics),
     (
-        "With these settings, DDM finds {}, {} and {} topics with the exponential prior, TDM {}, {} and {} (",
+        "With this order and moment, DDM finds {}, {} and {} topics with the exponential prior, TDM {}, {} and {} (",
         topics_of_the_program,
     ),
     (

@@ -86,7 +86,7 @@ SENTENCES = [
     ),
     (
         "With concentrations of 45 and 5, chains from 20 and 300 topics end with {} and {} topics, "
-        "of which {} and {} hold 99 percent of the tokens, at scores of {} and {}.",
+        "of which {} and {} hold 99 percent of the tokens. Their scores are {} and {}.",
         topics_of_chains,
         "nips1740",
     ),
@@ -103,9 +103,9 @@ SENTENCES = [
         "nips1740",
     ),
     (
-        "seeds with the same number of topics differ by up to {} percent. Numbers from ten up differ less on "
-        "average ({} percent). With moves the bound is equal to the best of these or higher, from {} to {}, "
-        "but starts from 5 to 300 topics end with {} to {}.",
+        "seeds with the same number of topics differ by up to {} percent. Averages for ten topics and more "
+        "differ less ({} percent). With moves the bound is equal to the best of these or higher, from {} to "
+        "{}. Starts from 5 to 300 topics end with {} to {} topics.",
         bounds_of_numbers,
     ),
     (
@@ -121,12 +121,12 @@ SENTENCES = [
     ),
     (
         "Chains from 20 and 300 topics end there with {} and {} topics, of which {} and {} hold 99 percent "
-        "of the tokens, at scores of {} and {}. They do not agree yet",
+        "of the tokens. Their scores are {} and {}. They do not agree yet",
         topics_of_chains,
         "reuters21578",
     ),
     (
-        "Against as many topics without moves, moves gain {} to {} nats and take {} to {} times as long.",
+        "Against as many topics without moves, moves gain {} to {} nats and take {} to {} times as long,",
         moves_against_none,
     ),
 ]
