@@ -188,9 +188,9 @@ SENTENCES = [
         lead_on_kos,
     ),
     (
-        "reaches {} nats per hidden word in {} s on one core, and :class:`OnlineVariationalHDP` {} in {} s. In "
-        "two passes with batches of 100 documents and at most 1,000 topics, :class:`HybridHDP` reaches {} in "
-        "{} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
+        "reaches {} nats per hidden word in {} s on one core, and :class:`OnlineVariationalHDP` {} in {} s. "
+        "In two passes with batches of 100 documents and at most 1,000 topics, :class:`HybridHDP` reaches {} "
+        "in {} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
         seconds_of_hdps,
     ),
     (
@@ -199,8 +199,8 @@ SENTENCES = [
         "oHDP-SM, paper",
     ),
     (
-        "On NIPS, scores are {} from 100 topics and {} from 300 with moves, and {} from 300 and {} from 1,000 "
-        "without.",
+        "On NIPS, scores are {} from 100 topics and {} from 300 with moves, and {} from 300 and {} from "
+        "1,000 without.",
         scores_on,
         "nips",
         ("oHDP-SM, paper", "100"),
@@ -238,14 +238,14 @@ SENTENCES = [
         chains_on_kos_and_sweeps,
     ),
     (
-        "On KOS, from 1 to 300 topics, it ends with {} to {} topics, of which {} to {} hold 99 percent of the "
-        "tokens. Scores are from {} to {}. This is the number of the chains. Without moves, with at most 300 "
-        "topics, :class:`HybridHDP` scores {}, and {} topics hold 99 percent:",
+        "On KOS, from 1 to 300 topics, it ends with {} to {} topics, of which {} to {} hold 99 percent of "
+        "the tokens. Scores are from {} to {}. This is the number of the chains. Without moves, with at most "
+        "300 topics, :class:`HybridHDP` scores {}, and {} topics hold 99 percent:",
         moves_and_truncation,
     ),
     (
-        "It is ahead from 128, of which it keeps {} to {}, while G-OEM grows from two. Only on the long "
-        "stream of arXiv does an HDP beat LDA with 128 topics, and by then it has {} to {}.",
+        "From 128 topics, of which it keeps {} to {}, VarGibbs is ahead of G-OEM from two. Only on the long "
+        "stream of arXiv does an HDP beat G-OEM for LDA with 128 topics, and by then it has {} to {}.",
         topics_of_growing_hdps,
     ),
     ("and within {} nats of the true ones.", below_the_true_topics),

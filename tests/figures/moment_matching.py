@@ -156,7 +156,7 @@ def three_and_ten_by_the_defaults():
 
 SENTENCES = [
     (
-        "with the defaults :class:`DegenerateDirichletLDA` finds about {} for 3, and {} for 10.",
+        "With the defaults, :class:`DegenerateDirichletLDA` finds about {} for 3, and {} for 10.",
         three_and_ten_by_the_defaults,
     ),
     (
@@ -173,7 +173,8 @@ SENTENCES = [
     ("TDM finds {}, {} and {}, and is less reliable", topics_of_the_paper, ("exponential", "TDM")),
     ("its numbers of ten topics have a standard deviation of {}.", spread_of_ten_topics),
     (
-        "With this order and moment, DDM finds {}, {} and {} topics with the exponential prior, TDM {}, {} and {} (",
+        "With this order and moment, DDM finds {}, {} and {} topics with the exponential prior, TDM {}, {} "
+        "and {} (",
         topics_of_the_program,
     ),
     (
