@@ -105,7 +105,7 @@ class Rounds:
         updates = through(updates)
         self.start, merge = _lanes.merge_lanes(self.start, [update.summary for update in updates])
         self.rows = [
-            _lanes.merge_rows(rows, merge, [update.rows_of(*shard) for update in updates])
+            _lanes.merge_rows(rows, merge, [update.part_for(*shard) for update in updates])
             for rows, shard in zip(self.rows, self.bounds)
         ]
         sums = [_lanes.row_sums(self.start, *shard, rows) for rows, shard in zip(self.rows, self.bounds)]
@@ -220,7 +220,7 @@ def test_tokens_weigh_lanes_where_statistics_are_averages_over_tokens():
         start = _lanes.start_of(before)
         alone = _lanes.local_update(start, words, _lanes.rows_of(before, words), narrow, lane)
         full = np.zeros_like(before._state.words.store)
-        alone.rows_of(0, N_WORDS).add_to(full, 1.0)
+        alone.part_for(0, N_WORDS).add_to(full, 1.0)
         one_by_one.append((alone.summary.n_tokens, full))
     n_tokens = sum(n for n, _ in one_by_one)
     assert n_tokens == sum(batch.sum() for batches in lanes for batch in batches)
@@ -310,7 +310,7 @@ def test_a_round_without_words_changes_nothing_but_numbers():
     given = rounds.start, words, rows[0][words], batches
     empty = [_lanes.local_update(*given, lane) for lane in range(2)]
     start, merge = _lanes.merge_lanes(rounds.start, [update.summary for update in empty])
-    assert_array_equal(_lanes.merge_rows(rows[0], merge, [u.rows_of(0, N_WORDS) for u in empty]), rows[0])
+    assert_array_equal(_lanes.merge_rows(rows[0], merge, [u.part_for(0, N_WORDS) for u in empty]), rows[0])
     after = _lanes.finish(start, rows)
     assert (after.n_batch_iter_, after.n_samples_seen_) == (before.n_batch_iter_ + 1, 90 + 4)
     assert_array_equal(after._state.words.totals, before._state.words.totals)

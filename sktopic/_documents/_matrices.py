@@ -14,7 +14,7 @@ from sktopic._kernels.random._rng import content_keys
 
 # Documents handled together where memory, not the algorithm, asks for a limit.
 GROUP_SIZE = 1024
-# Range of counts other than 0. Priors have the same range (see _topics/_prior.py), so that products and sums of
+# Range of counts other than 0. Priors have the same range (see _topics/_prior.py). So products and sums of
 # counts, priors and weights of documents stay in the range of float64, and draws in that of float32.
 SMALLEST_COUNT, LARGEST_COUNT = 1e-12, 1e12
 # Kernels number words by int32.

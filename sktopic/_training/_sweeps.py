@@ -134,7 +134,8 @@ class SweepTrainer:
 
     def __init__(self, model, lock, workers):
         self.model, self._lock, self._workers = model, lock, workers
-        self._call, self._sum_of_draws, self._n_draws, self._has_entered = None, 0.0, 0, False
+        self._method = self._call = None
+        self._sum_of_draws, self._n_draws, self._has_entered = 0.0, 0, False
 
     def run(self, begin, monitor, begin_tasks):
         """Make all sweeps.
@@ -167,7 +168,8 @@ class SweepTrainer:
             with self._lock(self.model):
                 documents = begin()
                 method, state = self.model._method(), self.model._state
-                call = self._call = method.begin(state, documents)
+                call = method.begin(state, documents)
+                self._method, self._call = method, call
                 undo_first_sweep.append(method.undo(state, call))
             n_sweeps = method.schedule.n_sweeps
             monitor.begin(call.n_documents * n_sweeps, passes=("sweep", n_sweeps))
@@ -190,7 +192,7 @@ class SweepTrainer:
         tasks.begin_update()
         model, call = self.model, self._call
         model._check_undisturbed()
-        method, state = model._method(), model._state
+        method, state = self._method, model._state
         with self._lock(model), complete_or_undone(model, method.undo(state, call)):
             if not self._has_entered:
                 state = method.entered(state, call)
@@ -203,7 +205,7 @@ class SweepTrainer:
     def after_sweep(self, sweep):
         """Learn priors, keep the draw and evaluate, each after as many sweeps as the schedule says."""
         model, call = self.model, self._call
-        method = model._method()
+        method = self._method
         self._adopt(method.learned(model._state, call, sweep))
         if method.schedule.is_draw(sweep):
             self._sum_of_draws = self._sum_of_draws + model._state.words.store[call.before.words]
@@ -215,7 +217,7 @@ class SweepTrainer:
         """End the call, once; one that was interrupted keeps the documents that it has swept."""
         if self._has_entered:
             with uninterrupted(), self._lock(self.model):
-                method, state = self.model._method(), self.model._state
+                method, state = self._method, self.model._state
                 mean = self._sum_of_draws / self._n_draws if self._n_draws > 1 else None
                 self._adopt(method.ended(state, self._call, mean))
                 self._has_entered = False

@@ -28,9 +28,8 @@ def rounds(n_steps, merge_every, n_updates_done):
     """
     end = n_updates_done + n_steps
     while n_updates_done < end:
-        most = (
-            max(1, min(MOST_STEPS, n_updates_done // GROWTH)) if merge_every == "auto" else int(merge_every)
-        )
+        automatic = max(1, min(MOST_STEPS, n_updates_done // GROWTH))
+        most = automatic if merge_every == "auto" else int(merge_every)
         n = min(most if n_updates_done > 0 else 1, end - n_updates_done)
         yield n
         n_updates_done += n

@@ -11,8 +11,8 @@ A move is made in four steps:
 
 | engine | judges by | made by |
 |---|---|---|
-| `BatchMoves` (`_batch_moves.py`) | the bound of a batch, a sample of the corpus | `DirectAssignment`, in each update |
-| `FinalMoves` (`_final_moves.py`) | sums over a pass with fixed topics | a last pass (`_direct_assignment_passes.py`) |
+| `BatchMoves` (`_batch_moves.py`) | the bound of a batch, a sample of the corpus | `DirectAssignment`, in updates |
+| `FinalMoves` (`_final_moves.py`) | sums over a pass with fixed topics | `_direct_assignment_passes.py`, at the end |
 | `MemoizedTraining` (`_memoized/`) | the bound of the corpus, from sums of batches | `fit_memoized` |
 | `WindowMoves` (`_window_moves.py`) | tokens of a window of documents | `SplitMergeTopics`, in some updates |
 | the same | all tokens | `fit_kept_topics`, after some passes |

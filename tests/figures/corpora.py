@@ -19,5 +19,5 @@ SENTENCES = [
         "_order",
         "times as slow",
     ),
-    ("they take {} to {} bytes a token", of_corpora_on_disk, "_samplers", "bytes a token"),
+    ("they take {} to {} bytes per token", of_corpora_on_disk, "_samplers", "bytes a token"),
 ]

@@ -3,6 +3,7 @@
 import re
 
 from .tables import entry, first, in_time, lost_by_table_indicators, rounded, rows, span, values
+from .which_hdp import topics_of_chains
 
 PAGE = "doc/research/hdp.rst"
 
@@ -107,17 +108,18 @@ def topics_of_truncation_free():
     return [n for found in (twenty, hundred) for n in span([int(n) for n in found if n != "-"], 0)]
 
 
-def moves_chains_and_truncation():
+def chains_on_kos_and_sweeps():
+    """Topics, those that hold 99 percent, scores, and the fewest sweeps."""
+    sweeps = [int(chain["passes or sweeps"]) for chain in rows("hdp_topics", "kos", "CollapsedGibbsHDP")]
+    return [*topics_of_chains("kos"), f"{min(sweeps):,}"]
+
+
+def moves_and_truncation():
     """On KOS: topics in use, those that hold 99 percent, scores."""
-    found = {
-        method: rows("hdp_topics", "kos", method) for method in ("HybridHDP, moves", "CollapsedGibbsHDP")
-    }
+    table = rows("hdp_topics", "kos", "HybridHDP, moves")
     figures = []
-    for table in found.values():
-        for name, digits in (("topics in use", 0), ("topics that hold 99 %", 0), ("score", 3)):
-            figures += span([float(row[name]) for row in table], digits)
-    fewest = min(int(chain["passes or sweeps"]) for chain in found["CollapsedGibbsHDP"])
-    figures.append(f"{fewest:,}")
+    for name, digits in (("topics in use", 0), ("topics that hold 99 %", 0), ("score", 3)):
+        figures += span([float(row[name]) for row in table], digits)
     fixed = rows("hdp_topics_intervals", "kos", "HybridHDP", **{"topics_at_the_start_(or_at_most)": "300"})
     return [*figures, *(first(fixed[0][name]) for name in ("score", "topics that hold 99 %"))]
 
@@ -186,9 +188,9 @@ SENTENCES = [
         lead_on_kos,
     ),
     (
-        "reaches {} nats per hidden word in {} s on one core, :class:`OnlineVariationalHDP` {} in {} s. In "
-        "two passes with batches of 100 documents and at most 1,000 topics, :class:`HybridHDP` reaches {} in "
-        "{} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
+        "reaches {} nats per hidden word in {} s on one core, and :class:`OnlineVariationalHDP` {} in {} s. "
+        "In two passes with batches of 100 documents and at most 1,000 topics, :class:`HybridHDP` reaches {} "
+        "in {} s, and :class:`~sktopic.lda.OnlineEMLDA` {} in {} s.",
         seconds_of_hdps,
     ),
     (
@@ -197,7 +199,8 @@ SENTENCES = [
         "oHDP-SM, paper",
     ),
     (
-        "with moves {} from 100 topics and {} from 300, without them {} from 300 and {} from 1,000,",
+        "On NIPS, scores are {} from 100 topics and {} from 300 with moves, and {} from 300 and {} from "
+        "1,000 without.",
         scores_on,
         "nips",
         ("oHDP-SM, paper", "100"),
@@ -206,41 +209,43 @@ SENTENCES = [
         ("oHDP", "1000"),
     ),
     (
-        "on arXiv abstracts {} with moves, which are still making topics, and {} with 300 topics that do not "
-        "move.",
+        "on arXiv abstracts are {} with moves, which still add topics, and {} with 300 topics without moves.",
         scores_on,
         "arxiv",
         ("oHDP-SM, paper", "200"),
         ("oHDP", "300"),
     ),
     (
-        "ahead by {} to {} nats, except in batches of 1,000 documents: {} behind on NIPS, where they leave "
-        "four updates, and {} on KOS with at most 50 topics.",
+        "ahead by {} to {} nats, except in batches of 1,000 documents. With these it is {} behind on NIPS, "
+        "after only four updates, and {} on KOS with at most 50 topics.",
         lead_over_mean_field,
     ),
     (
-        "it gains {} to {} nats from 50 topics to 200, and from 200 to 1,000 it loses {} to {}: a larger "
-        "truncation than 200 topics does not help there.",
+        "it gains {} to {} nats from 50 topics to 200, but it loses {} to {} from 200 to 1,000.",
         gains_by_truncation,
     ),
     ("in the end on NIPS and Enron, by {} and {} nats.", overtaken),
     ("after ten seconds it is ahead on all corpora, by {} to {}.", sparse_after_ten_seconds),
     (
-        "half an hour leads to {} to {} topics and to scores within {} nats of each other (one chain each).",
+        "chains have {} to {} topics and scores within {} nats of each other (one chain each).",
         chains_from_starts,
     ),
     ("with 100 topics the others end {} nats lower", lost_by_table_indicators),
-    ("from 20 topics {} to {} are in use in the end, from 100 topics {} to {}.", topics_of_truncation_free),
+    ("it ends with {} to {} topics from 20, and with {} to {} from 100.", topics_of_truncation_free),
     (
-        "it ends with {} to {} topics from starts of 1 to 300, of which {} to {} hold 99 % of the tokens, "
-        "with scores from {} to {}. Chains of :class:`CollapsedGibbsHDP` end with {} and {} topics, of "
-        "which {} and {} hold 99 %, at {} and {}, after {} sweeps and more. The truncated model at the same "
-        "concentrations scores {} with at most 300 topics, of which {} hold 99 %:",
-        moves_chains_and_truncation,
+        "Chains from 20 and 300 topics end with {} and {} topics, of which {} and {} hold 99 percent of the "
+        "tokens. Their scores are {} and {}, after {} sweeps and more.",
+        chains_on_kos_and_sweeps,
     ),
     (
-        "from 128, of which it keeps {} to {}, it is ahead of G-OEM that has to grow from two. Only on the "
-        "long stream of arXiv does an HDP beat LDA with 128 topics, and by then it has {} to {}.",
+        "On KOS, from 1 to 300 topics, it ends with {} to {} topics, of which {} to {} hold 99 percent of "
+        "the tokens. Scores are from {} to {}. This is the number of the chains. Without moves, with at most "
+        "300 topics, :class:`HybridHDP` scores {}, and {} topics hold 99 percent:",
+        moves_and_truncation,
+    ),
+    (
+        "From 128 topics, of which it keeps {} to {}, VarGibbs is ahead of G-OEM from two. Only on the long "
+        "stream of arXiv does an HDP beat G-OEM for LDA with 128 topics, and by then it has {} to {}.",
         topics_of_growing_hdps,
     ),
     ("and within {} nats of the true ones.", below_the_true_topics),
@@ -248,10 +253,9 @@ SENTENCES = [
         "runs from 20 topics end with {} to {} and {} to {} nats lower, and from 50 with {} to {}.",
         bars_without_moves,
     ),
-    ("the seed is against it, by {} nats and more.", gibbs_ahead_of_moves),
+    ("which contradicts the claim by {} nats and more.", gibbs_ahead_of_moves),
     (
-        "any gain leads to {} topics at {} in two minutes, and significant gains lead to {} at {} in {} "
-        "seconds,",
+        "any gain leads to {} topics at {} in two minutes. Significant gains lead to {} at {} in {} seconds,",
         any_gain_or_significant,
     ),
 ]

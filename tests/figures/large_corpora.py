@@ -13,11 +13,12 @@ def beside_the_topics_and_by_blocks():
 
 SENTENCES = [
     (
-        "the memory of the topics and {} to {} MB, whatever the number of documents, and is {} times as slow",
+        "memory for the topics and {} to {} MB, for any number of documents. If the system keeps no part of "
+        "the files in memory, training is {} times as slow",
         beside_the_topics_and_by_blocks,
     ),
     (
-        "with the topics of their tokens: {} to {} bytes a token",
+        "and the topics of all tokens: {} to {} bytes per token",
         of_corpora_on_disk,
         "_samplers",
         "bytes a token",

@@ -111,17 +111,17 @@ def gained_by_bounds():
 SENTENCES = [
     ("on NIPS and Enron it moves the score by at most {} nats.", most_that_p_moves),
     (
-        "keeping bounds instead of the whole gradient makes its iterations {} to {} times as fast.",
+        "Bounds in place of the whole gradient make its iterations {} to {} times as fast.",
         gained_by_bounds,
     ),
     (
-        "in the median over the settings Online-VB takes {} times as long, and the other methods take {} to "
-        "{} times as long.",
+        "In the median over the settings, Online-VB takes {} times as long. The other methods take {} to {} "
+        "times as long.",
         seconds_over_those_of_ope,
     ),
     (
-        "by {} to {} nats on Enron and arXiv; on NIPS, whose papers have a thousand words, it is lower, by "
-        "at most {}.",
+        "is higher by {} to {} nats on Enron and arXiv. On NIPS, whose papers have a thousand words, it is "
+        "lower, by at most {}.",
         mode_and_mean,
     ),
     (
@@ -130,19 +130,19 @@ SENTENCES = [
         ("nips_uci", "enron_inbox"),
     ),
     (
-        "*p = 0.1* is {} and {} nats behind *p = 0.5* with small batches, and lower in NPMI in all four "
-        "settings, by {} to {};",
+        "*p = 0.1* is {} and {} nats behind *p = 0.5* with small batches. Its NPMI is lower in all four "
+        "settings, by {} to {}.",
         tenth_against_half,
     ),
     ("*p* moves completion there by no more than {}.", lambda: range_over_p(["arxiv"], 0.2)[:1]),
     ("they move completion by {} nats on NIPS and by {} on Enron.", range_over_settings),
-    ("all but OPE in the median, by {} to {} nats at the end", lead_of_g_ope),
+    ("all methods but OPE by {} to {} nats at the end", lead_of_g_ope),
     ("gets better on NIPS and Enron, by {} to {} nats, and", gained_by_small_batches),
     (
-        "On arXiv G-OEM is then best, {} ahead of G-OPE; Online-VB and Online-CGS stop improving early and "
+        "On arXiv G-OEM is then best, {} ahead of G-OPE. Online-VB and Online-CGS stop improving early and "
         "end {} and {} below",
         small_batches_on_arxiv,
     ),
-    ("at the end, NPMI on arXiv is between {} and {} with", coherences_on_arxiv),
-    ("OPE took {} s and Online-VB {} s, and G-OPE, which does the same work as OPE, {} s.", single_times),
+    ("At the end, NPMI on arXiv is between {} and {} with", coherences_on_arxiv),
+    ("OPE took {} s and Online-VB {} s. G-OPE, which does the same work as OPE, took {} s.", single_times),
 ]

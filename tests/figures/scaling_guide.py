@@ -6,8 +6,7 @@ PAGE = "doc/guide/scaling.rst"
 
 SENTENCES = [
     (
-        "from some {} million tokens on where each worker has its own link of 10 Gbit/s, "
-        "and from some {} million",
+        "from some {} million tokens if each worker has its own link of 10 Gbit/s, and from some {} million",
         borders,
         "128",
     ),
