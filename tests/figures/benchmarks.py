@@ -103,8 +103,7 @@ SENTENCES = [
         copies_in_a_batch_of_pairs,
     ),
     (
-        "There the score is up to {} nats higher than with independent draws, and for no method is it "
-        "significantly lower.",
+        "The score is up to {} nats higher than with independent draws, and for no method significantly lower.",
         change_with_copies_that_draw_alike,
     ),
     (
@@ -122,7 +121,7 @@ SENTENCES = [
         one_pass_over_abstracts,
     ),
     (
-        "have the best accuracy, {}, and all words together have {}.",
+        "have the best accuracy, {}. All words together have {}.",
         best_accuracy_and_all_words,
     ),
     (
@@ -147,7 +146,7 @@ SENTENCES = [
         "accuracy",
         "log loss",
     ),
-    ("have the better accuracy, {}, and about the same log loss, {}.", of_all_words),
+    ("have better accuracy, {}, and about the same log loss, {}.", of_all_words),
     (
         "The topics took {} seconds, against {} for TruncatedSVD, {} for NMF and {} for scikit-learn's LDA.",
         of_features,
