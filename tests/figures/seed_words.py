@@ -45,5 +45,5 @@ SENTENCES = [
     ("change the score by {} to {} nats per hidden word,", changes_of_the_score),
     ("from 25 to 300, the area changes by at most {}.", moved_by_the_weight),
     ("at least 0.85 in {} of {} topics, and {} of the others belong to", seeded_topics),
-    ("0.01 is not excluded in {} of the {} rows:", losses_not_excluded),
+    ("0.01 is not excluded in {} of the {} rows,", losses_not_excluded),
 ]
