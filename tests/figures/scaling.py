@@ -80,8 +80,8 @@ def trials():
 
 SENTENCES = [
     (
-        "from some {} million tokens on; where 16 workers share a link, from some {} million. "
-        "With 32 workers these are {} and {} million.",
+        "from some {} million tokens on. If 16 workers share a link, this holds from some {} million. "
+        "With 32 workers, the numbers are {} and {} million.",
         borders,
         "128",
         "32",
@@ -114,7 +114,7 @@ SENTENCES = [
         seconds_with_dask,
     ),
     ("grows by at most {} MB, whatever", growth, "scheduler"),
-    ("that of the client by at most {} MB,", growth, "client"),
+    ("The memory of the client grows by at most {} MB,", growth, "client"),
     (
         "In {} fits with workers or the whole cluster killed at random moments, the bits of the result "
         "were the same in {}, and at most {} of {} merges were repeated.",
