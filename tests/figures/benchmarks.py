@@ -125,7 +125,7 @@ SENTENCES = [
         best_accuracy_and_all_words,
     ),
     (
-        "is ``transform_burn_in={}`` and ``transform_sweeps={}``, {} times as fast at {} documents/s",
+        "is ``transform_burn_in={}`` and ``transform_sweeps={}``. It is {} times as fast, at {} documents/s",
         fastest_near_the_defaults,
     ),
     (
@@ -140,8 +140,8 @@ SENTENCES = [
     ),
     ("10 and 20 gain {} to {} nats, at {} times the speed.", with_more_sweeps),
     (
-        "have the best accuracy, {}, and log loss, {}, against {} and {} for TruncatedSVD, {} and {} for NMF "
-        "and {} and {} for scikit-learn's LDA trained online.",
+        "have the best accuracy, {}, and log loss, {}. TruncatedSVD has {} and {}, NMF {} and {}, and "
+        "scikit-learn's online LDA {} and {}.",
         of_features,
         "accuracy",
         "log loss",

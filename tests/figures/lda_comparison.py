@@ -186,16 +186,16 @@ SENTENCES = [
         "At equal time, the default is at most {} nats behind with 100 topics, and {} with 20",
         behind_at_equal_time,
     ),
-    ("take {} to {} times as long as G-OEM, except", boosted_over_sampling),
+    ("They take {} to {} times as long as G-OEM, except", boosted_over_sampling),
     ("On the four smaller corpora, SPLDA is ahead by {} to {} nats at 128", lead_of_splda),
     (
-        "on the synthetic corpus, by {} nats at 128 topics, and ahead on all real ones, by {} to {} (means",
+        "on the synthetic corpus, by {} nats, and ahead on all real ones, by {} to {}. These are means",
         one_over_t,
     ),
     ("on KOS, by {} nats, and {} to {} behind G-OEM on the real corpora", var_gibbs),
-    ("With 20 topics, the median is {} against {} with ten,", true_number_of_topics),
+    ("With 20 topics, the median is {} against {} with ten.", true_number_of_topics),
     (
-        "SGS falls by {} nats on NIPS, moves by at most {} on the other real corpora and rises by {} on the",
+        "SGS falls by {} nats on NIPS and moves by at most {} on the other real corpora. It rises by {} on the",
         change_of_sgs,
     ),
     (
@@ -204,7 +204,7 @@ SENTENCES = [
         boosted_or_not,
     ),
     ("G-OEM++ loses {} to {} nats to G-OEM,", lost_by_boosting),
-    ("on every corpus, by {} to {} nats per word up to 128.", fall_of_bounds),
+    ("on every corpus, by {} to {} nats per word from 16 topics to 128.", fall_of_bounds),
     ("0.25 with averages is as good as 0.75 without, within {} nats.", averages_instead_of_larger_steps),
     ("costs no more than {} nats, within the spread of the splits,", cost_of_learning),
     ("it does worse on all six corpora, by {} to {} nats", lost_with_equal_topic_priors),
@@ -244,7 +244,7 @@ SENTENCES = [
         *((method, "start=documents") for method in ("G-OEM", "V-OEM++", "SPLDA")),
     ),
     (
-        "add {} to {} nats to OLDA and SVB:",
+        "add {} to {} nats to OLDA and SVB.",
         span_of_moved,
         *((method, "max_doc_update_iter=200, passes=4") for method in ("OLDA", "SVB")),
     ),
