@@ -103,7 +103,8 @@ SENTENCES = [
         copies_in_a_batch_of_pairs,
     ),
     (
-        "The score is up to {} nats higher than with independent draws, and for no method significantly lower.",
+        "The score is up to {} nats higher than with independent draws, and for no method significantly "
+        "lower.",
         change_with_copies_that_draw_alike,
     ),
     (

@@ -75,5 +75,8 @@ SENTENCES = [
         "100",
         "first_sweep",
     ),
-    ("half of the top words are in {} of all documents or more; with 300 topics, in {}.", shares_of_top_words),
+    (
+        "half of the top words are in {} of all documents or more; with 300 topics, in {}.",
+        shares_of_top_words,
+    ),
 ]

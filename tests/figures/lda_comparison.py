@@ -195,7 +195,8 @@ SENTENCES = [
     ("on KOS, by {} nats, and {} to {} behind G-OEM on the real corpora", var_gibbs),
     ("With 20 topics, the median is {} against {} with ten.", true_number_of_topics),
     (
-        "SGS falls by {} nats on NIPS and moves by at most {} on the other real corpora. It rises by {} on the",
+        "SGS falls by {} nats on NIPS and moves by at most {} on the other real corpora. It rises by "
+        "{} on the",
         change_of_sgs,
     ),
     (

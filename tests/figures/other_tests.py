@@ -14,7 +14,8 @@ def counts():
 
 SENTENCES = [
     (
-        "{} tests and examples were considered. {} apply: {} pass, {} pass once results are mapped, and {} differ.",
+        "{} tests and examples were considered. {} apply: {} pass, {} pass once results "
+        "are mapped, and {} differ.",
         counts,
     ),
 ]

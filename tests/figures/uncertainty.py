@@ -25,8 +25,8 @@ def estimates(question, length, *proportions):
 
 SENTENCES = [
     (
-        "the true slope in {} of the replicates, and intervals from draws in {}. With 20 words, the shares are "
-        "{} and {}.",
+        "the true slope in {} of the replicates, and intervals from draws in {}. With 20 words, the shares "
+        "are {} and {}.",
         rounded_coverages,
         "proportion as response",
         "10",
