@@ -122,7 +122,7 @@ def test_the_front_page_compares_libraries_as_the_readme_does():
 
 
 def test_the_draws_take_most_of_the_time_up_to_some_hundred_topics():
-    """As "What a token costs" says in doc/research/benchmarks.rst, where the tables are included."""
+    """As "Cost per token" says in doc/research/benchmarks.rst, where the tables are included."""
     for row in rows("cost_parts"):
         draws, moving = float(row["draws, ms"]), float(row["rows, ms"]) + float(row["adding, ms"])
         if int(row["topics"]) != 1000:  # where it turns

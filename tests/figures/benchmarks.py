@@ -103,8 +103,8 @@ SENTENCES = [
         copies_in_a_batch_of_pairs,
     ),
     (
-        "There the score is up to {} nats higher than with independent draws, and for no method is it "
-        "significantly lower.",
+        "The score is up to {} nats higher than with independent draws, and for no method significantly "
+        "lower.",
         change_with_copies_that_draw_alike,
     ),
     (
@@ -122,11 +122,11 @@ SENTENCES = [
         one_pass_over_abstracts,
     ),
     (
-        "have the best accuracy, {}, and all words together have {}.",
+        "have the best accuracy, {}. All words together have {}.",
         best_accuracy_and_all_words,
     ),
     (
-        "is ``transform_burn_in={}`` and ``transform_sweeps={}``, {} times as fast at {} documents/s",
+        "is ``transform_burn_in={}`` and ``transform_sweeps={}``. It is {} times as fast, at {} documents/s",
         fastest_near_the_defaults,
     ),
     (
@@ -141,13 +141,13 @@ SENTENCES = [
     ),
     ("10 and 20 gain {} to {} nats, at {} times the speed.", with_more_sweeps),
     (
-        "have the best accuracy, {}, and log loss, {}, against {} and {} for TruncatedSVD, {} and {} for NMF "
-        "and {} and {} for scikit-learn's LDA trained online.",
+        "have the best accuracy, {}, and log loss, {}. TruncatedSVD has {} and {}, NMF {} and {}, and "
+        "scikit-learn's online LDA {} and {}.",
         of_features,
         "accuracy",
         "log loss",
     ),
-    ("have the better accuracy, {}, and about the same log loss, {}.", of_all_words),
+    ("have better accuracy, {}, and about the same log loss, {}.", of_all_words),
     (
         "The topics took {} seconds, against {} for TruncatedSVD, {} for NMF and {} for scikit-learn's LDA.",
         of_features,

@@ -48,23 +48,22 @@ SENTENCES = [
         "shares",
     ),
     (
-        "On KOS with 50 topics tomotopy's NPMI is higher by {} than that of the default, and its "
-        "diversity by {}; the score of the default is higher by {}.",
+        "On KOS with 50 topics, tomotopy's NPMI is higher by {} than that of the default, and its "
+        "diversity by {}. The score of the default is higher by {}.",
         beside_tomotopy,
         "kos",
         "50",
         "OnlineEMLDA",
     ),
     (
-        "With the fixed prior these are {}, {} and {}, and it trains {} times as fast;",
+        "With the fixed prior, these are {}, {} and {}, and it trains {} times as fast.",
         fixed_beside_tomotopy,
         "kos",
         "50",
         "OnlineEMLDA, a fixed prior",
     ),
     (
-        "lose them: on KOS with 50 topics, thirty passes take diversity from {} to {} and NPMI from {} to "
-        "{}.",
+        "On KOS with 50 topics, thirty passes take diversity from {} to {} and NPMI from {} to {}.",
         passes_from_chain,
         "kos",
         "50",
@@ -76,5 +75,8 @@ SENTENCES = [
         "100",
         "first_sweep",
     ),
-    ("half of them are in {} of all documents or more; with 300 topics, in {}.", shares_of_top_words),
+    (
+        "half of the top words are in {} of all documents or more; with 300 topics, in {}.",
+        shares_of_top_words,
+    ),
 ]

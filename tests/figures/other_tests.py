@@ -14,7 +14,8 @@ def counts():
 
 SENTENCES = [
     (
-        "Of {} tests and examples {} apply; {} of these pass, {} once results are mapped, and {} differ.",
+        "{} tests and examples were considered. {} apply: {} pass, {} pass once results "
+        "are mapped, and {} differ.",
         counts,
     ),
 ]

@@ -80,14 +80,14 @@ def trials():
 
 SENTENCES = [
     (
-        "from some {} million tokens on; where 16 workers share a link, from some {} million. "
-        "With 32 workers these are {} and {} million.",
+        "from some {} million tokens on. If 16 workers share a link, this holds from some {} million. "
+        "With 32 workers, the numbers are {} and {} million.",
         borders,
         "128",
         "32",
     ),
     (
-        "128 workers have an efficiency of {} on 1,000 million tokens, of {} on 10,000 million and of {} on "
+        "the efficiency of 128 workers is {} on 1,000 million tokens, {} on 10,000 million and {} on "
         "100,000 million.",
         efficiencies,
         "1e+09",
@@ -109,15 +109,15 @@ SENTENCES = [
     ),
     ("HybridLDA adds {} MB after as many tokens.", added_by_hybrid, "1953534"),
     (
-        "takes plain ``fit`` {} seconds, the same tasks in one process {}, one worker of one thread {}, "
-        "and two workers {} (",
+        "takes plain ``fit`` {} seconds. With 8 lanes, it takes one process {}, one worker of one thread {}, "
+        "and two workers {}.",
         seconds_with_dask,
     ),
     ("grows by at most {} MB, whatever", growth, "scheduler"),
-    ("that of the client by at most {} MB,", growth, "client"),
+    ("The memory of the client grows by at most {} MB,", growth, "client"),
     (
-        "In {} fits with workers or the whole cluster killed at random moments, the bits of the result "
-        "were the same in {}, and at most {} of {} merges were repeated.",
+        "were killed at random moments in {} fits. The bits of the result were the same in {}, and at most "
+        "{} of {} merges were repeated.",
         trials,
     ),
 ]

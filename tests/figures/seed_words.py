@@ -43,7 +43,7 @@ def moved_by_the_weight():
 SENTENCES = [
     ("is {} to {} on average over the groups.", areas),
     ("change the score by {} to {} nats per hidden word,", changes_of_the_score),
-    ("from 25 to 300 the area moves by at most {}.", moved_by_the_weight),
-    ("at least 0.85 in {} of {} topics, {} of the others being of", seeded_topics),
-    ("0.01 is not excluded in {} of the {} rows:", losses_not_excluded),
+    ("from 25 to 300, the area changes by at most {}.", moved_by_the_weight),
+    ("at least 0.85 in {} of {} topics, and {} of the others belong to", seeded_topics),
+    ("0.01 is not excluded in {} of the {} rows,", losses_not_excluded),
 ]

@@ -25,27 +25,28 @@ def estimates(question, length, *proportions):
 
 SENTENCES = [
     (
-        "the true slope in {} of the replicates and those from draws in {}; with 20 words, {} and {}.",
+        "the true slope in {} of the replicates, and intervals from draws in {}. With 20 words, the shares "
+        "are {} and {}.",
         rounded_coverages,
         "proportion as response",
         "10",
         "20",
     ),
     (
-        "too small either way, {} of the truth with 10 words.",
+        "with 10 words, both estimates are {} of the truth.",
         estimates,
         "proportion as response",
         "10",
         "draws",
     ),
     (
-        "the true coefficient in {} of the replicates with 10 words, those from draws in {}.",
+        "the true coefficient in {} of the replicates, and intervals from draws in {}.",
         rounded_coverages,
         "proportion as predictor",
         "10",
     ),
     (
-        "comes out at {} of the truth from means, at {} from draws.",
+        "the estimated share is {} of the truth from means and {} from draws.",
         estimates,
         "share of documents",
         "10",
@@ -53,7 +54,7 @@ SENTENCES = [
         "draws",
     ),
     (
-        "contain it in {} of the replicates from means, in {} from draws.",
+        "contain the true share in {} of the replicates from means and in {} from draws,",
         rounded_coverages,
         "share of documents",
         "10",
