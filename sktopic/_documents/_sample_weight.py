@@ -8,8 +8,8 @@ from sktopic._runtime._arrays import real_numbers
 
 # Of documents that all count as one, where kernels take an array.
 NO_WEIGHTS = np.empty(0)
-# Largest total_samples and sum of weights. Powers of its product with the largest count (see _matrices.py) stay
-# below 1e308: see digamma_exponent in _kernels/numbers/_vector.h.
+# Largest total_samples, and largest sum of weights. Powers of its product with the largest count stay below
+# 1e308: see digamma_exponent in _kernels/numbers/_vector.h.
 LARGEST_CORPUS = 1e14
 # A document of less would vanish beside the others.
 SMALLEST_WEIGHT = 1e-12

@@ -9,15 +9,14 @@ A move is made in four steps:
 
 `make_moves` is the loop that does this. Engines differ in their judges:
 
-| engine | judges by | made by |
-|---|---|---|
-| `BatchMoves` (`_batch_moves.py`) | the bound of a batch, a sample of the corpus | `DirectAssignment`, in updates |
-| `FinalMoves` (`_final_moves.py`) | sums over a pass with fixed topics | `_direct_assignment_passes.py`, at the end |
-| `MemoizedTraining` (`_memoized/`) | the bound of the corpus, from sums of batches | `fit_memoized` |
-| `WindowMoves` (`_window_moves.py`) | tokens of a window of documents | `SplitMergeTopics`, in some updates |
-| the same | all tokens | `fit_kept_topics`, after some passes |
-
-`DirectAssignmentHDP` has the first three, by `learning_method` and `final_moves`, and `HybridHDP` the others.
+- `BatchMoves` (`_batch_moves.py`): the bound of a batch, a sample of the corpus. `DirectAssignment` makes it in
+  updates of `DirectAssignmentHDP(split_merge=True)`.
+- `FinalMoves` (`_final_moves.py`): sums over a pass with fixed topics. `_direct_assignment_passes.py` makes it at
+  the end of `DirectAssignmentHDP(final_moves=True)`.
+- `MemoizedTraining` (`_memoized/_training.py`): the bound of the corpus, from the sums of its batches.
+  `DirectAssignmentHDP(learning_method="memoized")` trains with it.
+- `WindowMoves` (`_window_moves.py`): tokens of a window of documents, or of all documents. `SplitMergeTopics` and
+  `fit_kept_topics` make it for `HybridHDP(split_merge=True)`.
 """
 
 import math
