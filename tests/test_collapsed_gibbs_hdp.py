@@ -77,9 +77,17 @@ def watched(monkeypatch, look):
 # What the counts are
 
 
-@pytest.mark.parametrize("start", [1, 4, 60])
+@pytest.mark.parametrize(
+    ("start", "concentrations"),
+    [
+        (1, ("auto", "auto")),
+        (4, ("auto", "auto")),
+        (60, ("auto", "auto")),
+        (4, (1e6, 5.0)),  # more new topics in a sweep than there are spare columns
+    ],
+)
 @every_sampler
-def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start):
+def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start, concentrations):
     """After every sweep: whole, of words, topics and tables; each topic in use has an identity of its own."""
 
     def check(state, call):
@@ -98,7 +106,8 @@ def test_counts_are_those_of_the_assignments(monkeypatch, sampler, start):
         return len(state.columns)
 
     seen = watched(monkeypatch, check)
-    model = make_model(sampler=sampler, n_components=start, max_iter=60, evaluate_every=1).fit(X)
+    model = make_model(sampler=sampler, n_components=start, max_iter=60, evaluate_every=1)
+    model.set_params(topic_concentration=concentrations[0], doc_concentration=concentrations[1]).fit(X)
     assert_array_equal(model.n_components_trace_, seen)
     assert_array_equal(model.topic_word_counts_.sum(axis=0), X.sum(axis=0))
     assert np.all(model.topic_word_counts_.sum(axis=1) > 0)

@@ -117,7 +117,19 @@ def arranged(state, call, kept, size):
     """The state with the topics in some columns only, in that order, and size columns; and so the call."""
     position = np.full(len(state.ids), -1, dtype=np.int32)
     position[kept] = np.arange(len(kept))
+    call.documents.rename(position)
+    arrange_before(call, kept, size)
     n_spare = size - len(kept)
+    return replace(
+        state,
+        words=of_topics(state.words, kept, n_spare=n_spare),
+        tables=padded(state.tables[kept], size),
+        ids=np.concatenate([state.ids[kept], np.full(n_spare, -1)]),
+    )
+
+
+def arrange_before(call, kept, size):
+    """Let what the call has of earlier documents be in these columns."""
     before = call.before
     call.before = CountsBefore(
         words=before.words,
@@ -125,13 +137,6 @@ def arranged(state, call, kept, size):
         totals=padded(before.totals[kept], size),
     )
     call.tables_before = padded(call.tables_before[kept], size)
-    call.documents.rename(position)
-    return replace(
-        state,
-        words=of_topics(state.words, kept, n_spare=n_spare),
-        tables=padded(state.tables[kept], size),
-        ids=np.concatenate([state.ids[kept], np.full(n_spare, -1)]),
-    )
 
 
 def named_topics(state):
@@ -320,10 +325,13 @@ class CollapsedHDP:
         call.documents.weigh(indicators=self.sampler != "direct_assignment")
         topics = RootTopics(state.words.store, state.words.totals, root, state.ids)
         topics = call.documents.sweep(topics, rest, sweep_settings(state, self.sampler, COMMON), key)
-        if len(topics.root) > len(root):
-            state = arranged(state, call, np.arange(len(root)), len(topics.root))
-            words = replace(state.words, store=topics.counts, totals=topics.totals)
-            state = replace(state, words=words, ids=topics.ids)
+        size = len(topics.root)
+        if size > len(root):  # documents have topics in the new columns by now
+            kept = np.arange(len(root))
+            arrange_before(call, kept, size)
+            words = of_topics(state.words, kept, n_spare=size - len(root))
+            words = replace(words, store=topics.counts, totals=topics.totals)
+            state = replace(state, words=words, tables=padded(state.tables, size), ids=topics.ids)
         if self.sampler == "direct_assignment":
             return seated(state, call, topics.root, key)
         return replace(state, tables=topics.root)

@@ -9,14 +9,14 @@ A move is made in four steps:
 
 `make_moves` is the loop that does this. Engines differ in their judges:
 
-- `BatchMoves` (`_batch_moves.py`): the bound of a batch, a sample of the corpus. `DirectAssignment` makes it in
-  updates of `DirectAssignmentHDP(split_merge=True)`.
-- `FinalMoves` (`_final_moves.py`): sums over a pass with fixed topics. `_direct_assignment_passes.py` makes it at
-  the end of `DirectAssignmentHDP(final_moves=True)`.
+- `BatchMoves` (`_batch_moves.py`): the bound of a batch, a sample of the corpus. `DirectAssignment` makes it
+  in updates of `DirectAssignmentHDP(split_merge=True)`.
+- `FinalMoves` (`_final_moves.py`): sums over a pass with fixed topics. A last pass of
+  `DirectAssignmentHDP(final_moves=True)` makes it (`_direct_assignment_passes.py`).
 - `MemoizedTraining` (`_memoized/_training.py`): the bound of the corpus, from the sums of its batches.
   `DirectAssignmentHDP(learning_method="memoized")` trains with it.
-- `WindowMoves` (`_window_moves.py`): tokens of a window of documents, or of all documents. `SplitMergeTopics` and
-  `fit_kept_topics` make it for `HybridHDP(split_merge=True)`.
+- `WindowMoves` (`_window_moves.py`): tokens of a window of documents, or of all documents. `SplitMergeTopics`
+  and `fit_kept_topics` make it for `HybridHDP(split_merge=True)`.
 """
 
 import math

@@ -38,8 +38,10 @@ def padded(array, width):
 
 
 def wider(topics, size):
-    """RootTopics with columns of zeros behind the others, so that there are as many as size."""
-    return RootTopics(*(padded(each, size) for each in topics))
+    """RootTopics with more columns, as many as size in all, which are empty."""
+    wide = RootTopics(*(padded(each, size) for each in topics))
+    wide.ids[len(topics.ids) :] = -1
+    return wide
 
 
 def sweep_settings(state, sampler, common=0):
