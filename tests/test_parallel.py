@@ -43,7 +43,7 @@ class OtherMachines(ParallelBackendBase):
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (1, 1), (2, 2), (-1, joblib.cpu_count())])
 def test_pieces_stay_here_under_a_backend_of_other_machines(n_jobs, expected):
     with joblib.parallel_config(OtherMachines()), Workers(n_jobs) as workers:
-        assert (workers.n_jobs, workers.n_processes, workers.share_memory) == (expected, 1, True)
+        assert (workers.n_jobs, workers.n_processes) == (expected, 1)
         assert set(workers.map(os.getpid, [()] * 4)) == {os.getpid()}
 
 

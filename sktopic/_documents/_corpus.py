@@ -40,7 +40,6 @@ FORMAT = "sktopic corpus"
 SCHEMA = 1
 KEYS = {"format", "schema", "shape", "nnz", "arrays"}
 MOST_HEADER_BYTES = 1 << 20
-NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 # Numbers of entries from which indices have 64 bits.
 LARGE = 2**31
 MATRIX = "indptr", "indices", "data"
@@ -146,26 +145,22 @@ class Corpus:
         self.dtype = self._arrays["data"].dtype
 
     def _is_mapped(self, verify):
-        """Map the files of the folder; False if another has taken its name meanwhile."""
-        header = self._file(HEADER)
-        text = _read_header(header)
-        try:
-            self._map(text, verify)
-        except (FileNotFoundError, ValueError):
-            if _read_header(header) == text:
-                raise
-            return False
-        return _read_header(header) == text
-
-    def _map(self, text, verify):
-        with naming(self._file(HEADER)):
-            self.shape, self.nnz, declared = _parsed(text)
-        self._digest = sha256(text).hexdigest()
-        self._arrays = {}
-        for name, array in declared.items():
-            path = self._file(file_of(name))
-            with naming(path):
-                self._arrays[name] = _mapped(path, array, verify)
+        """Map the files of the folder; whether they could be, before another took its name."""
+        with _opened(self.path) as (folder, is_replaced):
+            try:
+                text = _read_header(folder, self._file(HEADER))
+                self._digest = sha256(text).hexdigest()
+                with naming(self._file(HEADER)):
+                    self.shape, self.nnz, declared = _parsed(text)
+                self._arrays = {}
+                for name, array in declared.items():
+                    with naming(self._file(file_of(name))):
+                        self._arrays[name] = _mapped(folder, self._file(file_of(name)), array, verify)
+            except FileNotFoundError:
+                if not is_replaced():
+                    raise
+                return False
+        return True
 
     def _file(self, name):
         return os.path.join(self.path, name)
@@ -295,7 +290,8 @@ def _reopened(path, digest):
 def files_of(path):
     """Names of the files of a corpus, of which the header alone is read; errors as of `open_corpus`."""
     header = os.path.join(path, HEADER)
-    text = _read_header(header)
+    with _opened(path) as (folder, _):
+        text = _read_header(folder, header)
     with naming(header):
         _, _, declared = _parsed(text)
     return {HEADER, *map(file_of, declared)}
@@ -312,16 +308,41 @@ def naming(place):
 
 @contextmanager
 def _opened(path):
-    """A regular file, open for reading, and its size; pipes are not waited for."""
-    with open(path, "rb", opener=lambda path, flags: os.open(path, flags | NOT_WAITING)) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"{path} is no regular file")
-        yield file, status.st_size
+    """Functions that open files of a folder, and say whether another has taken its name meanwhile."""
+    folder = None
+    if os.open in os.supports_dir_fd:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def opener(file, flags):
+        name = file if folder is None else os.path.basename(file)
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0), dir_fd=folder)  # pipes are not waited for
+
+    def open_file(file):
+        try:
+            return open(file, "rb", opener=opener)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(error.errno, error.strerror, file) from None
+
+    def is_replaced():
+        return folder is not None and not os.path.samestat(os.fstat(folder), os.stat(path))
+
+    try:
+        yield open_file, is_replaced
+    finally:
+        if folder is not None:
+            os.close(folder)
 
 
-def _read_header(path):
-    with _opened(path) as (file, size):
+def _regular_size(file, path):
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{path} is no regular file")
+    return status.st_size
+
+
+def _read_header(folder, path):
+    with folder(path) as file:
+        size = _regular_size(file, path)
         if size > MOST_HEADER_BYTES:
             raise ValueError(f"{path} has {size} bytes; {MOST_HEADER_BYTES} are allowed")
         return file.read(size)
@@ -372,11 +393,12 @@ def _typed(name, array, dtypes, length):
     return dtype, array.shape, array.sha256
 
 
-def _mapped(path, declared, verify):
+def _mapped(folder, path, declared, verify):
     """A .npy file as an array, read-only, checked."""
     dtype, shape, digest = declared
     header, n_bytes = npy_header(dtype, shape), math.prod(shape) * dtype.itemsize
-    with _opened(path) as (file, size):
+    with folder(path) as file:
+        size = _regular_size(file, path)
         if size != len(header) + n_bytes:
             raise ValueError(
                 f"it has {size} bytes; with {list(shape)} of {dtype}, {len(header) + n_bytes} are allowed"

@@ -373,6 +373,8 @@ def _check_round(lanes, identity):
     if not lanes or [summary.lane for summary in lanes] != list(range(len(lanes))):
         raise ValueError(f"the lanes {[s.lane for s in lanes]} are no round: each from 0 on is needed, once.")
     first = lanes[0]
+    if first.n_updates < 1:
+        raise ValueError(f"n_updates={first.n_updates} of lane 0 is invalid: must be at least 1.")
     for summary in lanes:
         check_same_model(summary, identity)
         if summary.n_updates != first.n_updates:

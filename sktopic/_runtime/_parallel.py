@@ -102,11 +102,6 @@ class Workers:
             self._joblib.__exit__(*exc_info)
         self._joblib = None
 
-    @property
-    def share_memory(self):
-        """Whether `map` runs pieces where they can write to arrays of the caller."""
-        return self._joblib is None
-
     def map(self, function, pieces):
         """Return [function(*piece) for piece in pieces]; function must be pure and importable.
 

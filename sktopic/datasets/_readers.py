@@ -616,12 +616,13 @@ def _parse_ldac_block(block, path, first_line, n_features):
     lengths = np.array([line.count(b":") for line in block])
     starts = np.cumsum(2 * lengths + 1) - (2 * lengths + 1)
     announced, lines = numbers[starts], first_line + np.arange(len(block))
+    pairs, line_of_pair = np.delete(numbers, starts).reshape(-1, 2), np.repeat(lines, lengths)
     wrong = np.flatnonzero(announced != lengths)
+    i = wrong[0] if len(wrong) else len(lines)
+    before = slice(lengths[:i].sum())  # the error of the first line is reported
+    _check_entries(pairs[before], line_of_pair[before], path, (0, 1), (n_features - 1, _MAX_COUNT))
     if len(wrong):
-        i = wrong[0]
         raise _error(path, lines[i], f"{announced[i]} words are announced, {lengths[i]} are there.")
-    pairs = np.delete(numbers, starts).reshape(-1, 2)
-    _check_entries(pairs, np.repeat(lines, lengths), path, (0, 1), (n_features - 1, _MAX_COUNT))
     return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), lengths
 
 

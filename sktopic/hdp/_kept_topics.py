@@ -28,7 +28,7 @@ from sktopic.hdp._corpus_chain import CorpusChain
 from sktopic.hdp._restaurants import SPARE, padded, sweep_settings
 from sktopic.hdp._root import expected_topics
 from sktopic.hdp._split_merge_topics import WINDOW_KEY, named_moves
-from sktopic.hdp._window_moves import LEAST_GAIN
+from sktopic.hdp._window_moves import LEAST_WINDOW_GAIN
 
 # The largest corpus of which topics of tokens are kept, in tokens (a count is no more than 64 of them).
 MOST_TOKENS, LARGEST_COUNT = 1 << 22, 64.0
@@ -215,7 +215,7 @@ def moved(method, state, kept, n_passes, max_iter):
         # Before sampling has settled, what it finds for two topics it might as well have found for one.
         log_joint = chain.log_joint(state.words.store, sweep_settings(state, "table_indicator"))
         settling = log_joint - kept.log_joint_before
-        moves.split(max(LEAST_GAIN, settling / np.count_nonzero(chain.tables)))
+        moves.split(max(LEAST_WINDOW_GAIN, settling / np.count_nonzero(chain.tables)))
     else:  # not before: small topics that are dropped come back slowly
         moves.drop()
     numbers = [k for k, topic in sorted(moves.topics.items()) if len(topic.tokens)]

@@ -24,7 +24,7 @@ from sktopic.hdp._moves import Move, best_first, make_moves, nearest_pairs
 from sktopic.hdp._window import TopicTokens, document_counts, joined, word_counts
 
 # What a move gains at least, in nats: one draw of the topics of tokens is not more precise.
-LEAST_GAIN = 5.0
+LEAST_WINDOW_GAIN = 5.0
 # Sweeps over the tokens of a topic that is tried to be split.
 SPLIT_SWEEPS = 5
 # Topics that each is compared with.
@@ -219,7 +219,7 @@ class WindowMoves:
                 if pair not in gains:
                     gains[pair] = -self._gain_of_two(*pair)
             merges = [
-                Move(kind="merge", topics=pair, gain=gain, least_gain=LEAST_GAIN)
+                Move(kind="merge", topics=pair, gain=gain, least_gain=LEAST_WINDOW_GAIN)
                 for pair, gain in sorted(gains.items())
             ]
             made = make_moves(best_first(merges), carry_out=self._unite).made
@@ -253,7 +253,7 @@ class WindowMoves:
             for k in sorted(self._movable, key=lambda k: (sizes[k], k)):
                 if sizes[k] > LARGEST_DROPPED or others.only(k):
                     return
-                yield Move(kind="drop", topics=(k,), least_gain=LEAST_GAIN if sizes[k] else -math.inf)
+                yield Move(kind="drop", topics=(k,), least_gain=LEAST_WINDOW_GAIN if sizes[k] else -math.inf)
 
         def judged(move):
             (k,) = move.topics
@@ -274,7 +274,7 @@ class WindowMoves:
         """The TopicEdit of merges and drops."""
         return TopicEdit(self._into)
 
-    def split(self, least_gain=LEAST_GAIN):
+    def split(self, least_gain=LEAST_WINDOW_GAIN):
         """Split topics that are better as two, by so many nats, and the parts again."""
         waiting = [(k, combine_keys(self._key, k)) for k in sorted(self._movable)]
 

@@ -14,6 +14,7 @@ from sktopic.inspection._topic_table import relevance_factors
 LAMBDAS = np.linspace(0, 1, 21)
 MOST_WORDS = 20_000  # that can be searched for
 TOPICS_OF_A_WORD = 3
+WORDS_AT_A_TIME = 1000
 LEAST_PERCENTAGE = 2  # of a word's tokens, in a topic that is shown with it
 TOPICS_OF_A_DOCUMENT = 8
 # Cells of documents without texts: of all of them, and of each.
@@ -154,11 +155,14 @@ def words_in_page(expected, relevant, entries):
 
 def topics_of_words(components, shares, words):
     """The most probable topics of each word: lists that alternate topic and percentage."""
-    by_word = normalize(components[:, words].T * shares, norm="l1")
-    topics = largest(by_word, TOPICS_OF_A_WORD)
-    percentages = np.rint(100 * np.take_along_axis(by_word, topics, axis=1)).astype(int)
-    pairs = np.stack([topics, percentages], axis=2)
-    return [row[row[:, 1] >= LEAST_PERCENTAGE].ravel().tolist() for row in pairs]
+    lists = []
+    for first in range(0, len(words), WORDS_AT_A_TIME):
+        by_word = normalize(components[:, words[first : first + WORDS_AT_A_TIME]].T * shares, norm="l1")
+        topics = largest(by_word, TOPICS_OF_A_WORD)
+        percentages = np.rint(100 * np.take_along_axis(by_word, topics, axis=1)).astype(int)
+        pairs = np.stack([topics, percentages], axis=2)
+        lists += [row[row[:, 1] >= LEAST_PERCENTAGE].ravel().tolist() for row in pairs]
+    return lists
 
 
 def few_periods(dates, freq, n_documents):

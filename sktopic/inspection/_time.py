@@ -262,8 +262,11 @@ def share_of_tokens(lengths, proportions, codes):
     """
     n_documents = np.bincount(codes)
     tokens = np.bincount(codes, weights=lengths)
-    share = _indicator(lengths, codes, len(tokens)) @ proportions / tokens[:, None]
+    share = np.zeros((len(tokens), proportions.shape[1]))
     squares = np.zeros_like(share)
+    for block in row_blocks(proportions):
+        share += _indicator(lengths[block], codes[block], len(tokens)) @ proportions[block]
+    share /= tokens[:, None]
     # Of a single document, nothing is left without it.
     alone = n_documents == 1
     others = np.where(alone[codes], np.inf, tokens[codes] - lengths)
