@@ -31,16 +31,16 @@ class CollapsedGibbsLDA(SamplerEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
         Parameters of the topics' Dirichlet prior, > 0, beta in the literature; a number is that of all. None
         is ``min(0.1, 2 / n_components)``; with 'auto' it is learned from that start. A matrix of shape
         (n_components, n_features) has those of all words in all topics, as `sktopic.seeding.seed_prior`
         makes; it is not learned, and entries that a sparse one does not store are those of None.
     max_iter : int, default=200
-        Sweeps over the documents of a call of `fit` or `partial_fit`.
+        Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     n_draws : int, default=10
         Draws from the posterior (states of the chain) whose topic counts are averaged: those after the last
         sweeps, thinning sweeps apart; fewer where max_iter is too small. 1: the last draw alone.
@@ -56,27 +56,27 @@ class CollapsedGibbsLDA(SamplerEstimator):
         and merges them in a fixed order: an approximation that can use as many threads as there are parts.
         The result depends on n_shards, never on n_jobs.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of Gibbs sweeps per document that are averaged in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
-        Topics that the first documents start from: rows of non-negative numbers, each divided by its sum. The
-        topic of a token is drawn by the probabilities of its word, instead of with equal ones. They weigh
-        nothing beyond that start.
+        Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
+        token of the first documents is drawn in proportion to the probability of its word in these topics.
+        They have no effect after that. If None, initial topics are drawn uniformly.
     n_jobs : int or None, default=None
         Threads: how many shards are swept at once, and how many work on `transform` and `score`. The
         results are the same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial assignments and of sampling.
+        Seed of the initial topic assignments and of sampling.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
+        training.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, averaged over n_draws draws.
     doc_topic_prior_ : ndarray of shape (n_components_,)
@@ -86,18 +86,18 @@ class CollapsedGibbsLDA(SamplerEstimator):
     n_components_ : int
         Number of topics.
     n_features_in_ : int
-        Number of words.
+        Number of words in the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Names of the columns of X. Defined only if X has column names.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
     log_likelihood_ : ndarray of shape (n_evaluations,)
         Log joint probability in nats of the words and topic assignments of the documents of the last call
         of `fit` or `partial_fit`, given those before; after every evaluate_every sweeps.
     n_iter_ : int
-        Sweeps of the last call.
+        Number of sweeps in the last call.
     n_samples_seen_ : int
-        Documents in the counts.
+        Number of documents in the counts.
 
     See Also
     --------

@@ -43,10 +43,10 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         once a batch (the variants called ++). Pays with ``inference='variational'`` and
         ``doc_topic_prior=None``; each batch is then held in memory as a whole.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default='auto'
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). With 'auto' they are
-        learned, one a topic; with 'auto-symmetric', one for all topics. Mini-batch methods start from
-        that of None, with the weight of ten batches, and the first update does not learn.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
+        parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
+        None, which weighs as much as ten batches. The first update does not learn.
     prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
         How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average of
         E[log theta]; as the mode of its posterior under a Gamma prior; or the shares of topics alone, while
@@ -66,86 +66,86 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         in [0, 1]. Values in (0.5, 1] make training converge. None is 0.65, with steps of at most 4 / t until
         as many documents were seen as the corpus has; where a stream drifts, choose a number.
     learning_offset : float, default=1.0
-        Offset of the step size, >= 0; larger values slow the first updates down.
+        Offset of the step size, >= 0. Larger values slow down the first updates.
     average : bool, default=False
         Whether the topics reported are the mean of those after each update. Helps when learning_decay
         is below 0.5. Takes a second array of n_features * n_components.
     max_iter : int, default=5
-        Passes over the corpus in `fit`.
+        Number of passes over the corpus in `fit`.
     batch_size : int, default=50
-        Documents per update. Larger batches make slower progress per pass and parallelise better.
+        Number of documents per update. Larger batches make slower progress per pass, but run better in
+        parallel.
     total_samples : float or None, default=None
-        Size of the corpus, which weighs the data against topic_word_prior. None: the number of documents
-        given to `fit`, and to `partial_fit` since, by weight.
+        Number of documents in the corpus, which weighs the data against `topic_word_prior`. If None, the
+        number of documents given to `fit` and to later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass; `partial_fit` never does.
+        Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     doc_burn_in : int, default=4
         Gibbs sweeps over a document in training that are discarded (burn-in), >= 0. The first draws
         with eight times doc_topic_prior, unless there are more than 192 topics or ``boost=True``; so does
         that of `transform`.
     doc_sweeps : int, default=3
-        Gibbs sweeps over a document in training that are averaged, >= 1.
+        Number of Gibbs sweeps per document that are averaged in training, >= 1.
     transform_burn_in : int, default=4
-        Gibbs sweeps over a document in `transform` and `score` that are discarded (burn-in), >= 0.
+        Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Gibbs sweeps over a document in `transform` and `score` that are averaged, >= 1.
+        Number of Gibbs sweeps per document that are averaged in `transform` and `score`, >= 1.
     max_doc_update_iter : int, default=100
-        Limit of the iterations over a document.
+        Largest number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        The iterations over a document stop when the mean absolute change of its Dirichlet parameters falls
-        below it.
+        Iterations over a document stop when the mean absolute change of its Dirichlet parameters falls below
+        this.
     early_stopping : bool, default=False
-        Whether `fit` holds documents out, scores them after each pass, and stops when the score no
-        longer rises.
+        Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
+        rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
-        Passes without improvement before early stopping.
+        Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Nats per word that count as an improvement.
+        Smallest increase of the held-out score that counts as an improvement, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
-        Topics that training starts from, with n_given <= n_components: rows of non-negative numbers, each
-        divided by its sum. Other topics start at random. They weigh what random ones do, as much as one batch
-        that each update forgets a part of: they say where training starts, not where it ends.
+        Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
+        The other topics start at random. Initial topics weigh as much as one batch, given or random, and each
+        update forgets a part of them. They affect the start of training rather than its result.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``). The results are the
-        same for any number.
+        Number of threads, or of processes if chosen with ``joblib.parallel_config``. Results do not depend on
+        n_jobs.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling where the method samples.
+        Seed of the initial topics, of shuffling, and of sampling if the method samples.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
+        training.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
-        Expected number of tokens of each word in each topic over the whole corpus, without the
-        pseudo-count.
+        Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
-        Pseudo-count in use; of a matrix, that of most entries.
+        Pseudo-count in use. For a matrix, the value of most entries.
     n_components_ : int
         Number of topics.
     n_features_in_ : int
-        Number of words.
+        Number of words in the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Names of the columns of X. Defined only if X has column names.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes made by `fit`.
     n_batch_iter_ : int
-        Updates made.
+        Number of updates made.
     n_samples_seen_ : int or float
-        Documents seen, by weight, repeated passes included.
+        Number of documents seen, by weight, including repeated passes.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
-        Held-out score after each pass, with early stopping.
+        Held-out score after each pass, if early stopping is on.
 
     See Also
     --------

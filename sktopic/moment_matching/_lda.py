@@ -25,38 +25,40 @@ class MomentMatchingLDA(FilterEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
-        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. None is
-        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). With 'auto' they are learned, one a
-        topic, by matching the moments of the proportions of every 64 documents (no update with fewer); with
-        'auto-symmetric', one for all topics.
+        Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
+        ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
+        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions in each
+        group of 64 documents; fewer documents cause no update.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. None is
+        Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
     second_moment : {'first', 'second', 'sum'}, default='sum'
-        Which second moment of a Dirichlet distribution is matched after each token. 'first': that of the
-        first topic or word, as published; the result then depends on the order of the columns. 'second':
-        that of the second topic, and of the first word, as in the authors' program. 'sum': the sum over all
-        of them.
+        Second moment of a Dirichlet distribution that is matched after each token. 'sum' is the sum over all
+        topics or words. 'first' is that of the first topic or word, as published; the result then depends on
+        the order of the columns. 'second' is that of the second topic and the first word, as in the authors'
+        program.
     shuffle : {'corpus', 'document'} or None, default='document'
-        Order of the tokens. 'corpus': those of all documents of a call mixed, which keeps the proportions of
-        all of them in memory. 'document': documents as they come, the tokens of each mixed. None: each
-        document word by word.
+        Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps the proportions
+        of all documents in memory. 'document' keeps the order of the documents and mixes the tokens of each.
+        None visits each document word by word.
     n_jobs : int or None, default=None
-        Threads (or processes chosen with ``joblib.parallel_config``) of `transform` and `score`;
-        training is sequential and uses one thread. The results are the same for any number.
+        Number of threads of `transform` and `score`, or of processes if chosen with
+        ``joblib.parallel_config``. Training is sequential and uses one thread. Results do not depend on
+        n_jobs.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles, and of the initial topics where these are not all alike.
+        Seed of the shuffles, and of the initial topics unless these are all equal.
     verbose : int, default=0
-        If positive, `fit` and `partial_fit` show a progress bar, and other methods do for more than 10,000
+        If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic; rows sum to one. Computed at the first access after
-        training, and read-only.
+        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
+        training.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, beta in the literature. components_ is their mean.
+        Parameters of the topics' Dirichlet posteriors, beta in the literature. `components_` is the mean of
+        the posteriors.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -64,18 +66,18 @@ class MomentMatchingLDA(FilterEstimator):
     n_components_ : int
         Number of topics.
     log_marginal_likelihood_ : float
-        Sum over all tokens of the log probability, in nats, of each given those before: the filter's
-        estimate of the log marginal likelihood.
+        Estimate of the log marginal likelihood, in nats: the sum over all tokens of the log probability of
+        each token given the tokens before it.
     n_tokens_seen_ : float
-        Tokens (total count) seen.
+        Number of tokens (total count) seen.
     n_samples_seen_ : int
-        Documents seen, repeated passes included.
+        Number of documents seen, including repeated passes.
     n_features_in_ : int
-        Number of words.
+        Number of words in the vocabulary.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where X had any.
+        Names of the columns of X. Defined only if X has column names.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics, only once `sktopic.inspection.name_topics` was called.
+        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
 
     See Also
     --------
