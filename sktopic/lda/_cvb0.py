@@ -43,12 +43,12 @@ def _collapse(cells, **settings):
 
 
 class OnlineCVB0LDA(MinibatchLDAEstimator):
-    """LDA with a fast document step that draws nothing: stochastic collapsed variational Bayes (SCVB0).
+    """LDA trained by stochastic collapsed variational Bayes of order zero (SCVB0).
 
-    Topics and topic proportions are integrated out. A document is represented by the expected numbers of its
-    tokens in topics, which are updated word by word with decreasing step sizes; mini-batches update those of
-    the whole corpus. Nothing is drawn. Choose it for a fast deterministic
-    document step without digamma functions.
+    Topics and topic proportions are integrated out. A document is represented by the expected number of its
+    tokens in each topic. These numbers are updated word by word with decreasing step sizes, and mini-batches
+    update the expected counts of the whole corpus. Choose it for a fast, deterministic document step without
+    digamma functions.
 
     Read more in :doc:`/guide/lda`.
 
@@ -78,12 +78,12 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     doc_learning_decay : float, default=0.9
-        Exponent of the step size (doc_learning_offset + t) ** -doc_learning_decay of visit t = 1, 2, ... to
-        a word of a document; in [0, 1].
+        Exponent of the step size ``(doc_learning_offset + t) ** -doc_learning_decay`` of visit t = 1, 2, ...
+        to a word of a document, in [0, 1].
     doc_learning_offset : float, default=10.0
-        Its offset, >= 0.
+        Offset of that step size, >= 0.
     max_doc_update_iter : int, default=5
-        Passes over the distinct words of a document, in training, `transform` and `score`.
+        Number of passes over the distinct words of a document, in training, `transform` and `score`.
     early_stopping : bool, default=False
         Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
         rises.
@@ -145,11 +145,15 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The m tokens of a word in a document are visited at once, which is m steps of the same size in one
-    (clumping). A batch is weighed by its tokens: total_samples times the mean length of the documents seen
-    (batches without words left out), over the tokens of the batch. What a batch says of its words is taken
-    after the passes, with the document's final numbers, where Foulds et al. take it during one more pass. A
-    visit costs n_components; memory is 8 bytes times n_features * n_components and what one batch takes.
+    A visit to a word costs n_components operations. Memory: 8 bytes times n_features * n_components, plus the
+    memory of one batch.
+
+    - The m tokens of a word in a document are visited at once: one step stands for m steps of equal size
+      (clumping).
+    - A batch is weighted by total_samples times the mean length of the documents seen, divided by its tokens.
+      Batches without words do not enter this mean.
+    - Departure from the paper: the expected counts of a batch are taken after the passes, with the final
+      counts of each document, instead of during one more pass.
 
     References
     ----------

@@ -14,12 +14,12 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, top
 
 
 class HybridLDA(MinibatchLDAEstimator):
-    """LDA with Dirichlet posteriors of topics: variational Bayes, with Gibbs sampling inside documents.
+    """LDA trained by stochastic variational inference with Gibbs sampling inside documents.
 
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
-    `OnlineVariationalLDA`; but the topics of a document's tokens are sampled, so that a token costs
-    the topics present in its document and an update touches only what was sampled (VarGibbs or Online-CGS in
-    the literature). Choose it where Dirichlet posteriors of topics are wanted at the cost of sampling.
+    `OnlineVariationalLDA`. The topics of tokens are sampled instead (VarGibbs or Online-CGS in the
+    literature). A token therefore costs only the topics in its document, and an update changes only the
+    sampled entries. Choose it if you need Dirichlet posteriors of the topics at the cost of sampling.
 
     Read more in :doc:`/guide/lda`.
 
@@ -33,11 +33,11 @@ class HybridLDA(MinibatchLDAEstimator):
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
         None, which weighs as much as ten batches. The first update does not learn.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
-        is ``min(0.3, 30 / n_components)``: draws have more variance than the conditional probabilities that
-        other methods count, and need a larger prior. A matrix of shape (n_components, n_features) has those
-        of all words in all topics, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not
-        store are those of None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. A number applies to all words
+        and topics. If None, ``min(0.3, 30 / n_components)``: sampled counts vary more than expected counts
+        and need a larger prior. A matrix of shape (n_components, n_features), as from
+        `sktopic.seeding.seed_prior`, gives the parameters of all words in all topics. Entries that a sparse
+        matrix does not store have the value of None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -123,10 +123,9 @@ class HybridLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    A token costs one scan of the topics present in its document; a distinct word of a batch costs
-    n_components digamma functions. The statistics change only where a topic was drawn for a word
-    (as in Li et al., 2016, sparse in the topics of documents and of words). Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    A token costs one scan of the topics in its document. A distinct word of a batch costs n_components
+    digamma functions. The statistics change only in the words and topics that were drawn, as in Li et al.,
+    2016. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
     References
     ----------

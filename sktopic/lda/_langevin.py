@@ -98,12 +98,12 @@ class LangevinRule:
 
 
 class LangevinLDA(MinibatchLDAEstimator):
-    """LDA to see how far topics vary under their posterior: stochastic gradient Langevin dynamics.
+    """LDA trained by stochastic gradient Langevin dynamics, which samples topics from their posterior.
 
-    A Markov chain on the topics whose steps follow the gradient of the log posterior, estimated from a
-    mini-batch, plus noise of matching size (SGRLD, or LDS, in the literature): with small steps it samples
-    from the posterior of the topics instead of maximising it. Choose it to see how far topics vary
-    under the posterior; for predictions from one set of topics prefer `OnlineEMLDA`.
+    A Markov chain on the topics follows the gradient of the log posterior, estimated from a mini-batch, plus
+    noise of matching size (SGRLD or LDS in the literature). With small steps it samples from the posterior of
+    the topics instead of maximizing it. Choose it to see how much topics vary under the posterior. For
+    predictions from one set of topics prefer `OnlineEMLDA`.
 
     Read more in :doc:`/guide/lda`.
 
@@ -117,13 +117,14 @@ class LangevinLDA(MinibatchLDAEstimator):
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
         None, which weighs as much as ten batches. The first update does not learn.
     topic_word_prior : float or None, default=None
-        Parameter of the topics' symmetric Dirichlet prior, > 0. None is ``min(0.1, 2 / n_components)``.
+        Parameter of the topics' symmetric Dirichlet prior, > 0. If None, ``min(0.1, 2 / n_components)``.
     learning_rate : float, default=0.3
-        Factor a of the step size a (b + t) ** -c of update t = 1, 2, ...; > 0.
+        Factor a of the step size ``a (b + t) ** -c`` of update t = 1, 2, ..., > 0.
     learning_offset : float, default=100.0
         Offset b of the step size, >= 0.
     learning_decay : float, default=0.6
-        Exponent c of the step size, in [0, 1]. Values in (0.5, 1] let the chain converge to the posterior.
+        Exponent c of the step size, in [0, 1]. The chain can converge to the posterior for values in (0.5,
+        1].
     max_iter : int, default=5
         Number of passes over the corpus in `fit`.
     batch_size : int, default=50
@@ -167,7 +168,7 @@ class LangevinLDA(MinibatchLDAEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic, in the present state of the chain; rows sum to one.
+        Probability of each word in each topic in the present state of the chain. Rows sum to one.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -198,12 +199,13 @@ class LangevinLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The noise reaches every topic and word: an update costs n_features * n_components normal numbers and
-    square roots (about 3 ns for both) besides its documents, so that batches should not be small
-    where the vocabulary is large. A batch without words leaves the chain where it is. Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    Noise reaches every topic and word. An update therefore costs n_features * n_components normal numbers and
+    square roots (about 3 ns for both) in addition to its documents. Avoid small batches if the vocabulary is
+    large. A batch without words leaves the chain unchanged. Memory: 8 bytes times n_features * n_components,
+    plus the memory of one batch.
 
-    Patterson and Teh write the step size a (1 + t / b) ** -c: their a is learning_rate * b ** -c here.
+    Patterson and Teh write the step size ``a (1 + t / b) ** -c``. Their a is ``learning_rate * b ** -c``
+    here.
 
     References
     ----------

@@ -19,13 +19,13 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, top
 
 
 class OnlineVariationalLDA(MinibatchLDAEstimator):
-    """LDA as scikit-learn and gensim do it: online variational Bayes, with a lower bound.
+    """LDA trained by online variational Bayes, with a lower bound of the likelihood.
 
-    Mean-field inference for the topic proportions and for the topics themselves, each of which has a
-    Dirichlet posterior; a mini-batch moves the posteriors' parameters along the natural gradient of
-    the evidence lower bound (OLDA or Online-VB in the literature). It is the method of scikit-learn's
-    `LatentDirichletAllocation` and gensim's `LdaModel`: choose it to continue or to check work with
-    those, or for its bound; for predictions prefer `OnlineEMLDA`.
+    Topic proportions and topics have Dirichlet posteriors in a mean-field approximation. Each mini-batch
+    moves the parameters of the topics' posteriors along the natural gradient of the evidence lower bound
+    (OLDA or Online-VB in the literature). scikit-learn's `LatentDirichletAllocation` and gensim's `LdaModel`
+    use the same method. Choose it to continue or check work with them, or for its bound. For predictions
+    prefer `OnlineEMLDA`.
 
     Read more in :doc:`/guide/lda`.
 
@@ -34,23 +34,23 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     learning_method : {'online', 'batch'}, default='online'
-        Whether an update of `fit` sees batch_size documents and takes a step, or all documents and takes the
-        whole step (coordinate ascent, which never lowers the bound of the corpus). `partial_fit` always
-        works online.
+        'online' takes a step after each batch_size documents. 'batch' takes the whole step after each pass of
+        `fit` over all documents (coordinate ascent, which never lowers the bound of the corpus).
+        `partial_fit` always works online.
     doc_topic_prior : None, float, array-like of shape (n_components,), 'auto', 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
         None, which weighs as much as ten batches. The first update does not learn.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
-        How priors are learned with 'auto': by Minka's fixed point from averages over batches, or by
-        a Newton step along the gradient of each batch, scaled by the step size, as in the paper.
+        How 'auto' learns priors: by Minka's fixed point from averages over batches, or by a Newton step along
+        the gradient of each batch, scaled by the step size as in the paper.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
-        is ``min(0.1, 2 / n_components)``. With 'auto' it is learned from that start, at the cost of a pass
-        over all topics and words in each update. A matrix of shape (n_components, n_features) has those of
-        all words in all topics, as `sktopic.seeding.seed_prior` makes; it is not learned, and entries that a
-        sparse one does not store are those of None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. A number applies to all words
+        and topics. If None, ``min(0.1, 2 / n_components)``; 'auto' learns a number from this start and adds a
+        pass over all topics and words to each update. A matrix of shape (n_components, n_features), as from
+        `sktopic.seeding.seed_prior`, gives the parameters of all words in all topics, and is not learned.
+        Entries that a sparse matrix does not store have the value of None.
     learning_decay : float, default=0.65
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,
         in [0, 1]. Training converges for values in (0.5, 1].
@@ -134,12 +134,13 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    An iteration over a document costs its distinct words times n_components, four to eight at a
-    time; a distinct word of a batch costs n_components digamma functions. Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    An iteration over a document costs its distinct words times n_components, four to eight at a time. A
+    distinct word of a batch costs n_components digamma functions. Memory: 8 bytes times n_features *
+    n_components, plus the memory of one batch.
 
-    Topics that the first batches leave nearly without tokens stay empty: the more, the more topics there
-    are. Fewer do with ``components_init=sktopic.seeding.document_components(X, n_components)``.
+    Topics that get almost no tokens from the first batches stay empty. This affects more topics if
+    n_components is large, and fewer with
+    ``components_init=sktopic.seeding.document_components(X, n_components)``.
 
     Departure from the paper: from the first update on, the initial noise weighs as much as the corpus,
     whatever its size.

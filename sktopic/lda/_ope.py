@@ -35,14 +35,14 @@ def _maximise(cells, keys, n_iter, prior, p, **settings):
 
 
 class OnlineOPELDA(MinibatchLDAEstimator):
-    """LDA with few topics in each document: maximum a posteriori estimates of proportions (OPE).
+    """LDA with maximum a posteriori estimates of topic proportions (OPE), for few topics per document.
 
-    A document's topic proportions maximise their posterior density. Each iteration of the search draws
-    either the likelihood or the prior (the likelihood with probability bernoulli_p), adds it to what was
-    drawn before, and takes a step towards the one topic that the sum points to (stochastic Frank-Wolfe): a
-    document has at most as many topics above the floor as it had iterations. ``bernoulli_p=0.5`` is OPE,
-    other values are generalised OPE. Topics are averaged over mini-batches as in `OnlineEMLDA`. Choose it
-    where documents should have few topics, by a number of iterations that is known beforehand.
+    The topic proportions of a document maximize their posterior density. Each iteration draws the likelihood
+    (with probability bernoulli_p) or the prior, and adds it to the earlier draws. It then takes a step toward
+    the one topic that this sum points to (stochastic Frank-Wolfe), so each iteration raises at most one topic
+    above the floor. ``bernoulli_p=0.5`` is OPE; other values are generalized OPE. Topics are averaged over
+    mini-batches as in `OnlineEMLDA`. Choose it if documents should have few topics and the number of
+    iterations is fixed.
 
     Read more in :doc:`/guide/map_inference`.
 
@@ -51,9 +51,9 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     n_components : int, default=10
         Number of topics, K in the literature.
     bernoulli_p : float, default=0.5
-        Probability with which an iteration draws the likelihood, in (0, 1); the first one always does. Each
-        part is divided by its probability, so that the average of many draws is right for any value; near 0
-        or 1 that takes more of them than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
+        Probability that an iteration draws the likelihood, in (0, 1). The first iteration always does. Each
+        part is divided by its probability, so the average of many draws is unbiased. Values near 0 or 1 need
+        more draws than 1 / bernoulli_p or 1 / (1 - bernoulli_p).
     doc_topic_prior : None, float or array-like of shape (n_components,), default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000).
@@ -76,9 +76,9 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     max_doc_update_iter : int, default=50
-        Iterations over a document, in training, `transform` and `score`. With doc_topic_prior < 1 the density
-        has no maximum inside the simplex, and this is what keeps proportions away from its border: compare
-        models at the same number only.
+        Number of iterations over a document, in training, `transform` and `score`. With doc_topic_prior < 1
+        the density has no maximum inside the simplex, and only this number keeps proportions away from the
+        border. Compare models only at the same value.
     early_stopping : bool, default=False
         Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
         rises.
@@ -138,10 +138,9 @@ class OnlineOPELDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    After t iterations each of a document's proportions is at least 1 / (2 n_components (t + 1)). An
-    iteration costs the distinct words of the document for each topic that may be the best: exact bounds on
-    the gradient skip most topics. Memory: 8 bytes times
-    n_features * n_components and what one batch takes.
+    After t iterations, each proportion of a document is at least 1 / (2 n_components (t + 1)). An iteration
+    costs the distinct words of the document for each topic that may be the best. Exact bounds on the gradient
+    skip most topics. Memory: 8 bytes times n_features * n_components, plus the memory of one batch.
 
     References
     ----------

@@ -15,14 +15,14 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 
 class SinglePassLDA(MinibatchLDAEstimator):
-    """LDA for one pass over some thousand documents, with nothing to tune: deterministic inference.
+    """LDA trained by deterministic inference, for a single pass over some thousand documents.
 
-    Online EM with variational inference in which the topics are updated after each iteration of the
-    document step, batches are averaged with the step size 1 / t, and the prior of the topic
-    proportions has a Gamma prior of its own (SPLDA in the literature). It is what
-    ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma", learning_decay=1.0,
-    learning_offset=0.0)`` does. Choose it for a single pass over some thousand documents, without
-    step-size parameters; `OnlineEMLDA` takes a third of the time and is ahead on larger corpora.
+    This is online EM with variational inference. Topics are updated after each iteration of the document
+    step, batches are averaged with step size 1 / t, and the prior of the topic proportions has a Gamma prior
+    (SPLDA in the literature). It equals
+    ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma",
+    learning_decay=1.0, learning_offset=0.0)``. Choose it if you want no step-size parameters. `OnlineEMLDA`
+    takes a third of the time and predicts better on larger corpora.
 
     Read more in :doc:`/guide/lda`.
 
@@ -51,8 +51,8 @@ class SinglePassLDA(MinibatchLDAEstimator):
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     max_doc_update_iter : int, default=10
-        Limit of the iterations over a batch, each of which is followed by an update of the topics, and of
-        those over a document in `transform` and `score`.
+        Largest number of iterations over a batch in training, with an update of the topics after each. Also
+        the largest number of iterations over a document in `transform` and `score`.
     mean_change_tol : float, default=1e-3
         Iterations over a document stop when the mean absolute change of its Dirichlet parameters falls below
         this.
@@ -114,8 +114,8 @@ class SinglePassLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    An iteration over a batch costs a pass over its distinct words and over its cells, times n_components
-    each; a batch is held in memory as a whole.
+    An iteration over a batch costs n_components operations for each of its distinct words and each of its
+    cells. Each batch is held in memory as a whole.
 
     References
     ----------

@@ -14,12 +14,12 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 
 class StreamingGibbsLDA(MinibatchLDAEstimator):
-    """LDA for a stream whose topics drift: streaming Gibbs sampling, with decay.
+    """LDA trained by streaming Gibbs sampling, with decay for streams whose topics drift.
 
-    Each document of a mini-batch is sampled with the topics held fixed; its last sample is added to
-    running counts of words in topics (SGS in the literature). There is no step size and no corpus size to
-    know, and each token is counted in one topic. With `decay` below one, earlier
-    batches fade, so that topics follow a stream that changes.
+    Each document of a mini-batch is sampled with the topics held fixed. Its last sample is added to running
+    counts of words in topics (SGS in the literature), so each token counts in one topic. You need neither a
+    step size nor the size of the corpus. With `decay` below one, earlier batches fade and topics follow a
+    stream that changes.
 
     Read more in :doc:`/guide/lda`.
 
@@ -36,17 +36,17 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
         probability above zero. If None, ``min(0.1, 2 / n_components)``.
     decay : float, default=1.0
-        Factor of the running counts at each update, in (0, 1]. With 0.99 a batch weighs half as much 69
-        updates later.
+        Factor of the running counts at each update, in (0, 1]. With 0.99, a batch loses half of its weight in
+        69 updates.
     max_iter : int, default=1
-        Passes over the corpus in `fit`; each adds to the counts.
+        Number of passes over the corpus in `fit`. Each pass adds to the counts.
     batch_size : int, default=50
         Number of documents per update. Larger batches make slower progress per pass, but run better in
         parallel.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     doc_burn_in : int, default=6
-        Gibbs sweeps over a document in training before the one that is counted, >= 0.
+        Number of Gibbs sweeps per document in training before the sweep that is counted, >= 0.
     transform_burn_in : int, default=4
         Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
@@ -111,10 +111,10 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The first batch is inferred under the random initial topics, which are then discarded. A token costs one
-    scan of the topics present in its document. Topics are held fixed while a batch is swept, as in Dupuy and
-    Bach; counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features * n_components and
-    what one batch takes.
+    The first batch is inferred under the random initial topics, which are then discarded. Topics are held
+    fixed while a batch is swept, as in Dupuy and Bach. A token costs one scan of the topics in its document.
+    Counts above 2 ** 24 are rounded to float32. Memory: 8 bytes times n_features * n_components, plus the
+    memory of one batch.
 
     References
     ----------

@@ -19,13 +19,12 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts, top
 
 
 class StreamingVariationalLDA(MinibatchLDAEstimator):
-    """LDA for a stream of unknown length, with a posterior of the topics: streaming variational Bayes.
+    """LDA trained by streaming variational Bayes, for streams of unknown length.
 
-    The posterior of the topics after one mini-batch is the prior of the next (SVB in the literature): each
-    batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no
-    step size, and the size of the corpus need not be known; every document weighs the same, however
-    late it comes. Choose it for a stream of which the posterior after each batch is wanted; for
-    predictions prefer `OnlineEMLDA`.
+    The posterior of the topics after one mini-batch is the prior for the next (SVB in the literature). Each
+    batch adds its expected counts to the parameters of the topics' Dirichlet posteriors. There is no step
+    size, and you need not know the size of the corpus. All documents weigh the same, early or late. Choose it
+    if you need the posterior after each batch. For predictions prefer `OnlineEMLDA`.
 
     Read more in :doc:`/guide/lda`.
 
@@ -39,16 +38,16 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
         None, which weighs as much as ten batches. The first update does not learn.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
-        How doc_topic_prior is learned with 'auto': by Minka's fixed point from the average over all
-        batches, or by a Newton step along the gradient of each batch t, scaled by 1 / t.
+        How 'auto' learns doc_topic_prior: by Minka's fixed point from the average over all batches, or by a
+        Newton step along the gradient of each batch t, scaled by 1 / t.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature; a number is that of all. None
-        is ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features) has those of all words
-        in all topics, as `sktopic.seeding.seed_prior` makes; entries that a sparse one does not store are
-        those of None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. A number applies to all words
+        and topics. If None, ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features), as
+        from `sktopic.seeding.seed_prior`, gives the parameters of all words in all topics. Entries that a
+        sparse matrix does not store have the value of None.
     max_iter : int, default=1
-        Passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of each
-        document.
+        Number of passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of
+        each document.
     batch_size : int, default=256
         Number of documents per update. Larger batches make slower progress per pass, but run better in
         parallel.
@@ -122,7 +121,7 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
 
     Notes
     -----
-    The first batch is inferred under the random initial topics, which are then discarded: the posterior is
+    The first batch is inferred under the random initial topics, which are then discarded. The posterior is
     exactly topic_word_prior plus the expected counts of all batches. Cost and memory are those of
     `OnlineVariationalLDA`.
 

@@ -11,12 +11,11 @@ from sktopic.moment_matching._mixture_estimator import MixtureEstimator
 
 
 class DegenerateDirichletLDA(MixtureEstimator):
-    """A posterior over the number of topics, in one pass: the degenerate Dirichlet model (DDM).
+    """LDA with a posterior over the number of topics: the degenerate Dirichlet model (DDM).
 
     Each number of topics T from 1 to n_components has a probability. A document has one Dirichlet
-    distribution over all topics; under T topics the first T of its parameters count. All of it is updated
-    by one token at a time (see `MomentMatchingLDA`). Choose it to learn in one pass how many topics a stream
-    supports, and with what probability.
+    distribution over all topics; with T topics, its first T parameters are used. Each token updates all of
+    these (see `MomentMatchingLDA`). Choose it to learn in one pass how probable each number of topics is.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -100,15 +99,14 @@ class DegenerateDirichletLDA(MixtureEstimator):
 
     Notes
     -----
-    A token costs some n_components operations, whatever the number of words. Memory: 8 bytes times
-    n_features * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a
-    call.
+    A token costs some n_components operations, whatever the number of words. Memory: 8 bytes times n_features
+    * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
 
-    Proportions are approximated by a Dirichlet distribution over all topics after each token, and read as
-    those of the first T topics before the next: this favours few topics (section 4.4 of the paper). The
-    order of tokens matters (see the user guide).
-
-    Counts become tokens as in `MomentMatchingLDA`, and there is no ``sample_weight`` either.
+    - After each token, proportions are approximated by one Dirichlet distribution over all topics, and read
+      as proportions of the first T topics for the next token. This favors few topics (section 4.4 of the
+      paper).
+    - The order of tokens matters (see the user guide).
+    - Counts become tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
 
     References
     ----------

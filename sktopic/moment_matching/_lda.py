@@ -10,13 +10,12 @@ from sktopic.moment_matching._method import FilterMethod
 
 
 class MomentMatchingLDA(FilterEstimator):
-    """LDA in one cheap pass over a stream, with posteriors at any time: online Bayesian moment matching.
+    """LDA trained in one pass over a stream by online Bayesian moment matching.
 
-    The posterior over topics is updated by one token at a time (assumed density filtering): after each,
-    the product of Dirichlet distributions with the moments of the exact update takes the place of the
-    posterior. It makes one pass over a stream; there is no step size, no mini-batch and no sampling. Choose
-    it where data come once and a posterior is wanted at any time, at the lowest cost a token; `OnlineEMLDA`
-    finds better topics in several passes.
+    The posterior of the topics is updated after each token (assumed density filtering). A product of
+    Dirichlet distributions with the moments of the exact update replaces the posterior. There is no step
+    size, no mini-batch and no sampling. Choose it if data come once and you need a posterior at any time, at
+    the lowest cost per token. `OnlineEMLDA` finds better topics in several passes.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -86,22 +85,17 @@ class MomentMatchingLDA(FilterEstimator):
 
     Notes
     -----
-    A token costs n_components operations, whatever the number of words. Memory: 8 bytes times
-    n_features * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a
-    call.
+    A token costs n_components operations, whatever the number of words. Memory: 8 bytes times n_features *
+    n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
 
-    The initial topics are uniform times noise between 0.5 and 1.5: from equal topics, the update would
-    never tell them apart.
+    The initial topics are uniform times noise between 0.5 and 1.5, because equal topics would stay equal. The
+    result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
+    shuffle unless the order of the words carries information.
 
-    The result depends on the order of the tokens, and most of all if the words of a document come sorted:
-    leave the shuffle on unless the order of the words is informative.
-
-    A count c becomes tokens of weight one and one of the rest, or 1024 of weight c / 1024 where c is more.
-    The update by a token of weight w < 1 has w in the place of one; with w > 1 it is that of one token, and
-    w - 1 is added to the counts of topics by their probabilities.
-
-    There is no ``sample_weight``: of two copies of a document the second is seen under topics that the first
-    has changed, which no weight of one of them stands for. Repeat its row instead.
+    A count c becomes tokens of weight one and one token of the rest, or 1024 tokens of weight c / 1024 if c
+    is larger. A token of weight w < 1 updates with w in place of one. A token of weight w > 1 updates as one
+    token, and w - 1 is added to the counts of topics by their probabilities. There is no ``sample_weight``,
+    because the first copy of a document changes the topics for the second. Repeat its row instead.
 
     References
     ----------

@@ -10,12 +10,11 @@ from sktopic.moment_matching._mixture_estimator import MixtureEstimator
 
 
 class TriangularDirichletLDA(MixtureEstimator):
-    """A posterior over the number of topics, with fewer approximations: the triangular Dirichlet model (TDM).
+    """LDA with a posterior over the number of topics: the triangular Dirichlet model (TDM).
 
-    Each number of topics T from 1 to n_components has a probability, and a document has a Dirichlet
-    distribution of its own for each T. All of it is updated by one token at a time (see
-    `MomentMatchingLDA`). It approximates less than `DegenerateDirichletLDA`, and a token costs
-    n_components ** 2 instead of n_components.
+    Each number of topics T from 1 to n_components has a probability. A document has a separate Dirichlet
+    distribution for each T. Each token updates all of these (see `MomentMatchingLDA`). The model approximates
+    less than `DegenerateDirichletLDA`, but a token costs n_components ** 2 instead of n_components.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -100,11 +99,12 @@ class TriangularDirichletLDA(MixtureEstimator):
     Notes
     -----
     A token costs some n_components ** 2 / 2 operations, whatever the number of words. Memory: 8 bytes times
-    n_features * n_components; and with ``shuffle='corpus'`` 4 bytes times n_components ** 2 for each
-    document of a call, which is 40 kB with 100 topics. With other orders, documents that have few topics
-    each often leave but a few topics in all (see the user guide).
+    n_features * n_components, and with ``shuffle='corpus'`` 4 bytes times n_components ** 2 for each document
+    of a call (40 kB with 100 topics).
 
-    Counts become tokens as in `MomentMatchingLDA`, and there is no ``sample_weight`` either.
+    - With other orders, documents of few topics each often lead to very few topics in all (see the user
+      guide).
+    - Counts become tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
 
     References
     ----------
