@@ -68,7 +68,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
     components_init : None or array-like of shape (n_components, n_features), default=None
         Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
         token of the first documents is drawn in proportion to the probability of its word in these topics.
-        They have no effect after that. If None, initial topics are drawn uniformly.
+        They have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
         Threads that work on `transform` and `score`; sampling uses one. The results are the same for any
         number.

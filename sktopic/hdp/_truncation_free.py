@@ -42,8 +42,8 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
         Number of documents per update. Larger batches make slower progress per pass, but run better in
         parallel.
     total_samples : float or None, default=None
-        Number of documents in the corpus, which weighs the data against `topic_word_prior`. If None, the
-        number of documents given to `fit` and to later calls of `partial_fit`.
+        Size of the corpus in documents. It weighs the data against `topic_word_prior`. If None, the number of
+        documents given to `fit` and to later calls of `partial_fit`.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     doc_burn_in : int, default=4

@@ -64,7 +64,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
     components_init : None or array-like of shape (n_components, n_features), default=None
         Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
         token of the first documents is drawn in proportion to the probability of its word in these topics.
-        They have no effect after that. If None, initial topics are drawn uniformly.
+        They have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
         Number of threads, for sweeps of shards and for `transform` and `score`. Results do not depend on
         n_jobs.
@@ -103,7 +103,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
 
     See Also
     --------
-    OnlineEMLDA : Learns from mini-batches; much faster.
+    OnlineEMLDA : Trains on mini-batches and is much faster.
     StreamingGibbsLDA : Sweeps over each mini-batch once.
 
     Notes

@@ -73,8 +73,8 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches make slower progress per pass, but run better in
         parallel.
     total_samples : float or None, default=None
-        Number of documents in the corpus, which weighs the data against `topic_word_prior`. If None, the
-        number of documents given to `fit` and to later calls of `partial_fit`, by weight.
+        Size of the corpus in documents. It weighs the data against `topic_word_prior`. If None, the number of
+        documents given to `fit` and to later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     doc_learning_decay : float, default=0.9

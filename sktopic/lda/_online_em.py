@@ -74,8 +74,8 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         Number of documents per update. Larger batches make slower progress per pass, but run better in
         parallel.
     total_samples : float or None, default=None
-        Number of documents in the corpus, which weighs the data against `topic_word_prior`. If None, the
-        number of documents given to `fit` and to later calls of `partial_fit`, by weight.
+        Size of the corpus in documents. It weighs the data against `topic_word_prior`. If None, the number of
+        documents given to `fit` and to later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     doc_burn_in : int, default=4
@@ -91,8 +91,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     max_doc_update_iter : int, default=100
         Largest number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        Iterations over a document stop when the mean absolute change of its Dirichlet parameters falls below
-        this.
+        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
         Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
         rises.

@@ -56,8 +56,7 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     max_doc_update_iter : int, default=100
         Largest number of iterations over a document.
     mean_change_tol : float, default=1e-3
-        Iterations over a document stop when the mean absolute change of its Dirichlet parameters falls below
-        this.
+        Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
         Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
         rises.
@@ -116,8 +115,8 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
 
     See Also
     --------
-    OnlineVariationalLDA : With step sizes, for a corpus of known size.
-    StreamingGibbsLDA : The same sums of counts from Gibbs sampling.
+    OnlineVariationalLDA : Uses step sizes, for a corpus of known size.
+    StreamingGibbsLDA : Sums counts from Gibbs sampling.
 
     Notes
     -----

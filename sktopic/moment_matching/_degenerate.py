@@ -94,7 +94,7 @@ class DegenerateDirichletLDA(MixtureEstimator):
 
     See Also
     --------
-    TriangularDirichletLDA : Keeps a document's proportions for each number of topics apart, at a higher cost.
+    TriangularDirichletLDA : Separate proportions for each number of topics, at a higher cost.
     sktopic.inspection.plot_n_components : Draws the posterior, and its trace over the tokens.
 
     Notes
@@ -111,8 +111,8 @@ class DegenerateDirichletLDA(MixtureEstimator):
     References
     ----------
     W.-S. Hsu and P. Poupart, "Online Bayesian moment matching for topic modeling with unknown number of
-    topics", Advances in Neural Information Processing Systems 29, 2016: equations 10 to 15, of
-    which 12 and 13 are for the token's own document only.
+    topics", Advances in Neural Information Processing Systems 29, 2016: equations 10 to 15.
+    Equations 12 and 13 apply only to the token's own document.
 
     Examples
     --------

@@ -12,10 +12,10 @@ from sktopic.moment_matching._method import FilterMethod
 class MomentMatchingLDA(FilterEstimator):
     """LDA trained in one pass over a stream by online Bayesian moment matching.
 
-    The posterior of the topics is updated after each token (assumed density filtering). A product of
-    Dirichlet distributions with the moments of the exact update replaces the posterior. There is no step
-    size, no mini-batch and no sampling. Choose it if data come once and you need a posterior at any time, at
-    the lowest cost per token. `OnlineEMLDA` finds better topics in several passes.
+    After each token, a product of Dirichlet distributions with the moments of the exact update replaces the
+    posterior of the topics (assumed density filtering). There is no step size, no mini-batch and no sampling.
+    Choose it if data come once and you need a posterior at any time, at the lowest cost per token.
+    `OnlineEMLDA` finds better topics in several passes.
 
     Read more in :doc:`/guide/moment_matching`.
 
@@ -80,8 +80,8 @@ class MomentMatchingLDA(FilterEstimator):
 
     See Also
     --------
-    DegenerateDirichletLDA : The same with a posterior over the number of topics.
-    TriangularDirichletLDA : Another such model.
+    DegenerateDirichletLDA : Adds a posterior over the number of topics.
+    TriangularDirichletLDA : Adds such a posterior with fewer approximations.
 
     Notes
     -----
@@ -92,10 +92,11 @@ class MomentMatchingLDA(FilterEstimator):
     result depends on the order of the tokens, most of all if the words of a document are sorted. Keep the
     shuffle unless the order of the words carries information.
 
-    A count c becomes tokens of weight one and one token of the rest, or 1024 tokens of weight c / 1024 if c
-    is larger. A token of weight w < 1 updates with w in place of one. A token of weight w > 1 updates as one
-    token, and w - 1 is added to the counts of topics by their probabilities. There is no ``sample_weight``,
-    because the first copy of a document changes the topics for the second. Repeat its row instead.
+    A count c <= 1024 becomes tokens of weight one and one token of the rest; a larger count becomes 1024
+    tokens of weight c / 1024. A token of weight w < 1 updates with w in place of one. A token of weight w > 1
+    updates as one token, and w - 1 is added to the counts of topics by their probabilities. There is no
+    ``sample_weight``, because the first copy of a document changes the topics for the second. Repeat its row
+    instead.
 
     References
     ----------

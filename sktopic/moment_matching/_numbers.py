@@ -7,8 +7,8 @@ import numpy as np
 from sktopic._runtime._arrays import real_numbers
 
 # The prior decays by exp(-rate) a topic. The rate of None was chosen on synthetic data: topics of few words
-# are told apart later, and a steep prior would leave only one of them. The rate makes up for the losses of the
-# triangular filter on its first tokens if there are few topics.
+# are told apart later, and a steep prior would leave only one of them. The rate makes up for the losses
+# of the triangular filter on its first tokens if there are few topics.
 STEEPEST, WORDS_OF_ONE = 2.0, 100
 RATES = {"uniform": 0.0, "exponential": 1.0}
 # The probability of a number of topics is gamma * 2 ** (-LAG * lag): see _kernels/moments/_token_update.h.

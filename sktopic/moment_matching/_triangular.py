@@ -93,7 +93,7 @@ class TriangularDirichletLDA(MixtureEstimator):
 
     See Also
     --------
-    DegenerateDirichletLDA : One distribution a document for all numbers of topics.
+    DegenerateDirichletLDA : One distribution per document for all numbers of topics.
     sktopic.inspection.plot_n_components : Draws the posterior, and its trace over the tokens.
 
     Notes
