@@ -19,7 +19,7 @@ from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
 @dataclass
 class CVB0Step(CellwiseStep):
-    """Collapsed variational inference of each document (see _kernels.lda._cvb0); nothing is drawn."""
+    """Deterministic collapsed variational inference of each document (see _kernels.lda._cvb0)."""
 
     n_passes: int
     offset: float
@@ -38,7 +38,7 @@ class CVB0Step(CellwiseStep):
 
 
 def _collapse(cells, **settings):
-    """The kernel for some documents."""
+    """Run the kernel on some documents."""
     return collapse_documents(*cells, **settings)
 
 
@@ -171,7 +171,7 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
     (500, 10)
     """
 
-    _no_posterior = "proportions are integrated out here, and numbers of tokens known by their means alone."
+    _no_posterior = "proportions are integrated out, and only the means of token counts are known."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,
@@ -237,4 +237,4 @@ class OnlineCVB0LDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

@@ -211,4 +211,4 @@ class HybridLDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

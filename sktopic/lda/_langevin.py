@@ -16,20 +16,20 @@ from sktopic._training._minibatches import FIT_KEY
 from sktopic._training._step_size import StepSize
 from sktopic.lda._estimator import MinibatchLDAEstimator
 
-# Tells the noise of a step from the sampling of its documents.
+# Separates the random stream of the noise from that of the documents.
 NOISE_KEY = 0x6E6F697365
 
 
 @dataclass(frozen=True)
 class LangevinUpdate:
-    """One step of the chain, whose state theta is the store of the statistics.
+    """One step of the chain. The store of the statistics holds its state theta.
 
     Attributes
     ----------
     learning_rate : factor of the step size
     topic_word_prior : parameter of the topics' prior
-    total_samples : documents of the corpus
-    key : names the stream of the noise
+    total_samples : number of documents in the corpus
+    key : key of the random stream of the noise
     """
 
     learning_rate: float
@@ -72,7 +72,7 @@ class LangevinUpdate:
 
 @dataclass(frozen=True)
 class LangevinRule:
-    """One step a batch; the statistics are a draw of the topics.
+    """One step per batch. The statistics are a draw of the topics.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class LangevinRule:
     learning_rate: float
 
     is_average = False
-    n_passes = 4  # noise for every entry
+    n_passes = 4  # each entry gets noise
 
     def of(self, state):
         key = combine_keys(state.seed, FIT_KEY, state.n_updates, NOISE_KEY)
@@ -288,5 +288,5 @@ class LangevinLDA(MinibatchLDAEstimator):
 
     def _check_lanes(self):
         raise ValueError(
-            "LangevinLDA has no rule for lanes: steps of a chain follow each other. HybridLDA has."
+            "LangevinLDA does not support lanes: steps of a chain follow each other. Use HybridLDA."
         )

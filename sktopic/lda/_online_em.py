@@ -16,7 +16,7 @@ from sktopic._typing import MatrixLike
 from sktopic.lda._boosting import GibbsIterations, VariationalIterations
 from sktopic.lda._estimator import MinibatchLDAEstimator, topic_word_counts
 
-# Of the default step sizes: the exponent, and how much over t they are at most in the first pass.
+# Default step sizes: the exponent, and the largest multiple of 1 / t in the first pass.
 DECAY, MOST_OVER_T = 0.65, 4.0
 
 
@@ -289,19 +289,19 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         prior = self.doc_topic_prior
         if isinstance(prior, str) and (prior, self.prior_update) == ("auto-symmetric", "shares"):
             raise ValueError(
-                "doc_topic_prior='auto-symmetric' with prior_update='shares' leaves nothing to learn: the "
-                "shares of topics are equal and their sum stays. Choose doc_topic_prior='auto', or another "
+                "doc_topic_prior='auto-symmetric' is invalid with prior_update='shares': the shares of "
+                "topics are equal and their sum is fixed. Choose doc_topic_prior='auto' or another "
                 "prior_update."
             )
 
     def _check_lanes(self):
         if self.boost:
             raise ValueError(
-                "boost=True has no rule for lanes: topics are updated within a batch, which others do not "
-                "see. boost=False has."
+                "boost=True does not support lanes: topics are updated within a batch, which other lanes do "
+                "not see. Choose boost=False."
             )
         if self.average:
             raise ValueError(
-                "average=True has no rule for lanes: no lane has the topics between two merges. A "
-                "learning_decay above 0.5 settles without averages."
+                "average=True does not support lanes: no lane has the topics between two merges. Choose "
+                "average=False; training converges without averages if learning_decay is above 0.5."
             )

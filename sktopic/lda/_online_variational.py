@@ -238,5 +238,6 @@ class OnlineVariationalLDA(MinibatchLDAEstimator):
     def _check_lanes(self):
         if self.learning_method == "batch":
             raise ValueError(
-                "learning_method='batch' has no rule for lanes: an update is of all documents. 'online' has."
+                "learning_method='batch' does not support lanes: an update reads all documents. Choose "
+                "learning_method='online'."
             )

@@ -29,7 +29,7 @@ class OPEStep(CellwiseStep):
 
 
 def _maximise(cells, keys, n_iter, prior, p, **settings):
-    """The kernels for some documents."""
+    """Run the kernels on some documents."""
     start, choices = draw_choices(keys, len(prior), n_iter, p)
     return maximise_documents(*cells, start=start, choices=choices, prior=prior, p=p, **settings)
 
@@ -161,7 +161,7 @@ class OnlineOPELDA(MinibatchLDAEstimator):
     (500, 10)
     """
 
-    _no_posterior = "proportions are the maximum of their density here, not a distribution."
+    _no_posterior = "proportions are a maximum of their density, not a distribution."
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn reads this class attribute)
         **SHARED,
         "doc_topic_prior": FIXED_DOC_TOPIC_PRIOR,
@@ -223,4 +223,4 @@ class OnlineOPELDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

@@ -199,6 +199,6 @@ class SinglePassLDA(MinibatchLDAEstimator):
 
     def _check_lanes(self):
         raise ValueError(
-            "SinglePassLDA has no rule for lanes: topics are updated within a batch, which others do not "
-            "see. OnlineEMLDA(inference='variational') has."
+            "SinglePassLDA does not support lanes: topics are updated within a batch, which other lanes do "
+            "not see. Use OnlineEMLDA(inference='variational')."
         )

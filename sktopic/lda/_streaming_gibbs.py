@@ -190,4 +190,4 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""

@@ -203,4 +203,4 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         )
 
     def _check_lanes(self):
-        """All options have a rule for lanes."""
+        """All options support lanes."""
