@@ -187,7 +187,7 @@ class Shard:
     # Sums over the documents
 
     def prior_gains(self, prior):
-        """Return the sums of Minka's fixed point: psi(alpha_k + n_k) - psi(alpha_k) for each topic, and, last,
+        """Return the sums of Minka's fixed point: psi(alpha_k + n_k) - psi(alpha_k) for each topic, then
         psi(sum of alpha + n) - psi(sum of alpha)."""
         _, topic, weight = self.topics.used()
         gains = digamma(prior[topic] + weight) - digamma(prior[topic])
