@@ -360,7 +360,7 @@ class CollapsedLDA:
     # Priors
 
     def learned(self, state, call, sweep):
-        """The state with learned priors, if it is their turn after this sweep."""
+        """Return the state with learned priors, if an update is due after this sweep."""
         if sweep % self.prior_interval:
             return state
         if self.doc_prior.is_learned:
@@ -370,7 +370,7 @@ class CollapsedLDA:
         return state
 
     def _with_learned_doc_topic_prior(self, state, shards):
-        """The state after some of Minka's fixed point iterations for the prior of proportions."""
+        """Return the state after some iterations of Minka's fixed point for the prior of proportions."""
         for _ in range(PRIOR_ITERATIONS):
             gains = state.gains + prior_gains_of(state, shards)
             if gains[-1] == 0.0:  # no words

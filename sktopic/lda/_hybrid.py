@@ -17,9 +17,9 @@ class HybridLDA(MinibatchLDAEstimator):
     """LDA trained by stochastic variational inference with Gibbs sampling inside documents.
 
     Topics have Dirichlet posteriors, which mini-batches move along a natural gradient as in
-    `OnlineVariationalLDA`. The topics of tokens are sampled instead (VarGibbs or Online-CGS in the
+    `OnlineVariationalLDA`. Inside a document, the topics of tokens are sampled (VarGibbs or Online-CGS in the
     literature). A token therefore costs only the topics in its document, and an update changes only the
-    sampled entries. Choose it if you need Dirichlet posteriors of the topics at the cost of sampling.
+    sampled entries. Choose it if you need Dirichlet posteriors of the topics at the cost of Gibbs sampling.
 
     Read more in :doc:`/guide/lda`.
 

@@ -50,14 +50,14 @@ class OnlineEMLDA(MinibatchLDAEstimator):
     prior_update : {'fixed-point', 'gamma', 'shares'}, default='shares'
         How `doc_topic_prior` is learned. 'shares' learns the shares of topics and keeps their sum at that of
         None. It finds the most distinct topics: general words gather in topics that many documents have. It
-        does not allow 'auto-symmetric'. 'fixed-point' is Minka's fixed point from the average of E[log
-        theta]. 'gamma' is the posterior mode under a Gamma prior.
+        does not allow 'auto-symmetric'. 'fixed-point' is Minka's fixed point from the average of
+        ``E[log theta]``. 'gamma' is the posterior mode under a Gamma prior.
     prior_shape, prior_rate : float, default=1.0
         Parameters of the Gamma prior with ``prior_update='gamma'``, > 0 and >= 0.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
         Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
-        probability above zero; with 0 theirs is zero. If None, ``min(0.1, 2 / n_components)``. A matrix of
-        shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, gives the parameters of all
+        probability above zero; 0 leaves it at zero. If None, ``min(0.1, 2 / n_components)``. A matrix of
+        shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, gives the pseudo-counts of all
         words in all topics, > 0. Entries that a sparse matrix does not store have the value of None.
     learning_decay : float or None, default=None
         Exponent kappa of the step size ``(learning_offset + t) ** -learning_decay`` of update t = 1, 2, ...,

@@ -19,10 +19,9 @@ class SinglePassLDA(MinibatchLDAEstimator):
 
     This is online EM with variational inference. Topics are updated after each iteration of the document
     step, batches are averaged with step size 1 / t, and the prior of the topic proportions has a Gamma prior
-    (SPLDA in the literature). It equals
-    ``OnlineEMLDA(inference="variational", boost=True, prior_update="gamma",
-    learning_decay=1.0, learning_offset=0.0)``. Choose it if you want no step-size parameters. `OnlineEMLDA`
-    takes a third of the time and predicts better on larger corpora.
+    (SPLDA in the literature). It equals ``OnlineEMLDA(inference="variational", boost=True,
+    prior_update="gamma", learning_decay=1.0, learning_offset=0.0)``. Choose it if you want no step-size
+    parameters. `OnlineEMLDA` takes a third of the time and predicts better on larger corpora.
 
     Read more in :doc:`/guide/lda`.
 
@@ -51,8 +50,8 @@ class SinglePassLDA(MinibatchLDAEstimator):
     shuffle : bool, default=True
         Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
     max_doc_update_iter : int, default=10
-        Largest number of iterations over a batch in training, with an update of the topics after each. Also
-        the largest number of iterations over a document in `transform` and `score`.
+        Largest number of iterations over a batch in training, with an update of the topics after each. The
+        same limit applies to iterations over a document in `transform` and `score`.
     mean_change_tol : float, default=1e-3
         Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
