@@ -62,9 +62,9 @@ class CollapsedGibbsHDP(SamplerEstimator):
     evaluate_every : int, default=10
         Sweeps between two entries of log_likelihood_ and n_components_trace_; 0 for none.
     transform_burn_in : int, default=10
-        Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=20
-        Number of Gibbs sweeps per document that are averaged in `transform` and `score`, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
         Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
         token of the first documents is drawn in proportion to the probability of its word in these topics.
@@ -81,8 +81,7 @@ class CollapsedGibbsHDP(SamplerEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, in the last draw.
     topic_weights_ : ndarray of shape (n_components_,)
@@ -100,11 +99,11 @@ class CollapsedGibbsHDP(SamplerEstimator):
     n_components_ : int
         Number of topics in use: those with tokens.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     log_likelihood_ : ndarray of shape (n_evaluations,)
         Log joint probability in nats of words, topics and tables of the documents of the last call of `fit`
         or `partial_fit`, given those before; after every evaluate_every sweeps.

@@ -49,39 +49,36 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     max_iter : int, default=5
         Number of passes over the corpus in `fit`.
     batch_size : int, default=50
-        Number of documents per update. Larger batches make slower progress per pass, but run better in
-        parallel.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus in documents. It weighs the data against `topic_word_prior`. If None, the number of
-        documents given to `fit` and to later calls of `partial_fit`, by weight.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`, by weight.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
-        Number of Gibbs sweeps per document that are discarded (burn-in) in training, >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in training, >= 0.
     doc_sweeps : int, default=3
-        Number of Gibbs sweeps per document that are averaged in training, >= 1.
+        Number of averaged Gibbs sweeps per document in training, >= 1.
     transform_burn_in : int, default=10
-        Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=20
-        Number of Gibbs sweeps per document that are averaged in `transform` and `score`, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     early_stopping : bool, default=False
-        Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
-        rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
         Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Smallest increase of the held-out score that counts as an improvement, in nats per word.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        The other topics start at random. Initial topics weigh as much as one batch, given or random, and each
-        update forgets a part of them. They affect the start of training rather than its result.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Number of threads, or of processes if chosen with ``joblib.parallel_config``. Results do not depend on
-        n_jobs.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling if the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -89,8 +86,7 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     topic_weights_ : ndarray of shape (n_components_,)
@@ -107,21 +103,21 @@ class OnlineEMHDP(MinibatchHDPEstimator):
     n_components_ : int
         Topics in use: those with at least one expected token in the corpus.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Number of passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Number of updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Number of documents seen, by weight, including repeated passes.
+        Number of documents seen in all passes, by weight.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
-        Held-out score after each pass, if early stopping is on.
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------

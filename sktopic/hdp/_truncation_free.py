@@ -39,35 +39,32 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     max_iter : int, default=5
         Number of passes over the corpus in `fit`.
     batch_size : int, default=200
-        Number of documents per update. Larger batches make slower progress per pass, but run better in
-        parallel.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     total_samples : float or None, default=None
-        Size of the corpus in documents. It weighs the data against `topic_word_prior`. If None, the number of
-        documents given to `fit` and to later calls of `partial_fit`.
+        Size of the corpus, which weighs the data against `topic_word_prior`. If None, the number of documents
+        given to `fit` and later calls of `partial_fit`.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=4
         Sweeps over a batch whose draws are discarded (burn-in).
     doc_sweeps : int, default=3
         Sweeps whose draws are counted, after those.
     transform_burn_in : int, default=10
-        Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=20
-        Number of Gibbs sweeps per document that are averaged in `transform` and `score`, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     early_stopping : bool, default=False
-        Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
-        rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
         Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Smallest increase of the held-out score that counts as an improvement, in nats per word.
+        Smallest improvement of the held-out score that counts, in nats per word.
     n_jobs : int or None, default=None
-        Number of threads, or of processes if chosen with ``joblib.parallel_config``. Results do not depend on
-        n_jobs.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling if the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -75,13 +72,12 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Expected number of tokens of each word in each topic in the whole corpus, without the pseudo-count.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
-        the parameters of the prior. `components_` is the mean of the posteriors.
+        the prior. Their means are `components_`.
     topic_weights_ : ndarray of shape (n_components_,)
         Expected weights of the topics under the posteriors of the sticks. What is missing to one is left for
         topics out of use and those to come.
@@ -95,21 +91,21 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     n_components_ : int
         Topics in use: those with at least one expected token in the corpus.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Number of passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Number of updates made.
+        Number of updates.
     n_samples_seen_ : int
-        Number of documents seen, including repeated passes.
+        Number of documents seen in all passes.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
-        Held-out score after each pass, if early stopping is on.
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------

@@ -35,17 +35,15 @@ class CollapsedGibbsLDA(SamplerEstimator):
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics.
     topic_word_prior : float, array-like, sparse matrix, 'auto' or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, beta in the literature. A number applies to all words
-        and topics. If None, ``min(0.1, 2 / n_components)``; 'auto' learns a number from this start. A matrix
-        of shape (n_components, n_features), as from `sktopic.seeding.seed_prior`, gives the parameters of all
-        words in all topics, and is not learned. Entries that a sparse matrix does not store have the value of
-        None.
+        Parameters of the topics' Dirichlet prior, > 0, beta in the literature. If None,
+        ``min(0.1, 2 / n_components)``; 'auto' learns a number from this start. A matrix of shape
+        (n_components, n_features), as from `sktopic.seeding.seed_prior`, sets each parameter and is not
+        learned. Entries missing from a sparse matrix have the value of None.
     max_iter : int, default=200
         Number of sweeps over the documents in each call of `fit` or `partial_fit`.
     n_draws : int, default=10
         Number of posterior draws (states of the chain) whose topic counts are averaged: the last ones,
-        `thinning` sweeps apart. There are fewer if `max_iter` is too small. With 1, only the last draw
-        counts.
+        `thinning` sweeps apart, or fewer if `max_iter` is too small.
     thinning : int, default=5
         Number of sweeps between two draws that are averaged.
     prior_interval : int, default=10
@@ -53,21 +51,19 @@ class CollapsedGibbsLDA(SamplerEstimator):
     evaluate_every : int, default=10
         Number of sweeps between two entries of `log_likelihood_`. If 0, there are no entries.
     n_shards : int, default=1
-        Number of parts that the documents are divided into. With 1, the sampler is exact. With more, it is an
-        approximation that uses up to n_shards threads. Each part is swept with the counts before the sweep
-        and its own changes, and parts are merged in a fixed order. The result depends on n_shards, never on
-        n_jobs.
+        Number of parts of the documents. 1 is the exact sampler. More are an approximation that uses up to
+        n_shards threads: each part sees the counts before the sweep and its own changes, and parts are merged
+        in a fixed order. The result depends on n_shards, never on n_jobs.
     transform_burn_in : int, default=4
-        Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Number of Gibbs sweeps per document that are averaged in `transform` and `score`, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     components_init : None or array-like of shape (n_components, n_features), default=None
         Initial topics: rows of non-negative numbers, each normalized to sum to one. The initial topic of each
         token of the first documents is drawn in proportion to the probability of its word in these topics.
         They have no effect after that. If None, the initial topic of each token is drawn uniformly.
     n_jobs : int or None, default=None
-        Number of threads, for sweeps of shards and for `transform` and `score`. Results do not depend on
-        n_jobs.
+        Number of threads of the shards, `transform` and `score`. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial topic assignments and of sampling.
     verbose : int, default=0
@@ -77,8 +73,7 @@ class CollapsedGibbsLDA(SamplerEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, averaged over `n_draws` draws.
     doc_topic_prior_ : ndarray of shape (n_components_,)
@@ -88,14 +83,14 @@ class CollapsedGibbsLDA(SamplerEstimator):
     n_components_ : int
         Number of topics.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     log_likelihood_ : ndarray of shape (n_evaluations,)
-        Log joint probability, in nats, of the words and topic assignments of the documents of the last call
-        of `fit` or `partial_fit`, given earlier documents. One entry per `evaluate_every` sweeps.
+        Log joint probability in nats of words and topic assignments in the last call of `fit` or
+        `partial_fit`, given earlier documents. One entry per `evaluate_every` sweeps.
     n_iter_ : int
         Number of sweeps in the last call.
     n_samples_seen_ : int

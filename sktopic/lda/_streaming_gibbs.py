@@ -31,7 +31,7 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, which weighs as much as ten batches. The first update does not learn.
+        None, with the weight of ten batches, at the second update.
     topic_word_prior : float or None, default=None
         Pseudo-count of each word in each topic, >= 0, added when topics are read. It gives unseen words a
         probability above zero. If None, ``min(0.1, 2 / n_components)``.
@@ -41,34 +41,31 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     max_iter : int, default=1
         Number of passes over the corpus in `fit`. Each pass adds to the counts.
     batch_size : int, default=50
-        Number of documents per update. Larger batches make slower progress per pass, but run better in
-        parallel.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     doc_burn_in : int, default=6
         Number of Gibbs sweeps per document in training before the sweep that is counted, >= 0.
     transform_burn_in : int, default=4
-        Number of Gibbs sweeps per document that are discarded (burn-in) in `transform` and `score`, >= 0.
+        Number of discarded Gibbs sweeps per document (burn-in) in `transform` and `score`, >= 0.
     transform_sweeps : int, default=6
-        Number of Gibbs sweeps per document that are averaged in `transform` and `score`, >= 1.
+        Number of averaged Gibbs sweeps per document in `transform` and `score`, >= 1.
     early_stopping : bool, default=False
-        Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
-        rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
         Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Smallest increase of the held-out score that counts as an improvement, in nats per word.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        The other topics start at random. Initial topics weigh as much as one batch, given or random, and each
-        update forgets a part of them. They affect the start of training rather than its result.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Number of threads, or of processes if chosen with ``joblib.parallel_config``. Results do not depend on
-        n_jobs.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling if the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -76,8 +73,7 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Number of tokens of each word in each topic, summed over all batches (with decay), without the
         pseudo-count.
@@ -88,21 +84,21 @@ class StreamingGibbsLDA(MinibatchLDAEstimator):
     n_components_ : int
         Number of topics.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Number of passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Number of updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Number of documents seen, by weight, including repeated passes.
+        Number of documents seen in all passes, by weight.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
-        Held-out score after each pass, if early stopping is on.
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------

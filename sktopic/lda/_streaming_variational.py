@@ -36,45 +36,42 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100, 0.02 for 1000). 'auto' learns one
         parameter per topic; 'auto-symmetric' learns one for all topics. Learning starts from the value of
-        None, which weighs as much as ten batches. The first update does not learn.
+        None, with the weight of ten batches, at the second update.
     prior_update : {'fixed-point', 'gradient'}, default='fixed-point'
-        How 'auto' learns doc_topic_prior: by Minka's fixed point from the average over all batches, or by a
-        Newton step along the gradient of each batch t, scaled by 1 / t.
+        How 'auto' learns doc_topic_prior. 'fixed-point' is Minka's fixed point from the average over all
+        batches. 'gradient' is a Newton step along the gradient of each batch t, scaled by 1 / t.
     topic_word_prior : float, array-like, sparse matrix or None, default=None
-        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. A number applies to all words
-        and topics. If None, ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features), as
-        from `sktopic.seeding.seed_prior`, gives the parameters of all words in all topics. Entries that a
-        sparse matrix does not store have the value of None.
+        Parameters of the topics' Dirichlet prior, > 0, eta in the literature. If None,
+        ``min(0.1, 2 / n_components)``. A matrix of shape (n_components, n_features), as from
+        `sktopic.seeding.seed_prior`, sets each parameter. Entries missing from a sparse matrix have the value
+        of None.
     max_iter : int, default=1
         Number of passes over the corpus in `fit`. The posterior is that of a corpus with max_iter copies of
         each document.
     batch_size : int, default=256
-        Number of documents per update. Larger batches make slower progress per pass, but run better in
-        parallel.
+        Number of documents per update. Larger batches learn more slowly per pass but run better in parallel.
     shuffle : bool, default=True
-        Whether `fit` visits the documents in a new random order in each pass. `partial_fit` never shuffles.
+        Whether `fit` shuffles the documents before each pass. `partial_fit` never does.
     max_doc_update_iter : int, default=100
         Largest number of iterations over a document.
     mean_change_tol : float, default=1e-3
         Iterations over a document stop below this mean absolute change of its Dirichlet parameters.
     early_stopping : bool, default=False
-        Whether `fit` holds out documents, scores them after each pass and stops when the score no longer
-        rises.
+        Whether `fit` scores held-out documents after each pass and stops when the score no longer rises.
     validation_fraction : float, default=0.1
         Share of the documents held out for early stopping, in (0, 1).
     n_iter_no_change : int, default=2
         Number of passes without improvement before early stopping.
     tol : float, default=1e-3
-        Smallest increase of the held-out score that counts as an improvement, in nats per word.
+        Smallest improvement of the held-out score that counts, in nats per word.
     components_init : None or array-like of shape (n_given, n_features), default=None
         Initial topics, n_given <= n_components: rows of non-negative numbers, each normalized to sum to one.
-        The other topics start at random. Initial topics weigh as much as one batch, given or random, and each
-        update forgets a part of them. They affect the start of training rather than its result.
+        Other topics start at random. All initial topics weigh as much as one batch, and each update forgets a
+        part of them.
     n_jobs : int or None, default=None
-        Number of threads, or of processes if chosen with ``joblib.parallel_config``. Results do not depend on
-        n_jobs.
+        Number of threads, or processes if ``joblib.parallel_config`` chooses them. Does not affect results.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial topics, of shuffling, and of sampling if the method samples.
+        Seed of the initial topics, the shuffling and any sampling.
     verbose : int, default=0
         If positive, show a progress bar in `fit` and `partial_fit`, and in other methods for more than 10,000
         documents.
@@ -82,8 +79,7 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_counts_ : ndarray of shape (n_components_, n_features_in_)
         Expected number of tokens of each word in each topic, summed over all batches, without the
         pseudo-count.
@@ -94,24 +90,24 @@ class StreamingVariationalLDA(MinibatchLDAEstimator):
     n_components_ : int
         Number of topics.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
     n_iter_ : int
-        Number of passes made by `fit`.
+        Number of passes of `fit`.
     n_batch_iter_ : int
-        Number of updates made.
+        Number of updates.
     n_samples_seen_ : int or float
-        Number of documents seen, by weight, including repeated passes.
+        Number of documents seen in all passes, by weight.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
         Parameters of the topics' Dirichlet posteriors, lambda in the literature: `topic_word_counts_` plus
-        the parameters of the prior. `components_` is the mean of the posteriors.
+        the prior. Their means are `components_`.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
-        Held-out score after each pass, if early stopping is on.
+        Held-out score after each pass, with early stopping.
 
     See Also
     --------

@@ -24,31 +24,27 @@ class DegenerateDirichletLDA(MixtureEstimator):
     n_components : int, default=100
         Largest number of topics, K in the literature. The default of doc_topic_prior depends on it.
     n_components_prior : {'uniform', 'exponential'}, float, None or array-like, default='uniform'
-        Prior probabilities of 1 to n_components topics, up to a common factor. An array has shape
-        (n_components,). A number c from 0 to 1000 stands for exp(-c T) at T topics; 'uniform' is 0,
-        'exponential' is 1, and None is ``min(2, n_features / 100)``. A number of topics with prior
-        probability zero keeps probability zero.
+        Prior probabilities of 1 to n_components topics, up to a factor: an array of shape (n_components,), or
+        a number c from 0 to 1000 for exp(-c T) at T topics. 'uniform' is 0, 'exponential' is 1, and None is
+        ``min(2, n_features / 100)``. Zero probabilities stay zero.
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
-        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions in each
-        group of 64 documents; fewer documents cause no update.
+        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions of each
+        full group of 64 documents.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
     second_moment : {'first', 'second', 'sum'}, default='sum'
-        Second moment of a Dirichlet distribution that is matched after each token. 'sum' is the sum over all
-        topics or words. 'first' is that of the first topic or word, as published; the result then depends on
-        the order of the columns. 'second' is that of the second topic and the first word, as in the authors'
-        program.
+        Second moment that is matched after each token. 'sum' is the sum over all topics or words. 'first'
+        uses the first topic or word, as published; the result then depends on the order of the columns.
+        'second' uses the second topic and the first word, as in the authors' program.
     shuffle : {'corpus', 'document'} or None, default='document'
-        Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps the proportions
-        of all documents in memory. 'document' keeps the order of the documents and mixes the tokens of each.
-        None visits each document word by word.
+        Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
+        in memory. 'document' mixes the tokens of each document. None visits each document word by word.
     n_jobs : int or None, default=None
-        Number of threads of `transform` and `score`, or of processes if chosen with
-        ``joblib.parallel_config``. Training is sequential and uses one thread. Results do not depend on
-        n_jobs.
+        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them.
+        Training uses one thread. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles, and of the initial topics unless these are all equal.
     verbose : int, default=0
@@ -58,11 +54,9 @@ class DegenerateDirichletLDA(MixtureEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, beta in the literature. `components_` is the mean of
-        the posteriors.
+        Parameters of the topics' Dirichlet posteriors, beta in the literature. Their means are `components_`.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -74,23 +68,23 @@ class DegenerateDirichletLDA(MixtureEstimator):
     n_components_prior_ : ndarray of shape (n_components,)
         Prior probabilities of 1 to n_components topics.
     n_components_trace_ : ndarray of shape (n_notes,)
-        Most probable number of topics at each entry of `n_tokens_trace_`.
+        Most probable number of topics after `n_tokens_trace_` tokens.
     n_tokens_trace_ : ndarray of shape (n_notes,)
-        Numbers of tokens at which the most probable number of topics was recorded: after each of the first
-        tokens, then about 44 times per doubling.
+        Numbers of tokens at which `n_components_trace_` was recorded: each at first, then about 44 per
+        doubling.
     log_marginal_likelihood_ : float
-        Estimate of the log marginal likelihood, in nats: the sum over all tokens of the log probability of
-        each token given the tokens before it.
+        Estimated log marginal likelihood in nats: the sum of the log probabilities of all tokens, each given
+        the tokens before it.
     n_tokens_seen_ : float
         Number of tokens (total count) seen.
     n_samples_seen_ : int
-        Number of documents seen, including repeated passes.
+        Number of documents seen in all passes.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
 
     See Also
     --------
@@ -102,9 +96,8 @@ class DegenerateDirichletLDA(MixtureEstimator):
     A token costs some n_components operations, whatever the number of words. Memory: 8 bytes times n_features
     * n_components, and with ``shuffle='corpus'`` 8 bytes times n_components for each document of a call.
 
-    - After each token, proportions are approximated by one Dirichlet distribution over all topics, and read
-      as proportions of the first T topics for the next token. This favors few topics (section 4.4 of the
-      paper).
+    - After each token, one Dirichlet distribution over all topics approximates the proportions. The next
+      token reads its first T topics. This favors few topics (section 4.4 of the paper).
     - The order of tokens matters (see the user guide).
     - Counts become tokens as in `MomentMatchingLDA`. There is no ``sample_weight``.
 

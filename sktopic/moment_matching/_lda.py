@@ -26,24 +26,21 @@ class MomentMatchingLDA(FilterEstimator):
     doc_topic_prior : None, float, array-like, 'auto' or 'auto-symmetric', default=None
         Dirichlet parameters of the topic proportions, > 0, alpha in the literature. If None,
         ``n_components ** -0.55`` (0.19 for 20 topics, 0.08 for 100). 'auto' learns one parameter per topic;
-        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions in each
-        group of 64 documents; fewer documents cause no update.
+        'auto-symmetric' learns one for all topics. Learning matches the moments of the proportions of each
+        full group of 64 documents.
     topic_word_prior : float or None, default=None
         Parameter of the topics' symmetric Dirichlet prior, > 0, beta in the literature. If None,
         ``n_features ** -0.5``.
     second_moment : {'first', 'second', 'sum'}, default='sum'
-        Second moment of a Dirichlet distribution that is matched after each token. 'sum' is the sum over all
-        topics or words. 'first' is that of the first topic or word, as published; the result then depends on
-        the order of the columns. 'second' is that of the second topic and the first word, as in the authors'
-        program.
+        Second moment that is matched after each token. 'sum' is the sum over all topics or words. 'first'
+        uses the first topic or word, as published; the result then depends on the order of the columns.
+        'second' uses the second topic and the first word, as in the authors' program.
     shuffle : {'corpus', 'document'} or None, default='document'
-        Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps the proportions
-        of all documents in memory. 'document' keeps the order of the documents and mixes the tokens of each.
-        None visits each document word by word.
+        Order of the tokens. 'corpus' mixes the tokens of all documents of a call, and keeps all proportions
+        in memory. 'document' mixes the tokens of each document. None visits each document word by word.
     n_jobs : int or None, default=None
-        Number of threads of `transform` and `score`, or of processes if chosen with
-        ``joblib.parallel_config``. Training is sequential and uses one thread. Results do not depend on
-        n_jobs.
+        Number of threads of `transform` and `score`, or processes if ``joblib.parallel_config`` chooses them.
+        Training uses one thread. Does not affect results.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles, and of the initial topics unless these are all equal.
     verbose : int, default=0
@@ -53,11 +50,9 @@ class MomentMatchingLDA(FilterEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Probability of each word in each topic. Rows sum to one. Read-only, computed at the first access after
-        training.
+        Probability of each word in each topic; rows sum to one. Read-only, computed at the first access.
     topic_word_posterior_ : ndarray of shape (n_components_, n_features_in_)
-        Parameters of the topics' Dirichlet posteriors, beta in the literature. `components_` is the mean of
-        the posteriors.
+        Parameters of the topics' Dirichlet posteriors, beta in the literature. Their means are `components_`.
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Dirichlet parameters of a document's topic proportions.
     topic_word_prior_ : float
@@ -65,18 +60,18 @@ class MomentMatchingLDA(FilterEstimator):
     n_components_ : int
         Number of topics.
     log_marginal_likelihood_ : float
-        Estimate of the log marginal likelihood, in nats: the sum over all tokens of the log probability of
-        each token given the tokens before it.
+        Estimated log marginal likelihood in nats: the sum of the log probabilities of all tokens, each given
+        the tokens before it.
     n_tokens_seen_ : float
         Number of tokens (total count) seen.
     n_samples_seen_ : int
-        Number of documents seen, including repeated passes.
+        Number of documents seen in all passes.
     n_features_in_ : int
-        Number of words in the vocabulary.
+        Number of words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X. Defined only if X has column names.
+        Column names of X, defined only if X has them.
     topic_names_ : ndarray of shape (n_components_,)
-        Names of the topics. Defined only after a call of `sktopic.inspection.name_topics`.
+        Names of the topics, defined only after `sktopic.inspection.name_topics`.
 
     See Also
     --------
