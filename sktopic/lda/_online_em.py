@@ -285,7 +285,7 @@ class OnlineEMLDA(MinibatchLDAEstimator):
         prior = self.doc_topic_prior
         if isinstance(prior, str) and (prior, self.prior_update) == ("auto-symmetric", "shares"):
             raise ValueError(
-                "doc_topic_prior='auto-symmetric' is invalid with prior_update='shares': the shares of "
+                "doc_topic_prior='auto-symmetric' with prior_update='shares' is invalid: the shares of "
                 "topics are equal and their sum is fixed. Choose doc_topic_prior='auto' or another "
                 "prior_update."
             )
