@@ -101,7 +101,7 @@ class TruncationFreeHDP(MinibatchHDPEstimator):
     n_batch_iter_ : int
         Number of updates.
     n_samples_seen_ : int
-        Number of documents seen in all passes.
+        Number of documents seen, including repeated passes.
     total_samples_ : float
         Size of the corpus at the last update.
     validation_scores_ : ndarray of shape (n_iter_,)
